@@ -51,7 +51,7 @@ compile-tests:
 # program only those that load nothing.
 test-fast:
 	$(CARGO) test --workspace --locked --lib --bins \
-	    --test wire --test sys --test evidence --test verdict --test report --test lab --test audit --test keeper \
+	    --test wire --test sys --test ledger --test evidence --test verdict --test report --test lab --test audit --test keeper \
 	    --test door --test refused --test schedule --test simulation \
 	    --test server --test descriptors
 	$(CARGO) test --workspace --locked --test end_to_end -- golden:: layers:: usage::words

@@ -1,4 +1,5 @@
-//! What abx asks of the kernel: sockets, epoll, io_uring, processors, process trees, counters.
+//! What abx asks of the kernel: sockets, epoll, io_uring, processors, process trees, counters,
+//! samples of call chains.
 //!
 //! Everything here is a thin, typed door to Linux. No other crate of the
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
@@ -11,6 +12,7 @@ mod file_ring;
 mod host;
 mod kernel_files;
 mod net;
+pub mod perf;
 pub mod process;
 
 pub use clock::{Nanos, thread_cpu};

@@ -1,3 +1,4 @@
 //! What the kernel does for the reference server, against peers of the standard library.
 
 mod file_ring;
+mod perf;

@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-wire", &[]),
     ("abx-model", &[]),
     ("abx-stats", &[]),
+    ("abx-ledger", &[]),
     ("abx-evidence", &["abx-model"]),
     ("abx-verdict", &["abx-model", "abx-stats", "abx-evidence"]),
     ("abx-audit", &["abx-evidence", "abx-report"]),

@@ -1,0 +1,85 @@
+//! Names from files of strangers: symbols, paths, JIT maps.
+
+/// A name that is safe to print and to keep: at most 256 bytes, control characters and
+/// separators of folded stacks escaped. A longer one ends in `…`.
+#[must_use]
+pub fn clean_name(name: &str) -> String {
+    let mut clean = String::with_capacity(name.len().min(NAME_BYTES_MAX));
+    // Where the end still fits.
+    let mut cut = 0;
+    for character in name.chars() {
+        if clean.len() <= NAME_BYTES_MAX - END.len() {
+            cut = clean.len();
+        }
+        match character {
+            // Folded stacks put it between frames; symbols of Java contain it.
+            ';' => clean.push(':'),
+            // Names that are made of what these mark could show as something else.
+            _ if character.is_control() || is_invisible(character) => {
+                clean.extend(character.escape_unicode());
+            }
+            _ => clean.push(character),
+        }
+        if clean.len() > NAME_BYTES_MAX {
+            clean.truncate(cut);
+            clean.push_str(END);
+            break;
+        }
+    }
+    clean
+}
+
+/// Whether a character changes the direction of text, or shows nothing.
+fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+const NAME_BYTES_MAX: usize = 256;
+const END: &str = "…";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_of_the_field_stay_as_they_are() {
+        // Method: names of C, C++, Rust, JavaScript and a path, and names that were made to
+        // look like others.
+        for name in [
+            "ngx_http_handler",
+            "std::vector<int, std::allocator<int> >::push_back(int&&)",
+            "<alloc::vec::Vec<T> as core::ops::Drop>::drop",
+            "JS:*onRequest /srv/größe.js:12:7",
+        ] {
+            assert_eq!(clean_name(name), name);
+        }
+        assert_eq!(clean_name("La;b\n\u{1b}[31m"), "La:b\\u{a}\\u{1b}[31m");
+        assert_eq!(clean_name("a\u{202e}b"), "a\\u{202e}b");
+        let long = clean_name(&"x".repeat(1000));
+        assert_eq!((long.len(), long.ends_with("x…")), (256, true));
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_becomes_safe(name in "\\PC*|(?s).{0,400}") {
+            // Method: any text, with control characters and without.
+            let clean = clean_name(&name);
+            prop_assert!(clean.len() <= NAME_BYTES_MAX);
+            prop_assert!(!clean.chars().any(|character| character.is_control() || character == ';'));
+            prop_assert_eq!(clean_name(&clean), clean.clone());
+        }
+    }
+}

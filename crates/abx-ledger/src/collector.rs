@@ -1,0 +1,155 @@
+//! Samples, as they come, into a ledger.
+
+mod frame_names;
+mod processes;
+mod raw_stacks;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::user::{CodeFiles, CodeKind, CodeMapping, Symbols};
+use crate::{Kallsyms, Ledger, Line, line_of_kernel_chain};
+use frame_names::FrameNames;
+use processes::Processes;
+use raw_stacks::{Frame, RawStacks};
+
+/// Takes what a sampler delivers, in the order of time, and makes a [`Ledger`] of the samples
+/// of some processes.
+///
+/// Symbols of programs are read in the end, from files that were opened when they were first
+/// sampled, so that programs may end meanwhile.
+pub struct Collector<F> {
+    kallsyms: Arc<Kallsyms>,
+    processes: Processes<F>,
+    files: CodeFiles,
+    stacks: RawStacks,
+}
+
+impl<F: Fn(u32) -> bool> Collector<F> {
+    /// `is_member` says whether the samples of a process count. Those of processes that a member
+    /// starts while it is sampled count too.
+    pub fn new(kallsyms: Arc<Kallsyms>, is_member: F) -> Collector<F> {
+        Collector {
+            kallsyms,
+            processes: Processes::new(is_member),
+            files: CodeFiles::default(),
+            stacks: RawStacks::default(),
+        }
+    }
+
+    /// A sample of a process: its addresses in the kernel and outside, innermost first. A chain
+    /// of user code ends where an address is in no code, which is what a frame pointer leads to
+    /// that is none.
+    pub fn sample(&mut self, pid: u32, kernel: &[u64], user: &[u64]) {
+        if !self.processes.is_member(pid, &mut self.files) {
+            return;
+        }
+        let mut frames = Vec::with_capacity(kernel.len() + user.len());
+        for (depth, address) in user.iter().enumerate() {
+            let Some((kind, offset)) =
+                self.processes
+                    .code(pid, inside(depth, *address), depth == 0, &mut self.files)
+            else {
+                break;
+            };
+            frames.push(match kind {
+                CodeKind::Jit => Frame::Jit {
+                    pid,
+                    address: inside(depth, *address),
+                },
+                CodeKind::File(file) => {
+                    self.files.open(file, pid);
+                    Frame::File { file, offset }
+                }
+            });
+        }
+        let line = match frames.first() {
+            _ if !kernel.is_empty() => self.line_of_kernel(kernel),
+            None => Line::Unattributed,
+            Some(Frame::File { file, .. }) => Line::user(self.files.name(*file)),
+            Some(_) => Line::user(Line::JIT_CODE),
+        };
+        let caller = frames.first().copied();
+        frames.reverse();
+        let functions = kernel.iter().enumerate();
+        let functions =
+            functions.map(|(depth, address)| self.kallsyms.function(inside(depth, *address)));
+        frames.extend(functions.rev().map(Frame::Kernel));
+        self.stacks.add(line, &frames, caller);
+    }
+
+    /// A process maps code into its memory.
+    pub fn mapping(&mut self, pid: u32, mapping: &CodeMapping<'_>) {
+        self.processes.map(pid, mapping, &mut self.files);
+    }
+
+    /// A process starts another one.
+    pub fn fork(&mut self, parent: u32, child: u32) {
+        self.processes.fork(parent, child, &mut self.files);
+    }
+
+    /// A process begins another program.
+    pub fn exec(&mut self, pid: u32) {
+        self.processes.exec(pid);
+    }
+
+    /// A process ends.
+    pub fn exit(&mut self, pid: u32) {
+        self.processes.exit(pid);
+    }
+
+    /// The ledger of all samples until now, with the names of functions, and the `stacks_max`
+    /// stacks with the most samples. What the sampler lost is for the caller to add.
+    #[must_use]
+    pub fn finish(mut self, symbols: &Symbols, stacks_max: usize) -> Ledger {
+        self.stacks.charge_entries();
+        let mut ledger = Ledger::default();
+        let perf_maps = self.processes.into_perf_maps();
+        let mut names = FrameNames::new(&self.kallsyms, &self.files, perf_maps, symbols);
+        for stack in self.stacks.counts() {
+            let frames = stack.frames.iter().map(|frame| names.name(*frame));
+            let mut frames: Vec<Arc<str>> = frames.collect();
+            // Several frames of one program without symbols say no more than one.
+            frames.dedup();
+            if frames.is_empty() {
+                frames.push("[unknown]".into());
+            }
+            ledger.add(stack.line, frames.iter().map(|name| &**name), stack.samples);
+            let innermost = stack
+                .frames
+                .last()
+                .filter(|_| matches!(stack.line, Line::User(_)));
+            if innermost.is_some_and(|frame| names.lacks_symbols(*frame)) {
+                ledger.without_symbols += stack.samples;
+            }
+        }
+        for (line, samples) in self.stacks.others() {
+            ledger.add_others(line, *samples);
+        }
+        ledger.stacks.keep_heaviest(stacks_max);
+        ledger
+    }
+
+    fn line_of_kernel(&self, kernel: &[u64]) -> Line {
+        let functions = kernel.iter().enumerate();
+        line_of_kernel_chain(functions.map(|(depth, address)| {
+            let function = self.kallsyms.function(inside(depth, *address));
+            function.map_or("", |function| self.kallsyms.function_name(function))
+        }))
+    }
+}
+
+impl<F> fmt::Debug for Collector<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Collector").finish_non_exhaustive()
+    }
+}
+
+/// An address inside the function of a frame: calls return to after their instruction, which
+/// may be the last of its function.
+fn inside(depth: usize, address: u64) -> u64 {
+    address.saturating_sub(u64::from(depth > 0))
+}
+
+#[cfg(test)]
+mod tests;

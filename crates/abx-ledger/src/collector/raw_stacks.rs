@@ -1,0 +1,166 @@
+//! Stacks of addresses, before their functions have names.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::Line;
+use crate::user::FileId;
+
+/// A place in code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Frame {
+    /// The number of a function of the kernel, if it is known.
+    Kernel(Option<usize>),
+    File {
+        file: FileId,
+        offset: u64,
+    },
+    Jit {
+        pid: u32,
+        address: u64,
+    },
+}
+
+/// Counts of stacks.
+#[derive(Debug, Default)]
+pub(super) struct RawStacks {
+    counts: HashMap<RawStack, u64>,
+    /// Samples that came when there were `STACKS_MAX` others.
+    others: BTreeMap<Line, u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct RawStack {
+    line: Line,
+    /// The place in user code from which the kernel was entered.
+    caller: Option<Frame>,
+    /// Outermost first.
+    frames: Box<[Frame]>,
+}
+
+/// A stack and its samples.
+#[derive(Debug)]
+pub(super) struct CountedStack<'a> {
+    pub(super) line: &'a Line,
+    /// Outermost first.
+    pub(super) frames: &'a [Frame],
+    pub(super) samples: u64,
+}
+
+impl RawStacks {
+    /// Counts a sample.
+    pub(super) fn add(&mut self, line: Line, frames: &[Frame], caller: Option<Frame>) {
+        let stack = RawStack {
+            line,
+            caller,
+            frames: frames.into(),
+        };
+        if let Some(samples) = self.counts.get_mut(&stack) {
+            *samples += 1;
+        } else if self.counts.len() < STACKS_MAX {
+            self.counts.insert(stack, 1);
+        } else {
+            *self.others.entry(stack.line).or_default() += 1;
+        }
+    }
+
+    /// Charges the way into a system call and back to that call, if it is known which one: the
+    /// one that almost all other samples are in which entered the kernel from the same place.
+    pub(super) fn charge_entries(&mut self) {
+        let calls = self.calls_by_caller();
+        let entries = |stack: &RawStack, _: &mut u64| stack.line == Line::SystemCallEntry;
+        let entries: Vec<(RawStack, u64)> = self.counts.extract_if(entries).collect();
+        for (mut stack, samples) in entries {
+            let calls = stack.caller.and_then(|caller| calls.get(&caller));
+            if let Some(line) = calls.and_then(most_frequent) {
+                stack.line = line.clone();
+            }
+            *self.counts.entry(stack).or_default() += samples;
+        }
+    }
+
+    pub(super) fn counts(&self) -> impl Iterator<Item = CountedStack<'_>> {
+        self.counts.iter().map(|(stack, samples)| CountedStack {
+            line: &stack.line,
+            frames: &stack.frames,
+            samples: *samples,
+        })
+    }
+
+    /// Samples of stacks that are not kept, by line.
+    pub(super) fn others(&self) -> &BTreeMap<Line, u64> {
+        &self.others
+    }
+
+    /// For each place that enters the kernel, how many samples are in which system calls.
+    fn calls_by_caller(&self) -> HashMap<Frame, BTreeMap<Line, u64>> {
+        let mut calls: HashMap<Frame, BTreeMap<Line, u64>> = HashMap::new();
+        for (stack, samples) in &self.counts {
+            if let (Line::SystemCall(_), Some(caller)) = (&stack.line, stack.caller) {
+                let lines = calls.entry(caller).or_default();
+                *lines.entry(stack.line.clone()).or_default() += samples;
+            }
+        }
+        calls
+    }
+}
+
+/// The line that has almost all samples.
+fn most_frequent(lines: &BTreeMap<Line, u64>) -> Option<&Line> {
+    let sum: u64 = lines.values().sum();
+    let (line, samples) = lines.iter().max_by_key(|(_, samples)| **samples)?;
+    (samples * 100 >= sum * ALMOST_ALL_PERCENT).then_some(line)
+}
+
+/// Some tens of megabytes.
+const STACKS_MAX: usize = 1 << 16;
+/// A function of the C library enters one system call; one of Go or `syscall` many.
+const ALMOST_ALL_PERCENT: u64 = 90;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn place(address: u64) -> Frame {
+        Frame::Jit { pid: 1, address }
+    }
+
+    #[test]
+    fn the_way_into_a_call_is_charged_to_it() {
+        // Method: a place with one system call, one with two, one with none, and samples of
+        // which the place is not known; each with samples of the way into the kernel.
+        let (read, write) = (Line::system_call("read"), Line::system_call("write"));
+        let entry = Line::SystemCallEntry;
+        let mut stacks = RawStacks::default();
+        let mut add = |line: &Line, place, samples| {
+            for _ in 0..samples {
+                stacks.add(line.clone(), &[], place);
+            }
+        };
+        add(&read, Some(place(1)), 4);
+        add(&entry, Some(place(1)), 3);
+        add(&read, Some(place(2)), 2);
+        add(&write, Some(place(2)), 2);
+        for place in [Some(place(2)), Some(place(3)), None] {
+            add(&entry, place, 1);
+        }
+        stacks.charge_entries();
+        let mut lines: BTreeMap<Line, u64> = BTreeMap::new();
+        for stack in stacks.counts() {
+            *lines.entry(stack.line.clone()).or_default() += stack.samples;
+        }
+        assert_eq!(lines, BTreeMap::from([(read, 9), (write, 2), (entry, 3)]));
+    }
+
+    #[test]
+    fn many_stacks_are_counted_without_their_frames() {
+        // Method: more stacks than are kept, each once, then one that is kept again.
+        let mut stacks = RawStacks::default();
+        for address in 0..=STACKS_MAX as u64 {
+            stacks.add(Line::Kernel, &[place(address)], None);
+        }
+        stacks.add(Line::Kernel, &[place(0)], None);
+        let kept: u64 = stacks.counts().map(|stack| stack.samples).sum();
+        assert_eq!(kept, STACKS_MAX as u64 + 1);
+        assert_eq!(stacks.others(), &BTreeMap::from([(Line::Kernel, 1)]));
+    }
+}

@@ -1,0 +1,59 @@
+//! The ledger: samples by line.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Folded, Line};
+
+/// What the CPU time of some processes was spent on, in samples of equal CPU time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ledger {
+    /// The sum of `lines`.
+    pub samples: u64,
+    /// Samples that were taken and lost, of all processes: buffers were full.
+    pub lost: u64,
+    pub lines: BTreeMap<Line, u64>,
+    pub stacks: Folded,
+    /// Samples of user code whose function has no name: its program has no symbols.
+    pub without_symbols: u64,
+}
+
+impl Ledger {
+    /// Counts samples of a stack, whose frames stand outermost first.
+    pub fn add<'a>(
+        &mut self,
+        line: &Line,
+        frames: impl IntoIterator<Item = &'a str>,
+        samples: u64,
+    ) {
+        self.add_to_line(line, samples);
+        self.stacks.add(line, frames, samples);
+    }
+
+    /// Counts samples of stacks that were not kept.
+    pub fn add_others(&mut self, line: &Line, samples: u64) {
+        self.add_to_line(line, samples);
+        self.stacks.add_others(line, samples);
+    }
+
+    /// Adds what another ledger counts, of the same rate of samples.
+    pub fn merge(&mut self, other: &Ledger) {
+        for (line, samples) in &other.lines {
+            self.add_to_line(line, *samples);
+        }
+        self.lost = self.lost.saturating_add(other.lost);
+        self.without_symbols = self.without_symbols.saturating_add(other.without_symbols);
+        self.stacks.merge(&other.stacks);
+    }
+
+    fn add_to_line(&mut self, line: &Line, samples: u64) {
+        if samples == 0 {
+            return;
+        }
+        self.samples = self.samples.saturating_add(samples);
+        let count = self.lines.entry(line.clone()).or_default();
+        *count = count.saturating_add(samples);
+    }
+}

@@ -1,0 +1,116 @@
+//! Functions that a program compiled while it ran, as it lists them in `/tmp/perf-PID.map`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use crate::clean_name;
+
+/// The functions by address. A later line replaces an earlier one of the same address.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PerfMap {
+    /// Size and name by start.
+    functions: BTreeMap<u64, (u64, String)>,
+}
+
+impl PerfMap {
+    /// Reads lines `START SIZE NAME`, with hexadecimal numbers; others are skipped, and all
+    /// after 64 MiB.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn parse(lines: impl BufRead) -> io::Result<PerfMap> {
+        let mut map = PerfMap::default();
+        let mut lines = lines.take(MAP_BYTES_MAX);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if lines.read_until(b'\n', &mut line)? == 0 {
+                return Ok(map);
+            }
+            let text = String::from_utf8_lossy(&line);
+            if let Some((start, size, name)) = parse_line(&text) {
+                map.functions.insert(start, (size, clean_name(name)));
+            }
+        }
+    }
+
+    /// The list of a process, if it wrote one. Its name has the process's number as the process
+    /// itself sees it.
+    pub(crate) fn of_process(pid: u32) -> Option<PerfMap> {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+        let seen_by_process = status.ok().and_then(|status| innermost_pid(&status));
+        let name = format!("tmp/perf-{}.map", seen_by_process.unwrap_or(pid));
+        let inside = Path::new("/proc")
+            .join(pid.to_string())
+            .join("root")
+            .join(name);
+        let outside = Path::new("/tmp").join(format!("perf-{pid}.map"));
+        [inside, outside].iter().find_map(|path| {
+            // A program may have put anything there.
+            let is_file = path.metadata().ok()?.is_file();
+            let file = is_file.then(|| File::open(path).ok())??;
+            PerfMap::parse(BufReader::new(file)).ok()
+        })
+    }
+
+    /// The function that an address is in.
+    pub(crate) fn name(&self, address: u64) -> Option<&str> {
+        let (start, (size, name)) = self.functions.range(..=address).next_back()?;
+        (address - start < *size).then_some(name)
+    }
+}
+
+fn parse_line(line: &str) -> Option<(u64, u64, &str)> {
+    let mut fields = line.trim_end_matches(['\n', '\r']).splitn(3, ' ');
+    let start = hexadecimal(fields.next()?)?;
+    let size = hexadecimal(fields.next()?)?;
+    let name = fields.next()?.trim();
+    (!name.is_empty()).then_some((start, size, name))
+}
+
+fn hexadecimal(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+}
+
+/// A process's number in the innermost namespace, from `/proc/PID/status`.
+fn innermost_pid(status: &str) -> Option<u32> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
+const MAP_BYTES_MAX: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_in_the_latest_function_there() {
+        // Method: a list as node and perf-map-agent write it, with names that have spaces, a
+        // function that moved over another, and lines that are none.
+        let list = "7f00 10 JS:*f /srv/a.js:1:2\n0x7f20 0x8 La;b\nx\n7f00\n7f00 zz g\n7f00 8 h\r\n7f40 1 \n";
+        let map = PerfMap::parse(list.as_bytes()).unwrap();
+        let cases = [
+            (0x7eff, None),
+            (0x7f00, Some("h")),
+            (0x7f08, None),
+            (0x7f27, Some("La:b")),
+            (0x7f40, None),
+        ];
+        for (address, name) in cases {
+            assert_eq!(map.name(address), name, "{address:x}");
+        }
+    }
+
+    #[test]
+    fn a_process_in_a_container_has_another_number_there() {
+        // Method: a status of a process in two nested namespaces.
+        let status = "Name:\tnode\nPid:\t4711\nNSpid:\t4711\t23\t1\nFDSize:\t64\n";
+        assert_eq!(innermost_pid(status), Some(1));
+        assert_eq!(innermost_pid("Name:\tx\n"), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Names of functions in programs and libraries.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use blazesym::symbolize::source::{Elf, Source};
+use blazesym::symbolize::{Input, Symbolized, Symbolizer};
+
+/// Reads the symbols of programs, libraries, and their debug files in `/usr/lib/debug`, and
+/// keeps them: share one among ledgers.
+pub struct Symbols {
+    symbolizer: Symbolizer,
+}
+
+impl Symbols {
+    #[must_use]
+    pub fn new() -> Symbols {
+        // Lines and inlined functions would take most of the time.
+        let builder = Symbolizer::builder().enable_code_info(false);
+        Symbols {
+            symbolizer: builder.enable_inlined_fns(false).build(),
+        }
+    }
+
+    /// The function at an offset of a file, in bytes, if its symbols name it.
+    pub(crate) fn name(&self, path: PathBuf, offset: u64) -> Option<String> {
+        let mut elf = Elf::new(path);
+        // Debug files are large, and often not needed.
+        elf.debug_syms = false;
+        self.name_in(elf.clone(), offset).or_else(|| {
+            elf.debug_syms = true;
+            self.name_in(elf, offset)
+        })
+    }
+
+    fn name_in(&self, elf: Elf, offset: u64) -> Option<String> {
+        let input = Input::FileOffset(offset);
+        match self.symbolizer.symbolize_single(&Source::Elf(elf), input) {
+            Ok(Symbolized::Sym(symbol)) => Some(symbol.name.into_owned()),
+            // It has no symbols there, or is damaged.
+            Ok(Symbolized::Unknown(_)) | Err(_) => None,
+        }
+    }
+}
+
+impl Default for Symbols {
+    fn default() -> Symbols {
+        Symbols::new()
+    }
+}
+
+impl fmt::Debug for Symbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Symbols").finish_non_exhaustive()
+    }
+}

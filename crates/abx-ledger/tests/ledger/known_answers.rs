@@ -1,0 +1,158 @@
+//! Programs that spend their time in known ways.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use abx_ledger::{CodeMapping, Collector, Kallsyms, Ledger, Line, Symbols};
+use abx_sys::cpus;
+use abx_sys::perf::{CpuSampler, SamplerEvent, SamplingRights};
+
+const HZ: u32 = 1999;
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A program that is ended with its process group.
+struct Program(Child);
+
+impl Program {
+    fn start(program: &str, arguments: &[&str]) -> Program {
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Program(command.spawn().unwrap())
+    }
+
+    /// CPU time in seconds, of it and of the children it waited for.
+    fn cpu_s(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        let fields: Vec<&str> = stat
+            .rsplit_once(')')
+            .unwrap()
+            .1
+            .split_whitespace()
+            .collect();
+        let ticks: u64 = fields[11..15]
+            .iter()
+            .map(|field| field.parse::<u64>().unwrap())
+            .sum();
+        // The kernel's USER_HZ, on every 64-bit machine.
+        ticks as f64 / 100.0
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        let _ = self.0.wait();
+    }
+}
+
+/// Samples a program until it has had this much CPU time. `None` if this machine forbids it.
+fn sampled(program: &Program, cpu_s: f64) -> Option<(Ledger, f64)> {
+    let everywhere = cpus::allowed().unwrap();
+    let mut sampler = match CpuSampler::open(&everywhere, HZ, BUFFER_BYTES) {
+        Ok(sampler) => sampler,
+        Err(error) => {
+            // Only a machine that forbids it may have no sampler.
+            assert_ne!(
+                SamplingRights::of_this_process(),
+                SamplingRights::All,
+                "{error}"
+            );
+            assert!(
+                matches!(
+                    error.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported
+                ),
+                "{error}"
+            );
+            println!("this machine allows no samples of whole processors: {error}");
+            return None;
+        }
+    };
+    let kallsyms = Kallsyms::parse(BufReader::new(File::open("/proc/kallsyms").unwrap())).unwrap();
+    let pid = program.0.id();
+    let mut collector = Collector::new(Arc::new(kallsyms), |candidate| candidate == pid);
+    let before = program.cpu_s();
+    sampler.enable().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while program.cpu_s() - before < cpu_s {
+        assert!(
+            Instant::now() < deadline,
+            "the program gets too little CPU time"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+        sampler.drain(|event| collect(&mut collector, event));
+    }
+    sampler.disable().unwrap();
+    let used_s = program.cpu_s() - before;
+    sampler.drain(|event| collect(&mut collector, event));
+    assert_eq!((sampler.lost(), sampler.throttled()), (0, 0));
+    let ledger = collector.finish(&Symbols::new(), 1000);
+    assert_eq!(ledger.samples, ledger.lines.values().sum::<u64>());
+    assert_eq!(ledger.samples, ledger.stacks.samples());
+    println!("{:?}", ledger.lines);
+    Some((ledger, used_s))
+}
+
+fn collect<F: Fn(u32) -> bool>(collector: &mut Collector<F>, event: SamplerEvent<'_>) {
+    match event {
+        SamplerEvent::Sample(sample) => collector.sample(sample.pid, sample.kernel, sample.user),
+        SamplerEvent::Mapping(file) => {
+            let mapping = CodeMapping {
+                start: file.start,
+                len: file.len,
+                offset: file.offset,
+                inode: file.inode,
+                path: file.path,
+            };
+            collector.mapping(file.pid, &mapping);
+        }
+        SamplerEvent::Fork { parent, child } => collector.fork(parent, child),
+        SamplerEvent::Exec { pid } => collector.exec(pid),
+        SamplerEvent::Exit { pid } => collector.exit(pid),
+    }
+}
+
+/// The share of a line in all samples.
+fn share(ledger: &Ledger, line: &Line) -> f64 {
+    ledger.lines.get(line).copied().unwrap_or(0) as f64 / ledger.samples as f64
+}
+
+#[test]
+fn system_calls_of_one_byte_have_most_of_the_time() {
+    // Method: dd copies single bytes; the kernel's part is in read and write, both seen by name,
+    // and samples stand for the CPU time that the kernel counts.
+    let program = Program::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=1"]);
+    let Some((ledger, cpu_s)) = sampled(&program, 2.0) else {
+        return;
+    };
+    let read = share(&ledger, &Line::system_call("read"));
+    let write = share(&ledger, &Line::system_call("write"));
+    assert!(read > 0.1 && write > 0.1, "{ledger:?}");
+    let mut by_samples: Vec<(&Line, &u64)> = ledger.lines.iter().collect();
+    by_samples.sort_by_key(|(_, samples)| std::cmp::Reverse(**samples));
+    let (line, _) = by_samples[0];
+    assert!(
+        [
+            Line::system_call("read"),
+            Line::system_call("write"),
+            Line::user("libc.so.6"),
+            Line::user("dd")
+        ]
+        .contains(line),
+        "{by_samples:?}"
+    );
+    let sampled_s = ledger.samples as f64 / f64::from(HZ);
+    assert!(
+        (sampled_s / cpu_s - 1.0).abs() < 0.15,
+        "{sampled_s} s of {cpu_s} s"
+    );
+}

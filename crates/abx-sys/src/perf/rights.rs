@@ -1,0 +1,118 @@
+//! How much this machine lets abx sample.
+
+use std::fmt;
+use std::io;
+
+use rustix::thread::sched_getcpu;
+
+use super::attributes::{self, EventScope};
+use crate::kernel_files::read_lossy;
+
+/// What [`super::CpuSampler`] may sample here, and what forbids the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SamplingRights {
+    /// Whole processors, in the kernel and outside of it: `CpuSampler::open`.
+    All,
+    /// The user code of the user's processes: `CpuSampler::of_processes`.
+    OwnUserOnly(SamplingLimit),
+    None(SamplingLimit),
+}
+
+/// What forbids it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SamplingLimit {
+    /// The setting `kernel.perf_event_paranoid` has this value, and abx has not the capability
+    /// `CAP_PERFMON`.
+    Paranoid(i32),
+    /// The setting would allow it: a filter of system calls (containers) or a security module
+    /// does not.
+    Filtered,
+    /// The kernel has no perf events, or a filter hides them.
+    Absent,
+    /// Another error of the system call.
+    Failed(i32),
+}
+
+impl SamplingRights {
+    /// Tries it, with events that are never on.
+    #[must_use]
+    pub fn of_this_process() -> SamplingRights {
+        let cpu = i32::try_from(sched_getcpu()).unwrap_or(0);
+        let limit = match attributes::open(EventScope::Processor, cpu, TRIAL_HZ) {
+            Ok(_) => return SamplingRights::All,
+            Err(error) => limit(&error, paranoid()),
+        };
+        match attributes::open(EventScope::ThreadUser(0), cpu, TRIAL_HZ) {
+            Ok(_) => SamplingRights::OwnUserOnly(limit),
+            Err(_) => SamplingRights::None(limit),
+        }
+    }
+}
+
+impl fmt::Display for SamplingLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SamplingLimit::Paranoid(value) => write!(
+                f,
+                "kernel.perf_event_paranoid is {value}, and this process has no CAP_PERFMON"
+            ),
+            SamplingLimit::Filtered => {
+                f.write_str("a seccomp filter or a security module forbids perf_event_open")
+            }
+            SamplingLimit::Absent => f.write_str("this kernel has no perf_event_open"),
+            SamplingLimit::Failed(errno) => {
+                write!(
+                    f,
+                    "perf_event_open: {}",
+                    io::Error::from_raw_os_error(*errno)
+                )
+            }
+        }
+    }
+}
+
+/// `paranoid` is the setting, if it can be read.
+fn limit(error: &io::Error, paranoid: Option<i32>) -> SamplingLimit {
+    let errno = error.raw_os_error().unwrap_or(0);
+    match (errno, paranoid) {
+        (libc::ENOSYS | libc::ENOENT | libc::EOPNOTSUPP, _) => SamplingLimit::Absent,
+        (libc::EACCES | libc::EPERM, Some(value)) if value > SETTING_FOR_ALL => {
+            SamplingLimit::Paranoid(value)
+        }
+        (libc::EACCES | libc::EPERM, _) => SamplingLimit::Filtered,
+        (errno, _) => SamplingLimit::Failed(errno),
+    }
+}
+
+fn paranoid() -> Option<i32> {
+    let text = read_lossy("/proc/sys/kernel/perf_event_paranoid").ok()?;
+    text.trim().parse().ok()
+}
+
+/// The highest `kernel.perf_event_paranoid` with which all users may sample whole processors
+/// with the kernel.
+const SETTING_FOR_ALL: i32 = 0;
+const TRIAL_HZ: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_names_what_forbids_it() {
+        // Method: each error of the system call, with settings that explain it and with some
+        // that do not.
+        let errno = io::Error::from_raw_os_error;
+        let cases = [
+            (libc::EACCES, Some(2), SamplingLimit::Paranoid(2)),
+            (libc::EPERM, Some(4), SamplingLimit::Paranoid(4)),
+            (libc::EPERM, Some(0), SamplingLimit::Filtered),
+            (libc::EACCES, None, SamplingLimit::Filtered),
+            (libc::ENOSYS, Some(2), SamplingLimit::Absent),
+            (libc::EMFILE, Some(2), SamplingLimit::Failed(libc::EMFILE)),
+        ];
+        for (error, paranoid, expected) in cases {
+            assert_eq!(limit(&errno(error), paranoid), expected, "{error}");
+        }
+    }
+}

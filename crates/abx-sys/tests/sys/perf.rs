@@ -1,0 +1,249 @@
+//! Samples of this very process, and of what it starts.
+
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+#![allow(clippy::disallowed_macros, reason = "skipped tests say why")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use abx_sys::perf::{CpuSampler, SamplerEvent, SamplingRights};
+use abx_sys::{Nanos, cpus, thread_cpu};
+
+const HZ: u32 = 1000;
+const BUFFER_BYTES: usize = 1 << 20;
+const EVENTS_MAX: usize = 1000;
+
+/// Tests that look at what this process has open run one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The sampler; `None` if this machine forbids it, as its rights say too.
+fn allowed(sampler: io::Result<CpuSampler>) -> Option<CpuSampler> {
+    let rights = SamplingRights::of_this_process();
+    match sampler {
+        Ok(sampler) => Some(sampler),
+        Err(error) => {
+            assert_ne!(rights, SamplingRights::All, "{error}");
+            let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported];
+            assert!(kinds.contains(&error.kind()), "{error}");
+            println!("not sampled: {rights:?}");
+            None
+        }
+    }
+}
+
+/// What was sampled of this thread.
+#[derive(Default)]
+struct Seen {
+    samples: u64,
+    with_kernel: u64,
+    with_user: u64,
+    last_ns: u64,
+}
+
+impl Seen {
+    fn take(&mut self, sampler: &mut CpuSampler) {
+        let thread = thread_number();
+        sampler.drain(|event| {
+            let SamplerEvent::Sample(sample) = event else {
+                return;
+            };
+            if (sample.pid, sample.tid) == (std::process::id(), thread) {
+                self.samples += 1;
+                self.with_kernel += u64::from(!sample.kernel.is_empty());
+                self.with_user += u64::from(!sample.user.is_empty());
+                self.last_ns = sample.time_ns;
+            }
+        });
+    }
+}
+
+/// The kernel's number of this thread.
+fn thread_number() -> u32 {
+    let link = fs::read_link("/proc/thread-self").unwrap();
+    link.file_name().unwrap().to_str().unwrap().parse().unwrap()
+}
+
+/// Spends this much CPU time of this thread, part of it in system calls.
+fn spend(cpu: Nanos, mut between: impl FnMut()) {
+    let until = thread_cpu().plus(cpu);
+    while thread_cpu() < until {
+        for _ in 0..100 {
+            fs::metadata("/proc/self").unwrap();
+        }
+        between();
+    }
+}
+
+#[test]
+fn samples_stand_for_cpu_time() {
+    // Method: this thread spends half a second of CPU time, in system calls for the most part,
+    // sampled by processor, and again by process.
+    let _alone = alone();
+    let cpus = cpus::allowed().unwrap();
+    let own = [std::process::id()];
+    let whole = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES));
+    let user = allowed(CpuSampler::of_processes(
+        &own,
+        &cpus,
+        HZ,
+        BUFFER_BYTES,
+        EVENTS_MAX,
+    ));
+    for (sampler, sees_kernel) in [(whole, true), (user, false)] {
+        let Some(mut sampler) = sampler else {
+            continue;
+        };
+        let mut seen = Seen::default();
+        let start = Nanos::now();
+        sampler.enable().unwrap();
+        let before = thread_cpu();
+        spend(Nanos(500_000_000), || seen.take(&mut sampler));
+        let spent_s = (thread_cpu().0 - before.0) as f64 / 1e9;
+        sampler.disable().unwrap();
+        seen.take(&mut sampler);
+        assert_eq!((sampler.lost(), sampler.throttled()), (0, 0));
+        assert!(
+            (start.0..Nanos::now().0).contains(&seen.last_ns),
+            "{}",
+            seen.last_ns
+        );
+        assert_eq!(seen.with_kernel > 0, sees_kernel);
+        assert!(seen.with_user > 0);
+        let sampled_s = seen.samples as f64 / f64::from(HZ);
+        // User code is the smaller part, and the CPU clock sees no more than there is.
+        let shares = if sees_kernel { 0.85..1.15 } else { 0.0..0.85 };
+        let share = sampled_s / spent_s;
+        assert!(shares.contains(&share), "{sampled_s} s of {spent_s} s");
+    }
+}
+
+#[test]
+fn nothing_is_sampled_before_it_is_on_and_after_it_is_off() {
+    // Method: CPU time is spent before the sampler is on, and after it is off.
+    let _alone = alone();
+    let Some(mut sampler) = allowed(CpuSampler::open(
+        &cpus::allowed().unwrap(),
+        HZ,
+        BUFFER_BYTES,
+    )) else {
+        return;
+    };
+    let mut seen = Seen::default();
+    spend(Nanos(50_000_000), || seen.take(&mut sampler));
+    assert_eq!(seen.samples, 0);
+    sampler.enable().unwrap();
+    sampler.disable().unwrap();
+    seen.take(&mut sampler);
+    seen.samples = 0;
+    spend(Nanos(50_000_000), || seen.take(&mut sampler));
+    assert_eq!(seen.samples, 0);
+}
+
+#[test]
+fn full_buffers_are_counted_and_no_error() {
+    // Method: a buffer of a page, which is not drained while a second of CPU time passes.
+    let _alone = alone();
+    let Some(mut sampler) = allowed(CpuSampler::open(&cpus::allowed().unwrap(), HZ, 1)) else {
+        return;
+    };
+    sampler.enable().unwrap();
+    spend(Nanos(500_000_000), || {});
+    let mut seen = Seen::default();
+    seen.take(&mut sampler);
+    // What was lost is written with the next sample that finds room.
+    spend(Nanos(20_000_000), || {});
+    seen.take(&mut sampler);
+    assert!(sampler.lost() > 100, "{}", sampler.lost());
+}
+
+#[test]
+fn the_life_of_a_process_is_told() {
+    // Method: a shell that starts a program and ends, while all processors are sampled.
+    let _alone = alone();
+    let Some(mut sampler) = allowed(CpuSampler::open(
+        &cpus::allowed().unwrap(),
+        HZ,
+        BUFFER_BYTES,
+    )) else {
+        return;
+    };
+    sampler.enable().unwrap();
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", "/bin/true; exit 0"])
+        .spawn()
+        .unwrap();
+    let shell_pid = shell.id();
+    assert!(shell.wait().unwrap().success());
+    sampler.disable().unwrap();
+    let mut events = BTreeSet::new();
+    let mut child_pid = 0;
+    sampler.drain(|event| {
+        events.insert(match event {
+            SamplerEvent::Fork { parent, child } if parent == shell_pid => {
+                child_pid = child;
+                "starts"
+            }
+            SamplerEvent::Exec { pid } if pid == shell_pid => "is the shell",
+            SamplerEvent::Exec { pid } if pid == child_pid => "is the program",
+            SamplerEvent::Mapping(file)
+                if file.pid == child_pid && file.path.ends_with(b"/true") =>
+            {
+                assert!(file.len > 0 && file.inode > 0, "{file:?}");
+                "maps the program"
+            }
+            SamplerEvent::Exit { pid } if pid == child_pid => "program ends",
+            SamplerEvent::Exit { pid } if pid == shell_pid => "shell ends",
+            _ => "other",
+        });
+    });
+    for event in [
+        "starts",
+        "is the shell",
+        "is the program",
+        "maps the program",
+        "program ends",
+        "shell ends",
+    ] {
+        assert!(events.contains(event), "{event} is not in {events:?}");
+    }
+}
+
+#[test]
+fn a_dropped_sampler_leaves_nothing_open() {
+    // Method: descriptors and memory of perf events, before, meanwhile and after, of both kinds
+    // of sampler, and of one that asks for more events than it may have.
+    let _alone = alone();
+    let count = || {
+        let links = fs::read_dir("/proc/self/fd").unwrap();
+        let links = links.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        let open = links
+            .filter(|link| link.to_string_lossy().contains("[perf_event]"))
+            .count();
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        (
+            open,
+            maps.lines()
+                .filter(|line| line.contains("[perf_event]"))
+                .count(),
+        )
+    };
+    let cpus = cpus::allowed().unwrap();
+    let own = [std::process::id()];
+    let Some(whole) = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES)) else {
+        return;
+    };
+    let user = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, EVENTS_MAX).unwrap();
+    let added = 2 * cpus.len();
+    assert!(count().0 >= added && count().1 == added, "{:?}", count());
+    let refused = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, 0).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+    drop((whole, user));
+    assert_eq!(count(), (0, 0));
+}
