@@ -53,7 +53,7 @@ fn every_key_has_its_row_and_the_examples_are_read() {
     let missing: Vec<&String> = texts.iter().filter(|key| !has_row(key)).collect();
     assert!(
         missing.is_empty(),
-        "without a row in docs/scenarios.md: {missing:?}"
+        "without a row in docs/guides/scenarios.md: {missing:?}"
     );
     let examples: Vec<&str> = page.split("```toml\n").skip(1).collect();
     assert!(!examples.is_empty());

@@ -1,7 +1,9 @@
 //! The program itself: its words, pages, packages and smaller commands.
 
+pub mod book;
 pub mod doctor;
 pub mod manual;
 pub mod packages;
+pub mod style;
 pub mod timer;
 pub mod usage;
