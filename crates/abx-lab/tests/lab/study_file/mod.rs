@@ -731,7 +731,7 @@ fn the_schema_for_editors_is_the_one_of_the_types() {
 fn every_key_is_documented_and_the_examples_are_read() {
     // Method: each key of the schema has its row in the section of its table;
     // each TOML block of the page is a study.
-    let page = fs::read_to_string(docs().join("study-file.md")).unwrap();
+    let page = fs::read_to_string(docs().join("reference/study-file.md")).unwrap();
     let schema = schema();
     let mut missing = Vec::new();
     for (table, tables) in [
