@@ -4,6 +4,7 @@ pub mod book;
 pub mod doctor;
 pub mod manual;
 pub mod packages;
+pub mod references;
 pub mod style;
 pub mod timer;
 pub mod usage;

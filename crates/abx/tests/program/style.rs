@@ -92,7 +92,12 @@ fn no_page_has_a_word_that_the_style_replaces() {
     let is_checked = |page: &PathBuf| {
         let place = page.strip_prefix(&root).unwrap().display().to_string();
         let inside = ["docs/", "studies/", "README.md", "CONTRIBUTING.md"];
-        let outside = ["docs/decisions/", "docs/findings.md", "docs/style.md"];
+        let outside = [
+            "docs/decisions/",
+            "docs/findings.md",
+            "docs/reference/commands.md",
+            "docs/style.md",
+        ];
         let begins = |parts: &[&str]| parts.iter().any(|part| place.starts_with(part));
         begins(&inside) && !begins(&outside)
     };
