@@ -9,7 +9,7 @@ ABX ?= target/release/abx
 DIST ?= target/dist
 PROFILE ?= release
 
-.PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants cql
+.PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants cql book
 
 build:
 	$(CARGO) build --release --locked
@@ -77,7 +77,7 @@ cql: setup
 counts: setup
 	./scripts/instruction-counts
 
-# Every simulated study of the statistics, with the tables of docs/statistics.md. The
+# Every simulated study of the statistics, with the tables of docs/explain/statistics. The
 # tests draw a fifth of them.
 simulations:
 	ABX_SIMULATIONS=full $(CARGO) test -p abx-verdict --test verdict --locked statistics:: -- --nocapture --test-threads=1
@@ -119,6 +119,10 @@ self-check: build
 spread: build
 	$(CARGO) build --release --locked --package abx-bench
 	./target/release/truth spread --abx ./target/release/abx
+
+# The documents as a book in target/book; the first time installs mdbook, which takes minutes.
+book:
+	./scripts/book target/book
 
 # What no test notices: what decides verdicts is changed one place at a time, as
 # .cargo/mutants.toml says, and the fast tests run. Needs `cargo install cargo-mutants`;

@@ -4,7 +4,7 @@
 //! its warm-up and steadiness ([`series`]). Knows no records and reaches no verdicts.
 //!
 //! The method in plain words, with sources and the simulated coverage:
-//! `docs/statistics.md`.
+//! `docs/explain/statistics/README.md`.
 
 pub mod curve;
 mod error;

@@ -105,7 +105,7 @@ impl PairedMean {
 
     /// The same with what comparisons beside it tell of its spread: own and theirs, each
     /// as often as it has degrees of freedom. Never less than its own, because one that
-    /// is noisier than the others would be called certain too often: docs/statistics.md,
+    /// is noisier than the others would be called certain too often: docs/explain/statistics/several-subjects.md,
     /// "Few blocks of many subjects".
     #[must_use]
     pub fn with(self, prior: SpreadPrior) -> PairedMean {

@@ -35,7 +35,7 @@ impl RandomEffects {
     ///
     /// Method: the variance between studies by Paule and Mandel, the interval by Hartung
     /// and Knapp with k − 1 degrees of freedom, never narrower than the weights alone
-    /// give, the prediction with k − 2. Source: docs/statistics.md, "Several records".
+    /// give, the prediction with k − 2. Source: docs/explain/statistics/several-records.md, "Several records".
     #[must_use]
     pub fn of(studies: &[StudyEstimate], confidence: Confidence) -> Option<RandomEffects> {
         let is_sound = |study_estimate: &StudyEstimate| {

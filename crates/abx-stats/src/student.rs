@@ -12,7 +12,7 @@ impl Confidence {
 
     /// What an interval is computed at. It is wider than the printed one,
     /// because a study that stops on its own data may look many times, and
-    /// every look takes some of the coverage: docs/statistics.md, "Stop rule".
+    /// every look takes some of the coverage: docs/explain/statistics/stopping.md, "Stop rule".
     pub const COMPUTED: Confidence = Confidence(0.97);
 
     /// What ends a study early when its interval excludes "no difference".

@@ -3,7 +3,7 @@
 //! from block to block is in it, and it is wider than a paired one. What changed
 //! between the two is in no block's spread: its error is given beside them.
 //!
-//! Source: B. L. Welch, Biometrika 34 (1947); docs/statistics.md, section 13.
+//! Source: B. L. Welch, Biometrika 34 (1947); docs/explain/statistics/older-records.md.
 
 use crate::paired::{LogInterval, PairedMean};
 use crate::power::{POWER, fewest};

@@ -2,7 +2,7 @@
 //!
 //! Both ends of a connection's time are "its first completion after a fixed moment",
 //! so that what is counted between them is no matter of where a slice's edges cut a
-//! request: docs/statistics.md, section 2. A window of several requests is served in
+//! request: docs/explain/statistics/blocks.md. A window of several requests is served in
 //! bursts, so there it is the first completion that makes a whole number of windows.
 
 use abx_evidence::Outcome;

@@ -111,7 +111,7 @@ impl EpollIo {
     /// Waits for events, for long, and reads the clock. It ends at a moment, or at an
     /// earlier one that an earlier wait was to end at: in a busy loop nearly all waits
     /// end by a response, and a timer of its own for each of them is a fortieth of what
-    /// a request costs (docs/bench.md).
+    /// a request costs (docs/explain/overhead.md).
     fn wait_long(&mut self, until: Nanos) {
         let rings = until.since(self.wake.ahead());
         let is_set = self.alarm.at() > self.last && self.alarm.at() <= rings;

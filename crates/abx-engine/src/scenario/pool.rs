@@ -3,7 +3,7 @@
 //! A user takes a connection's place and a session that of a request, so what counts and over
 //! which time is as for any closed loop: each user from its first session that ends behind the
 //! lead-in to its first one that ends behind the end, and the load goes on until all sessions
-//! that count are over (docs/statistics.md, section 2).
+//! that count are over (docs/explain/statistics/blocks.md).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};

@@ -34,7 +34,7 @@ const PROBES_TWICE: u32 = 4;
 const ABOVE_CLOSED: f64 = 1.1;
 /// The grid reaches to both sides of each capacity that was found, since a probe
 /// is short, in steps so small that a straight line from one to the next is
-/// close enough. Source: docs/statistics.md, "Capacity".
+/// close enough. Source: docs/explain/statistics/curves.md, "Capacity".
 const AROUND: [f64; 7] = [0.85, 0.90, 0.95, 1.00, 1.05, 1.10, 1.15];
 /// Two rates that are closer than this are one.
 pub const APART: f64 = 1.025;

@@ -11,7 +11,7 @@ const FIRST_STEP: f64 = 0.8;
 const STEPS: i32 = 5;
 /// The highest rate that met an objective and the lowest one that missed it are this close,
 /// so that the straight line between them is off by about 3 % at most.
-/// Source: docs/statistics.md, "Capacity".
+/// Source: docs/explain/statistics/curves.md, "Capacity".
 const CLOSE: f64 = 1.2;
 /// Rates that a block tries for each subject: as many as bracket any capacity within reach.
 const TRIES: usize = 10;

@@ -46,14 +46,14 @@ fn keys(table: &Value, prefix: &str) -> Vec<String> {
 fn every_key_has_its_row_and_the_examples_are_read() {
     // Method: each key of the schema has a row of the page; each TOML block of the page, and
     // the example that it runs, is a scenario.
-    let page = fs::read_to_string(docs().join("scenarios.md")).unwrap();
+    let page = fs::read_to_string(docs().join("guides/scenarios.md")).unwrap();
     let texts = keys(&schema(), "");
     assert!(texts.contains(&"step.extract.json".to_owned()), "{texts:?}");
     let has_row = |key: &String| page.contains(&format!("\n| `{key}` |"));
     let missing: Vec<&String> = texts.iter().filter(|key| !has_row(key)).collect();
     assert!(
         missing.is_empty(),
-        "without a row in docs/scenarios.md: {missing:?}"
+        "without a row in docs/guides/scenarios.md: {missing:?}"
     );
     let examples: Vec<&str> = page.split("```toml\n").skip(1).collect();
     assert!(!examples.is_empty());

@@ -1,11 +1,13 @@
 //! What the pages of the catalog's studies say, beside the records that they have it from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use abx_report::{ReportExtent, Style, study_text, verdict_matrix};
 use abx_verdict::{Comparison, StudyRecord};
+use serde_json::Value;
 
 /// `record.json.zst` of a study of the catalog, judged anew.
 pub fn record_of(study: &str) -> StudyRecord {
@@ -53,23 +55,132 @@ pub fn read_json(json: &[u8]) -> StudyRecord {
     serde_json::from_slice(json).expect("a record")
 }
 
+/// The page of a study with all verdicts of its records, and its text.
+fn verdicts_pages() -> BTreeMap<PathBuf, String> {
+    let mut pages = BTreeMap::new();
+    for (folder, record) in records() {
+        let name = folder.file_name().unwrap().to_string_lossy();
+        let head = format!(
+            "# Verdicts of {name}\n\nAll declared pairs, as `abx report --markdown` prints them. \
+             [The study](README.md)\n"
+        );
+        let page: &mut String = pages.entry(folder.join("verdicts.md")).or_insert(head);
+        page.push('\n');
+        page.push_str(verdict_matrix(record).trim_end());
+        page.push('\n');
+    }
+    pages
+}
+
 #[test]
-fn a_page_of_a_study_has_the_verdicts_of_its_record() {
-    // Method: each record beside a page, judged anew, as tables; the page has
-    // each of them word for word. When it has not, they are printed, to be put there.
-    let pairs = records();
-    for (folder, record) in pairs {
-        let page = fs::read_to_string(folder.join("README.md")).unwrap();
-        let matrix = verdict_matrix(record);
-        for table in matrix.split("\n\n") {
-            assert!(
-                page.contains(table.trim_end()),
-                "{} has not these tables:\n\n{matrix}",
-                folder.join("README.md").display()
-            );
+fn each_study_has_a_page_with_the_verdicts_of_its_record() {
+    // Method: each record beside a study, judged anew, as tables; UPDATE=1 writes the pages.
+    let pages = verdicts_pages();
+    for (path, text) in &pages {
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(path, text).unwrap();
+        }
+        assert!(
+            fs::read_to_string(path).unwrap_or_default() == *text,
+            "{} does not have the verdicts of its record; write it again with: UPDATE=1 cargo test \
+             -p abx-report --test report verdicts",
+            path.display()
+        );
+    }
+    assert!(pages.len() >= 2, "{} studies have a record", pages.len());
+}
+
+/// A figure with its interval, as a page prints it: `1.04 (0.96 to 1.12)`.
+type Figure = [String; 3];
+
+/// The figures of a page that have an interval.
+fn figures(page: &str) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let open_ends = page.match_indices(" (");
+    for (at, _) in open_ends {
+        let before = page[..at].rsplit([' ', '|', '\n', '(']).next();
+        let Some((inside, _)) = page[at + 2..].split_once(')') else {
+            continue;
+        };
+        let ends = inside.split_whitespace().collect::<Vec<_>>();
+        let (Some(value), &[low, "to", high]) = (before, ends.as_slice()) else {
+            continue;
+        };
+        let figure = [value, low, high].map(|text| text.replace(',', ""));
+        if figure.iter().all(|text| text.parse::<f64>().is_ok()) {
+            figures.push(figure);
         }
     }
-    assert!(pairs.len() >= 2, "{} studies have a record", pairs.len());
+    figures
+}
+
+/// Every number of a record that has an interval: value, lower and upper end.
+fn with_intervals(value: &Value, into: &mut Vec<[f64; 3]>) {
+    if let Value::Object(fields) = value {
+        let number = |name: &str| fields.get(name).and_then(Value::as_f64);
+        if let (Some(low), Some(high)) = (number("low"), number("high")) {
+            let values = fields.values().filter_map(Value::as_f64);
+            into.extend(values.map(|value| [value, low, high]));
+        }
+        fields
+            .values()
+            .for_each(|value| with_intervals(value, into));
+    }
+    if let Value::Array(values) = value {
+        values.iter().for_each(|value| with_intervals(value, into));
+    }
+}
+
+/// Whether a number, printed with as many digits, is this text. A unit that is a thousandth
+/// of the record's fits too.
+fn prints_as(number: f64, text: &str) -> bool {
+    let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let scales = [1.0, 1e-3, 1e3, 1e6];
+    let mut texts = scales
+        .iter()
+        .map(|scale| format!("{:.digits$}", number * scale));
+    texts.any(|printed| printed == text)
+}
+
+#[test]
+fn every_figure_on_the_page_of_a_study_is_in_its_record() {
+    // Method: each number with an interval on each page, digit by digit, against everything
+    // that has an interval in the record, judged anew; the page of all studies against all
+    // records; and a figure that no record has, which must be noticed.
+    let mut known: BTreeMap<PathBuf, Vec<[f64; 3]>> = BTreeMap::new();
+    let overview = catalog().join("README.md");
+    for (folder, record) in records() {
+        let mut numbers = Vec::new();
+        let conclusions = &record.conclusions;
+        let comparisons = serde_json::to_value(&conclusions.comparisons).unwrap();
+        with_intervals(&comparisons, &mut numbers);
+        with_intervals(&serde_json::to_value(conclusions).unwrap(), &mut numbers);
+        known.entry(overview.clone()).or_default().extend(&numbers);
+        let page = folder.join("README.md");
+        known.entry(page).or_default().extend(numbers);
+    }
+    let is_known = |figure: &Figure, numbers: &[[f64; 3]]| {
+        let mut pairs = numbers.iter().map(|number| number.iter().zip(figure));
+        pairs.any(|mut pairs| pairs.all(|(number, text)| prints_as(*number, text)))
+    };
+    let mut unknown = Vec::new();
+    let mut count = 0;
+    for (page, numbers) in &known {
+        let text = fs::read_to_string(page).unwrap();
+        for figure in figures(&text) {
+            count += 1;
+            if !is_known(&figure, numbers) {
+                unknown.push(format!("{}: {figure:?}", page.display()));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "in no record: {unknown:#?}");
+    assert!(count > 300, "{count} figures");
+    let wrong = figures("| 1.05 (0.96 to 1.12) ?").pop().unwrap();
+    assert!(!is_known(
+        &wrong,
+        &known[&catalog().join("event-servers/README.md")]
+    ));
 }
 
 #[test]
@@ -77,10 +188,13 @@ fn the_report_of_the_tour_has_its_record_beside_it() {
     // Method: the record judged anew; the tour has its report word for word, and the page
     // that everybody reads first has what stands before the second table.
     let root = catalog().join("..");
-    let record = read(&root.join("docs/tour.json.zst"));
+    let record = read(&root.join("docs/start/tour.json.zst"));
     let report = study_text(&record, ReportExtent::Brief, &Style::plain());
     let (first, _) = report.split_once("\n\nAlso compared").expect("two tables");
-    for (page, printed) in [("docs/tour.md", report.trim_end()), ("README.md", first)] {
+    for (page, printed) in [
+        ("docs/start/read-a-report.md", report.trim_end()),
+        ("README.md", first),
+    ] {
         let text = fs::read_to_string(root.join(page)).unwrap();
         let block = format!("```\n{printed}\n```\n");
         assert!(text.contains(&block), "{page} has not this:\n\n{block}");

@@ -79,7 +79,7 @@ impl Crossing {
 /// exactly 0 counts with the one before it.
 ///
 /// Source: Fieller, Journal of the Royal Statistical Society B 16 (1954);
-/// docs/statistics.md, "Where two subjects change places".
+/// docs/explain/statistics/curves.md, "Where two subjects change places".
 ///
 /// # Errors
 /// - [`StatsError::TooFewPositions`], [`StatsError::BadPosition`],

@@ -45,7 +45,7 @@ impl ScalabilityLaw {
     /// errors of `N / X` is least. With three there are seven ways to set some
     /// of them to 0; the best one without a negative coefficient is the response.
     /// Source: Gunther, "Guerrilla Capacity Planning" (2007); Lawson and Hanson,
-    /// "Solving Least Squares Problems" (1974), chapter 23; docs/statistics.md.
+    /// "Solving Least Squares Problems" (1974), chapter 23; docs/explain/statistics/curves.md.
     ///
     /// # Errors
     /// - [`StatsError::BadPosition`], [`StatsError::NoThroughput`] for numbers

@@ -45,7 +45,7 @@ impl Segments {
     /// `σ · √(6 · ln n)` is a segment of its own.
     ///
     /// Source: Killick, Fearnhead and Eckley, Journal of the American
-    /// Statistical Association 107 (2012); docs/statistics.md, "Steadiness".
+    /// Statistical Association 107 (2012); docs/explain/statistics/curves.md, "Steadiness".
     ///
     /// # Errors
     /// - [`StatsError::TooShort`] below [`BINS_MIN`] bins.

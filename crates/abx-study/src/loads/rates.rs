@@ -45,7 +45,7 @@ pub enum Spacing {
 }
 
 /// The shares that are offered when none are named.
-/// Source: docs/statistics.md, "Response times".
+/// Source: docs/explain/statistics/response-times.md, "Response times".
 pub const SHARES: [f64; 4] = [0.25, 0.50, 0.75, 0.90];
 
 /// One entry of a list of rates.

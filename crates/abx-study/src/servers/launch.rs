@@ -12,7 +12,7 @@ use crate::servers::placeholder::{FilledWord, PlaceholderValues, fill, placehold
 use crate::servers::program;
 
 /// How abx starts and stops a subject. Texts may hold the placeholders of
-/// docs/study-file.md; `{port}` stands in one of them, unless it is a container, whose
+/// docs/reference/study-file.md; `{port}` stands in one of them, unless it is a container, whose
 /// environment has it as `PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {

@@ -52,7 +52,9 @@ pub enum Mistake {
     #[error("this is not TOML ({}): strings need quotes, and each key may appear only once in its table", short(.0))]
     Syntax(String),
     /// Nothing but space and comments.
-    #[error("the file is empty: it needs a [[subject]] and a [[load]], see docs/study-file.md")]
+    #[error(
+        "the file is empty: it needs a [[subject]] and a [[load]], see docs/reference/study-file.md"
+    )]
     Empty,
     /// Far too long to be what it should.
     #[error("the file is longer than {limit_bytes} bytes: is it the right one?")]

@@ -4,7 +4,7 @@
 //! (`document`), the tree is held against the JSON Schema of the types in `raw`
 //! (`conform`), and what these say is checked and given its meaning (`check`).
 //! Nothing is started, looked up or installed here. Every key stands in
-//! docs/study-file.md.
+//! docs/reference/study-file.md.
 
 mod check;
 mod conform;

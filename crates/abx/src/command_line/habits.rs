@@ -1,5 +1,5 @@
 //! Flags that people know from other load generators: those that mean one thing are
-//! understood, and for the others this says what to write. docs/flags.md has all of them.
+//! understood, and for the others this says what to write. docs/reference/flags.md has all of them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -526,7 +526,7 @@ mod tests {
     fn what_is_understood_or_explained_is_documented() {
         // Method: each flag of the tables has its place in the page, as have the flags of
         // other tools that abx understands; those are read.
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/flags.md");
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/flags.md");
         let page = std::fs::read_to_string(page).unwrap();
         let understood = [
             "-k",
@@ -559,7 +559,10 @@ mod tests {
         for flag in understood.iter().chain(responded) {
             let flag = flag.split(' ').next().unwrap();
             let is_there = ["`", " "].map(|end| page.contains(&format!("`{flag}{end}")));
-            assert!(is_there.contains(&true), "{flag} is not in docs/flags.md");
+            assert!(
+                is_there.contains(&true),
+                "{flag} is not in docs/reference/flags.md"
+            );
         }
     }
 }

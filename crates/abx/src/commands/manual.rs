@@ -139,7 +139,7 @@ fn sections(after: &str) -> Roff {
 
 /// Where the documents are after an installation.
 const DOCUMENTS: &str = "in share/doc/abx/ below the folder that has bin/abx, such as \
-                         /usr/local/share/doc/abx/docs/flags.md";
+                         /usr/local/share/doc/abx/docs/reference/flags.md";
 
 fn write_pages(folder: &Path, shown: &Command) -> io::Result<usize> {
     fs::create_dir_all(folder)?;

@@ -253,7 +253,10 @@ fn the_example_for_ci_compares_two_versions() {
 #[test]
 fn the_page_about_ci_names_every_metric() {
     // Method: each name as it is written in an expectation, which asks of no single step.
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/expectations.md"
+    );
     let page = fs::read_to_string(page).unwrap();
     let metrics = abx_verdict::Metric::ALL.into_iter();
     for metric in metrics.filter(|metric| !metric.is_of_a_step()) {

@@ -53,27 +53,42 @@ fn example(home: &Home, names: &[&str]) -> String {
     )
 }
 
+/// What of a page of examples stands before those that tests write, and those themselves.
+fn halves(page: &Path) -> (String, String) {
+    let text = fs::read_to_string(page).unwrap_or_default();
+    match text.find(BEGIN) {
+        Some(at) => (text[..at].to_owned(), text[at..].to_owned()),
+        None => (String::new(), text),
+    }
+}
+
 #[test]
 fn the_page_shows_what_is_printed() {
-    // Method: each report alone, then all of one comparison together, beside docs/audit.md;
-    // UPDATE=1 writes it.
+    // Method: the reports of one comparison together and one report alone on the page
+    // docs/guides/audit.md, every other report alone on a page of the tests; UPDATE=1 writes both.
     let home = home();
-    let mut written = BEGIN.to_owned();
-    written.push_str("\n## A whole comparison\n\n");
-    written.push_str(&example(&home, &REPORTS[1..]));
-    for name in REPORTS {
-        written.push_str(&format!("\n## {name}\n\n{}", example(&home, &[name])));
-    }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let (head, kept) = page.split_at(page.find(BEGIN).unwrap());
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&path, format!("{head}{written}")).unwrap();
-    } else {
+    let alone = |name: &&str| format!("\n## {name}\n\n{}", example(&home, &[name]));
+    let whole = example(&home, &REPORTS[1..]);
+    let shown = format!(
+        "{BEGIN}\n## A whole comparison\n\n{whole}{}",
+        alone(&REPORTS[0])
+    );
+    let others: String = REPORTS[1..].iter().map(alone).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (page, written) in [
+        ("../../docs/guides/audit.md", shown),
+        ("tests/golden/reports/audits.md", format!("{BEGIN}{others}")),
+    ] {
+        let path = folder.join(page);
+        let (head, kept) = halves(&path);
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&path, format!("{head}{written}")).unwrap();
+            continue;
+        }
         assert!(
             kept == written,
-            "docs/audit.md is not what is printed now; write it anew with: UPDATE=1 cargo test -p \
-             abx --test end_to_end -- audit::"
+            "{page} is not what is printed now; write it again with: UPDATE=1 cargo test -p abx \
+             --test end_to_end -- audit::"
         );
     }
 }

@@ -167,12 +167,12 @@ fn a_picture_is_well_formed() {
 #[test]
 fn percentiles_are_those_of_another_implementation() {
     // Method: HdrHistogram for Python takes the times of a record, read by the script of
-    // docs/record-format.md; its percentiles and counts are those in the .hgrm files.
+    // docs/reference/record-format.md; its percentiles and counts are those in the .hgrm files.
     let home = Home::new();
     let path = record(&home);
     home.run_abx(&["report", &path, "--hgrm", "out.hgrm"])
         .expect(0, &[]);
-    let page = include_str!("../../../../docs/record-format.md");
+    let page = include_str!("../../../../docs/reference/record-format.md");
     let (_, from_times) = page.split_once("def times(").unwrap();
     let (times, _) = from_times.split_once("def quantile").unwrap();
     let script = format!(
@@ -205,7 +205,7 @@ fn percentiles_are_those_of_another_implementation() {
 fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
     // Method: the longest script of that page, as it stands there, with Python alone;
     // times up to seconds, in all of the counters' widths.
-    let page = include_str!("../../../../docs/record-format.md");
+    let page = include_str!("../../../../docs/reference/record-format.md");
     let scripts = page.split("```python\n").skip(1);
     let scripts = scripts.filter_map(|rest| Some(rest.split_once("```")?.0));
     let script = scripts.max_by_key(|script| script.len()).unwrap();

@@ -126,6 +126,45 @@ fn every_example_in_the_manual_runs() {
 }
 
 #[test]
+fn the_first_comparison_is_what_its_page_shows() {
+    // Method: the page has the servers of examples/first word for word; its first examples, as a
+    // shell reads them, compare the two, and the one with a wrong path is refused.
+    let page = fs::read_to_string(root().join("docs/start/first-comparison.md")).unwrap();
+    for name in ["hello.py", "hello.go"] {
+        let server = fs::read_to_string(root().join("examples/first").join(name)).unwrap();
+        assert!(
+            page.contains(server.trim_end()),
+            "{name} is another one on the page"
+        );
+    }
+    let mut transcript = Transcript::default();
+    transcript.read("first-comparison.md", &page);
+    let texts = |block: &Block| -> Vec<String> {
+        let examples = block.examples.iter();
+        examples.map(|example| example.text.clone()).collect()
+    };
+    let quick = texts(&transcript.blocks[0]);
+    let is_wrong_path = |text: &String| text.contains("--path");
+    let mut refused = transcript
+        .blocks
+        .iter()
+        .flat_map(texts)
+        .filter(is_wrong_path);
+    let home = furnished();
+    // Go's standard library is compiled once and kept.
+    let cache = root().join("target/test-tools/go");
+    let shell = |text: &str| {
+        let mut command = home.shell_apart("n", &format!("ip link set lo up\n{text}"));
+        home.run(command.env("GOCACHE", &cache))
+    };
+    let compared = shell(&quick.join("\n"));
+    for part in ["too few blocks", "\npython ", "\ngo "] {
+        assert!(compared.stdout.contains(part), "{compared:#?}");
+    }
+    shell(&refused.next().unwrap()).expect(2, &["/missing with status 404"]);
+}
+
+#[test]
 fn an_example_that_fails_is_named_with_its_line() {
     // Method: a document with an example that works, one that does not, and one
     // that is not written as such.

@@ -1,7 +1,10 @@
 //! The program itself: its words, pages, packages and smaller commands.
 
+pub mod book;
 pub mod doctor;
 pub mod manual;
 pub mod packages;
+pub mod references;
+pub mod style;
 pub mod timer;
 pub mod usage;

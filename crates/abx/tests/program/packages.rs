@@ -72,7 +72,7 @@ const PARTS: [&str; 8] = [
     "share/man/man1/abx.1",
     "share/man/man1/abx-compare.1",
     "share/doc/abx/README.md",
-    "share/doc/abx/docs/ci.md",
+    "share/doc/abx/docs/guides/ci.md",
     "share/doc/abx/examples/ci/compare-versions",
 ];
 
@@ -130,7 +130,7 @@ fn what_make_install_puts_there_make_uninstall_takes_away() {
 
 #[test]
 fn what_make_dist_packs_works_without_its_sources() {
-    // Method: packed once, each kind used as docs/install.md says. The program is that of
+    // Method: packed once, each kind used as docs/start/install.md says. The program is that of
     // tests, without optimisations, which is built in a fraction of the time; all else is as
     // in a release.
     let home = Home::new();

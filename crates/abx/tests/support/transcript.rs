@@ -152,20 +152,21 @@ const COMMANDS: [&str; 14] = [
     "manual",
 ];
 
-/// README and its like, docs, and those beside studies.
-fn documents(root: &Path) -> Vec<PathBuf> {
-    let entries = |folder: &Path| -> Vec<PathBuf> {
-        let flatten = fs::read_dir(folder).into_iter().flatten().flatten();
-        flatten.map(|entry| entry.path()).collect()
-    };
+/// README and its like, everything below docs, and the pages of studies.
+pub fn documents(root: &Path) -> Vec<PathBuf> {
     let mut paths = entries(root);
-    for folder in ["docs", "docs/decisions", "studies"] {
-        paths.extend(entries(&root.join(folder)));
-    }
-    for study in entries(&root.join("studies")) {
-        paths.extend(entries(&study));
+    let mut folders = vec![root.join("docs"), root.join("studies")];
+    while let Some(folder) = folders.pop() {
+        let inside = entries(&folder);
+        folders.extend(inside.iter().filter(|path| path.is_dir()).cloned());
+        paths.extend(inside);
     }
     paths.retain(|path| path.extension().is_some_and(|last| last == "md"));
     paths.sort();
     paths
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let flatten = fs::read_dir(folder).into_iter().flatten().flatten();
+    flatten.map(|entry| entry.path()).collect()
 }

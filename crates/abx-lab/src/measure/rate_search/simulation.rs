@@ -1,6 +1,6 @@
 //! The way to a capacity on servers whose capacity is known: the search, the grid around
 //! what it found, the blocks on that grid and their interval. `make simulations` draws all
-//! studies and prints the tables that `docs/statistics.md` quotes, a test a tenth of them.
+//! studies and prints the tables that `docs/explain/statistics/curves.md` quotes, a test a tenth of them.
 
 #![allow(
     clippy::disallowed_macros,

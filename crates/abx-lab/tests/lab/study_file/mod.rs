@@ -456,11 +456,11 @@ fn a_text_that_is_no_study_has_one_message() {
     for (text, expected) in [
         (
             "",
-            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/study-file.md",
+            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/reference/study-file.md",
         ),
         (
             "# nothing\n",
-            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/study-file.md",
+            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/reference/study-file.md",
         ),
         (
             &long,
@@ -731,7 +731,7 @@ fn the_schema_for_editors_is_the_one_of_the_types() {
 fn every_key_is_documented_and_the_examples_are_read() {
     // Method: each key of the schema has its row in the section of its table;
     // each TOML block of the page is a study.
-    let page = fs::read_to_string(docs().join("study-file.md")).unwrap();
+    let page = fs::read_to_string(docs().join("reference/study-file.md")).unwrap();
     let schema = schema();
     let mut missing = Vec::new();
     for (table, tables) in [
@@ -756,7 +756,7 @@ fn every_key_is_documented_and_the_examples_are_read() {
     }
     assert!(
         missing.is_empty(),
-        "without a row in docs/study-file.md: {missing:#?}"
+        "without a row in docs/reference/study-file.md: {missing:#?}"
     );
 
     let examples: Vec<&str> = page.split("```toml\n").skip(1).collect();

@@ -1,5 +1,5 @@
 //! Scenario files: what each user does, step by step. They are read as study files are, by the
-//! same means; every key stands in docs/scenarios.md. Start at [`read`].
+//! same means; every key stands in docs/guides/scenarios.md. Start at [`read`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub enum ScenarioFileError {
     /// The file is not there or not for us.
     #[error(
         "{}: cannot be read ({source}): name a TOML file with a [[step]] for each request, see \
-         docs/scenarios.md",
+         docs/guides/scenarios.md",
         path.display()
     )]
     Read {

@@ -27,7 +27,7 @@ use crate::ui::signals;
 /// Load a server by httperf's options, and print its report.
 ///
 /// Takes the options of httperf 0.9.0, also when abx is called by that name. One that abx does
-/// not do is refused, none is passed over: docs/httperf.md.
+/// not do is refused, none is passed over: docs/guides/httperf.md.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,

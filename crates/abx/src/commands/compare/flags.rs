@@ -92,7 +92,7 @@ pub struct Compare {
     #[arg(long, value_enum)]
     pub pin: Option<PinName>,
     /// Have -c users make sessions of several requests in order, as this TOML file says
-    /// (docs/scenarios.md).
+    /// (docs/guides/scenarios.md).
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
     #[command(flatten)]

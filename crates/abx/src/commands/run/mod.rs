@@ -67,7 +67,7 @@ pub struct Run {
     #[arg(long, visible_alias = "warm-up", value_parser = units::seconds, value_name = "TIME")]
     warmup: Option<Duration>,
     /// Have -c users make sessions of several requests in order, as this TOML file says
-    /// (docs/scenarios.md).
+    /// (docs/guides/scenarios.md).
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     #[command(flatten)]
