@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use abx_sys::{RingError, ServerAddress};
 
+use crate::faults::planted_costs::PlantedCosts;
 use crate::faults::{Faults, Stall};
 use crate::tls::{CertificateFault, ServerCertificate};
 
@@ -30,6 +31,8 @@ pub struct ServerConfig {
     pub nagle: Nagle,
     /// What is done wrong on purpose.
     pub faults: Faults,
+    /// What each response costs on purpose.
+    pub planted_costs: PlantedCosts,
     /// Seed of the faults that are drawn at random.
     pub seed: u64,
     /// How many connections may wait to be accepted; the kernel's limit,
@@ -270,6 +273,8 @@ pub enum ServeError {
         length: std::time::Duration,
         period: std::time::Duration,
     },
+    #[error("log {path}: {source}: name a file that can be written to")]
+    Log { path: PathBuf, source: io::Error },
     #[error("files cannot be served with {0}: serve a page, or leave it out")]
     FaultOnFiles(&'static str),
     /// A page that is made anew has no wrong copy.
@@ -329,6 +334,7 @@ impl ServerConfig {
             websocket: WebSocketSupport::Off,
             nagle: Nagle::Off,
             faults: Faults::default(),
+            planted_costs: PlantedCosts::default(),
             seed: 1,
             backlog: BACKLOG,
             shares_port: false,
@@ -420,7 +426,8 @@ impl ServerConfig {
         if self.allows_crash {
             features.push(Feature::Crash);
         }
-        if self.faults != Faults::default() {
+        let has_costs = self.planted_costs != PlantedCosts::default();
+        if has_costs || self.faults != Faults::default() {
             features.push(Feature::Faults);
         }
         if self.max_threads.is_some() {

@@ -21,6 +21,7 @@ pub use config::{
     BACKLOG, Content, Feature, MAX_THREADS, Model, Nagle, ProcessRole, SendMethod, ServeError,
     ServerConfig, WebSocketSupport,
 };
+pub use faults::planted_costs::PlantedCosts;
 pub use faults::work::Work;
 pub use faults::{Faults, Frames, Stall};
 pub use supervisor::{WorkerEvent, supervise};

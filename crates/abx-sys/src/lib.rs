@@ -18,6 +18,7 @@ pub mod process;
 pub use clock::{Nanos, thread_cpu};
 pub use file_ring::{Delivery, FILE_PIECE_BYTES_MAX, FilePart, FileRing, RingError, Sent};
 pub use host::alarm::Alarm;
+pub use host::fresh_pages::FreshPages;
 pub use host::{
     calibration, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };

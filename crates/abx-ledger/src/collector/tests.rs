@@ -172,3 +172,36 @@ fn a_kernel_that_hides_its_symbols_is_one_line() {
     assert_eq!(ledger.lines, [(Line::Kernel, 1)].into());
     assert_eq!(text(&ledger), "[kernel] 1\n");
 }
+
+#[test]
+fn functions_that_a_program_compiled_have_names() {
+    // Method: a list of compiled functions of this very process, code in no file, and an address
+    // that the list does not have.
+    let own = std::process::id();
+    let list = format!("/tmp/perf-{own}.map");
+    std::fs::write(&list, "100010 20 JS:*onRequest /srv/a.js\n").unwrap();
+    let mut collector = Collector::new(kallsyms(), |pid| pid == own);
+    collector.sample(own, &[], &[]);
+    collector.mapping(own, &code(0x10_0000, ""));
+    for address in [0x10_0010, 0x10_002f, 0x10_0030] {
+        collector.sample(own, &[], &[address]);
+    }
+    let ledger = collector.finish(&Symbols::new(), 100);
+    std::fs::remove_file(&list).unwrap();
+    assert_eq!(ledger.lines[&Line::user(Line::JIT_CODE)], 3);
+    let stacks = text(&ledger);
+    assert!(stacks.contains("JS:*onRequest /srv/a.js 2\n"), "{stacks}");
+    assert!(stacks.contains("[JIT code] 1\n"), "{stacks}");
+    // The sample without an address is no code without a name.
+    assert_eq!(ledger.without_symbols, 1);
+}
+
+#[test]
+fn a_collector_may_work_in_a_thread_of_its_own() {
+    // Method: the compiler's word, and a ledger of nothing.
+    fn sent<T: Send>(value: T) -> T {
+        value
+    }
+    let collector = sent(Collector::new(kallsyms(), |_| true));
+    assert_eq!(collector.finish(&Symbols::new(), 1), Ledger::default());
+}

@@ -126,33 +126,78 @@ fn share(ledger: &Ledger, line: &Line) -> f64 {
     ledger.lines.get(line).copied().unwrap_or(0) as f64 / ledger.samples as f64
 }
 
+/// The line with the most samples.
+fn first(ledger: &Ledger) -> &Line {
+    let line = ledger.lines.iter().max_by_key(|(_, samples)| **samples);
+    line.unwrap().0
+}
+
+/// Checks that samples stand for the CPU time that the kernel counts.
+fn check_sum(ledger: &Ledger, cpu_s: f64) {
+    let sampled_s = ledger.samples as f64 / f64::from(HZ);
+    let difference = sampled_s / cpu_s - 1.0;
+    assert!(difference.abs() < 0.15, "{sampled_s} s of {cpu_s} s");
+}
+
 #[test]
 fn system_calls_of_one_byte_have_most_of_the_time() {
-    // Method: dd copies single bytes; the kernel's part is in read and write, both seen by name,
-    // and samples stand for the CPU time that the kernel counts.
+    // Method: dd copies single bytes; the kernel's part is in read and write, both seen by name.
     let program = Program::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=1"]);
     let Some((ledger, cpu_s)) = sampled(&program, 2.0) else {
         return;
     };
-    let read = share(&ledger, &Line::system_call("read"));
-    let write = share(&ledger, &Line::system_call("write"));
-    assert!(read > 0.1 && write > 0.1, "{ledger:?}");
-    let mut by_samples: Vec<(&Line, &u64)> = ledger.lines.iter().collect();
-    by_samples.sort_by_key(|(_, samples)| std::cmp::Reverse(**samples));
-    let (line, _) = by_samples[0];
+    check_sum(&ledger, cpu_s);
+    let calls = ["read", "write"].map(Line::system_call);
+    let of_calls = calls.map(|call| share(&ledger, &call));
+    assert!(of_calls.iter().all(|share| *share > 0.1), "{ledger:?}");
+    let of_user: f64 = ledger
+        .lines
+        .keys()
+        .filter(|line| matches!(line, Line::User(_)))
+        .map(|line| share(&ledger, line))
+        .sum();
+    let rest = 1.0 - of_user - of_calls.iter().sum::<f64>();
+    assert!(rest < 0.1, "{ledger:?}");
+}
+
+#[test]
+fn a_loop_of_user_code_is_its_programs() {
+    // Method: a shell that does nothing, for ever.
+    let shell = std::fs::canonicalize("/bin/sh").unwrap();
+    let shell = shell.file_name().unwrap().to_str().unwrap();
+    let program = Program::start("/bin/sh", &["-c", "while :; do :; done"]);
+    let Some((ledger, cpu_s)) = sampled(&program, 1.0) else {
+        return;
+    };
+    check_sum(&ledger, cpu_s);
+    assert_eq!(first(&ledger), &Line::user(shell));
+}
+
+#[test]
+fn programs_that_start_and_end_meanwhile_count() {
+    // Method: a shell starts programs that end at once, for ever; their time is that of
+    // beginning and ending.
+    let loops = "while :; do /bin/true; done";
+    let program = Program::start("/bin/sh", &["-c", loops]);
+    let Some((ledger, cpu_s)) = sampled(&program, 2.0) else {
+        return;
+    };
+    check_sum(&ledger, cpu_s);
+    for call in ["execve", "mmap", "exit_group"] {
+        assert!(
+            share(&ledger, &Line::system_call(call)) > 0.0,
+            "{call} is not in {:?}",
+            ledger.lines
+        );
+    }
     assert!(
-        [
-            Line::system_call("read"),
-            Line::system_call("write"),
-            Line::user("libc.so.6"),
-            Line::user("dd")
-        ]
-        .contains(line),
-        "{by_samples:?}"
+        share(&ledger, &Line::PageFaults) > 0.1,
+        "{:?}",
+        ledger.lines
     );
-    let sampled_s = ledger.samples as f64 / f64::from(HZ);
     assert!(
-        (sampled_s / cpu_s - 1.0).abs() < 0.15,
-        "{sampled_s} s of {cpu_s} s"
+        share(&ledger, &Line::Unattributed) < 0.02,
+        "{:?}",
+        ledger.lines
     );
 }

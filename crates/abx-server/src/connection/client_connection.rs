@@ -12,7 +12,7 @@ use super::context::{Batch, Context};
 use super::http2_session::Http2Session;
 use super::protocol_choice::{FirstBytes, ProtocolChoice};
 use super::state::{ConnectionPhase, ConnectionWait, RingTransfer, TurnStep};
-use crate::content::{CONTINUE, Plan, ServedContent, Tail, response_malformed};
+use crate::content::{CONTINUE, Plan, Tail, response_malformed};
 use crate::faults::{Frames, InjectedFault};
 use crate::listener::AcceptedConnection;
 use crate::tls::{self, TlsStream};
@@ -141,7 +141,7 @@ impl Connection {
             if self.is_full {
                 return TurnStep::Wait;
             }
-            return match self.send(&context.site) {
+            return match self.send(context) {
                 Ok(()) => TurnStep::GoOn,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.is_full = true;
@@ -181,7 +181,7 @@ impl Connection {
     }
 
     /// Sends one piece of what is owed.
-    fn send(&mut self, site: &ServedContent) -> io::Result<()> {
+    fn send(&mut self, context: &Context) -> io::Result<()> {
         if let Some(tls) = &mut self.tls
             && tls.owes_records()
         {
@@ -191,16 +191,19 @@ impl Connection {
             self.tail.fill(&mut self.out)?;
         }
         if self.out.is_empty() {
-            return site.send_piece(&self.socket, self.tls.as_deref_mut(), &mut self.tail);
+            return context
+                .site
+                .send_piece(&self.socket, self.tls.as_deref_mut(), &mut self.tail);
         }
         let flags = self.tail.flags();
         let end = self.pause_at.unwrap_or(self.out.len());
+        let end = context.costs.write_end(self.sent, end);
         let bytes = &self.out[self.sent..end];
         self.sent += match &mut self.tls {
             None => send(&*self.socket, bytes, flags)?,
             Some(tls) => tls.send(&self.socket, bytes)?,
         };
-        if self.sent == end {
+        if self.pause_at == Some(self.sent) {
             self.pause_at = None;
         }
         if self.sent == self.out.len() {
@@ -337,8 +340,7 @@ impl Connection {
 
     /// Answers a whole request or message, or has its response wait.
     fn take_whole(&mut self, number: usize, context: &mut Context) {
-        context.injector.stall();
-        context.injector.work();
+        context.pay_costs();
         match context.injector.delay() {
             None => self.response(number, context),
             Some(delay) => {

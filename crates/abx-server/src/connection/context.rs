@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use abx_sys::{FileRing, Nanos};
 
-use crate::config::{ServerConfig, WebSocketSupport};
+use crate::config::{ServeError, ServerConfig, WebSocketSupport};
 use crate::content::ServedContent;
 use crate::faults::FaultInjector;
+use crate::faults::planted_costs::CostPlanter;
 use crate::listener::Ending;
 use crate::websocket::rooms::Rooms;
 
 pub(crate) struct Context {
     pub(crate) site: Arc<ServedContent>,
     pub(crate) injector: FaultInjector,
+    pub(crate) costs: CostPlanter,
     pub(crate) websocket: WebSocketSupport,
     pub(crate) rooms: Rooms,
     /// Responses that wait for their time. The wait is the same for all, so they are in order.
@@ -45,10 +47,11 @@ impl Context {
         site: ServedContent,
         ending: Ending,
         read_bytes: usize,
-    ) -> Context {
-        Context {
+    ) -> Result<Context, ServeError> {
+        Ok(Context {
             site: Arc::new(site),
             injector: FaultInjector::new(config.faults, config.fault_seed()),
+            costs: CostPlanter::open(&config.planted_costs)?,
             websocket: config.websocket,
             rooms: Rooms::default(),
             due: VecDeque::new(),
@@ -58,7 +61,7 @@ impl Context {
             responded: 0,
             makes_room: false,
             ending,
-        }
+        })
     }
 
     /// The same for one more thread, with faults that are drawn by its number.
@@ -66,6 +69,7 @@ impl Context {
         Context {
             site: Arc::clone(&self.site),
             injector: self.injector.for_thread(number),
+            costs: self.costs.for_thread(),
             websocket: self.websocket,
             rooms: Rooms::default(),
             due: VecDeque::new(),
@@ -76,6 +80,13 @@ impl Context {
             makes_room: self.makes_room,
             ending: self.ending.clone(),
         }
+    }
+
+    /// Does what each request costs on purpose, before its response.
+    pub(crate) fn pay_costs(&mut self) {
+        self.injector.stall();
+        let injector = &self.injector;
+        self.costs.pay(|| injector.work());
     }
 
     /// Whether a connection is to be closed behind the response to its next request.

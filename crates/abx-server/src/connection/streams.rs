@@ -68,8 +68,7 @@ impl Connection {
     ) {
         let plan = session.take_asked(stream);
         let plan = plan.expect("a request has a head");
-        context.injector.stall();
-        context.injector.work();
+        context.pay_costs();
         let Some(delay) = context.injector.delay() else {
             return session.response(stream, plan, context, &mut self.out);
         };

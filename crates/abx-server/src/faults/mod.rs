@@ -1,5 +1,6 @@
 //! Faults of known size: the truth that a measurement is checked against.
 
+pub(crate) mod planted_costs;
 pub(crate) mod work;
 
 use std::time::Duration;

@@ -32,7 +32,7 @@ pub(crate) fn run(
     let ring = ring::wanted(&config.content)?;
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
-    let mut context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let mut context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
     let mut table = ConnectionTable::new(listener)?;
     if let Some(ring) = &ring {
         table.watch(ring.notice())?;

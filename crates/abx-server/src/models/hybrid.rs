@@ -22,7 +22,7 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
-    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
     let (watch, admission) = IdleWatch::new(listener)?;
     let queue = Arc::new(Queue::default());
     for number in 1..=u64::from(config.threads()) {

@@ -25,7 +25,7 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let acceptor = Acceptor::polling(ListeningSocket::open(config)?)?;
     let listener = &acceptor.listener;
-    let mut context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let mut context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
     let mut next = None;
     on_ready(listener.address);
     loop {

@@ -20,7 +20,7 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let acceptor = Acceptor::blocking(ListeningSocket::open(config)?)?;
     let listener = &acceptor.listener;
-    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
     let open = Arc::new(OpenConnections::default());
     on_ready(listener.address);
     for number in 1.. {

@@ -24,7 +24,7 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
-    let mut all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES);
+    let mut all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
     all_context.batch = Batch::One;
     let (watch, admission) = IdleWatch::new(listener)?;
     let threads = Arc::new(Threads {

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use abx_server::{Faults, Model, ServerConfig, Stall, Work};
+use abx_server::{Faults, Model, PlantedCosts, ServerConfig, Stall, Work};
 
 use crate::support::{Client, Response, To, concurrent_models, page, real_models, start};
 
@@ -203,4 +204,46 @@ fn stalls_come_again_and_leave_the_responses_whole() {
             stalled += usize::from(sent.elapsed() >= Duration::from_millis(40));
         }
     }
+}
+
+#[test]
+fn planted_costs_change_no_response() {
+    // Method: ten requests of each model with every cost, compared with those of an honest page;
+    // the log has a line for each.
+    let folder = tempfile::tempdir().unwrap();
+    for model in real_models() {
+        let honest = ask(start(page(model))).unwrap();
+        let log = folder.path().join(model.name());
+        let planted_costs = PlantedCosts {
+            extra_syscalls: 3,
+            split_writes: NonZeroU32::new(5),
+            touch_pages: 2,
+            log: Some(log.clone()),
+            lock: true,
+        };
+        let address = start(ServerConfig {
+            planted_costs,
+            ..page(model)
+        });
+        for _ in 0..10 {
+            assert_eq!(ask(address).unwrap(), honest, "{model:?}");
+        }
+        let lines = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(lines.lines().count(), 10, "{model:?}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_refused() {
+    // Method: a path in a folder that is not there.
+    let planted_costs = PlantedCosts {
+        log: Some("/none/log".into()),
+        ..PlantedCosts::default()
+    };
+    let config = ServerConfig {
+        planted_costs,
+        ..page(Model::Event)
+    };
+    let error = abx_server::serve(&config, |_| {}, |_| {}).unwrap_err();
+    assert!(error.to_string().starts_with("log /none/log: "), "{error}");
 }

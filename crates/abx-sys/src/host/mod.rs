@@ -6,6 +6,7 @@ pub mod conditions;
 pub mod control_group;
 pub mod counters;
 pub mod cpus;
+pub mod fresh_pages;
 pub mod machine;
 pub mod page_cache;
 pub mod pressure;

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use abx_server::{
-    BACKLOG, Content, Faults, Frames, Model, Nagle, ProcessRole, SendMethod, ServeError,
-    ServerCertificate, ServerConfig, Stall, WebSocketSupport, Work, WorkerEvent,
+    BACKLOG, Content, Faults, Frames, Model, Nagle, PlantedCosts, ProcessRole, SendMethod,
+    ServeError, ServerCertificate, ServerConfig, Stall, WebSocketSupport, Work, WorkerEvent,
 };
 use abx_sys::ServerAddress;
 use abx_sys::process::{die_of_crashes, set_name};
@@ -144,7 +144,24 @@ pub struct Serve {
     /// kernel deals connections out among them.
     #[arg(long)]
     share_port: bool,
+    /// Make N more system calls (getppid) per response.
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS)]
+    extra_syscalls: u32,
+    /// Send each response in N writes.
+    #[arg(long, value_name = "N", help_heading = PLANTED_COSTS)]
+    split_writes: Option<NonZeroU32>,
+    /// Write to N pages of fresh memory per response.
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS)]
+    touch_pages: u32,
+    /// Append a line to this file per response.
+    #[arg(long, value_name = "FILE", help_heading = PLANTED_COSTS)]
+    log: Option<PathBuf>,
+    /// Do the work of --work under one lock of all threads.
+    #[arg(long, requires = "work", help_heading = PLANTED_COSTS)]
+    lock: bool,
 }
+
+const PLANTED_COSTS: &str = "Planted costs";
 
 /// How connections are spread over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -250,6 +267,13 @@ impl Serve {
                 close_early_percent: self.close_early,
                 wrong_length_percent: self.wrong_length,
                 wrong_body_percent: self.wrong_body,
+            },
+            planted_costs: PlantedCosts {
+                extra_syscalls: self.extra_syscalls,
+                split_writes: self.split_writes,
+                touch_pages: self.touch_pages,
+                log: self.log.clone(),
+                lock: self.lock,
             },
             seed: self.seed,
             backlog: self.backlog,
