@@ -2,7 +2,7 @@
 //!
 //! Everything here is a pure function of what was measured: no file, no socket, no clock.
 //! Start at [`judge()`] for what is concluded, at [`StudyRecord`] for the file in which it is
-//! saved, at `abx-stats` for how; `docs/statistics.md` gives the reasons.
+//! saved, at `abx-stats` for how; `docs/explain/statistics/README.md` gives the reasons.
 
 pub mod doctor;
 pub mod expectation;

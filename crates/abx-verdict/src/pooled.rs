@@ -69,7 +69,7 @@ pub enum PoolError {
 /// Reads records of one study together.
 ///
 /// Method: each record's mean log ratio with its standard error over blocks, then a mean
-/// with random effects; see [`RandomEffects`]. Source: docs/statistics.md, "Several
+/// with random effects; see [`RandomEffects`]. Source: docs/explain/statistics/several-records.md, "Several
 /// records".
 ///
 /// # Errors

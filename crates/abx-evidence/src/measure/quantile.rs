@@ -41,7 +41,7 @@ impl QuantileBracket {
     /// infinity gives the upper end: the r-th shortest of the known times, if there are r.
     /// Whatever the unknown times are, the quantile lies between.
     /// Source: the identification bounds of Manski (2003), chapter 1, for a time that is
-    /// censored on the right; docs/record-format.md, "Times at least".
+    /// censored on the right; docs/reference/record-format.md, "Times at least".
     pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<QuantileBracket> {
         let rank = ((q * times.count() as f64).ceil() as u64).clamp(1, times.count().max(1));
         let (mut below, mut known) = (0, 0);

@@ -1,6 +1,6 @@
 //! What is kept of a study: everything that was measured, in the order in which
 //! it was measured. Nothing here is concluded; `abx-verdict` does that.
-//! `docs/record-format.md` explains each key.
+//! `docs/reference/record-format.md` explains each key.
 
 mod block;
 mod columns;

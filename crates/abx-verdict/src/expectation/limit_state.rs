@@ -19,7 +19,7 @@ pub enum LimitState {
 ///
 /// Method: each interval is held to [`Confidence::CERTAIN`] instead of that of the report. A
 /// study looks after every block, and each look may err.
-/// Source: docs/statistics.md, "A limit".
+/// Source: docs/explain/statistics/stopping.md, "A limit".
 #[must_use]
 pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitState {
     let results = results_at(record, expectations, Confidence::CERTAIN);

@@ -50,7 +50,7 @@ pub enum GoalReading {
 /// Method: what the whole record shows of the subject under the load, as it is printed, compared
 /// with the limit. It is no estimate and has no interval. A time that holds only because
 /// requests had no response, or because too few were sent for the quantile, is unsettled.
-/// Source: docs/ci.md.
+/// Source: docs/reference/expectations.md.
 pub(super) fn results(record: &StudyRecord, threshold: &Threshold) -> Vec<ExpectationResult> {
     let is_meant = |summary: &&Summary| {
         let load = threshold.load.as_ref();

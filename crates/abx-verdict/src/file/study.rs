@@ -1,5 +1,5 @@
 //! The file in which a study is saved: what was measured, with what was concluded
-//! from it. `docs/record-format.md` explains each key.
+//! from it. `docs/reference/record-format.md` explains each key.
 
 use std::borrow::Cow;
 

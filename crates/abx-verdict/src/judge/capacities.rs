@@ -177,7 +177,7 @@ impl<'a> RateGrid<'a> {
     }
 
     /// Says when blocks offered each rate for less time than a queue takes to grow.
-    /// Source: docs/statistics.md, "Capacity".
+    /// Source: docs/explain/statistics/curves.md, "Capacity".
     pub(crate) fn short(&self) -> Option<Finding> {
         let limits = self.objective.goals().iter().filter_map(|goal| match goal {
             Goal::Time { limit_us, .. } => Some(*limit_us / 1e6),

@@ -15,7 +15,7 @@ use abx_stats::student::Confidence;
 /// than one comparison alone may be: all of one load, how fast subjects recover from one
 /// fault, and how many requests they lose to it.
 ///
-/// Source: docs/statistics.md, "Several subjects".
+/// Source: docs/explain/statistics/several-subjects.md, "Several subjects".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Families {
     /// How many there are, exploratory comparisons left out.

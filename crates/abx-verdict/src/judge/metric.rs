@@ -144,7 +144,7 @@ impl Metric {
     }
 
     /// How many requests a block must hold for it: at least 100 beyond a
-    /// quantile. Source: docs/statistics.md, "Response times".
+    /// quantile. Source: docs/explain/statistics/response-times.md, "Response times".
     #[must_use]
     pub fn requests_min(self) -> u64 {
         self.quantile()

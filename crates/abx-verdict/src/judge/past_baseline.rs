@@ -2,7 +2,7 @@
 //!
 //! [`past_baseline`] looks whether the two can be compared at all, and takes out of
 //! the old record what the comparison needs, so that the new one can be judged
-//! again without it. [`judge`](crate::judge()) compares; docs/statistics.md, section 13.
+//! again without it. [`judge`](crate::judge()) compares; docs/explain/statistics/older-records.md.
 
 mod claims;
 mod fingerprint;

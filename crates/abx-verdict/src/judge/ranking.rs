@@ -128,7 +128,7 @@ impl Place {
 /// Method: the pairs that the study asks for have the verdicts that they have there. All
 /// others stand behind that gate, adjusted by Holm over them, with what those asked for
 /// leave; see [`ClaimFamily::behind`]. The places of a subject are what certain pairs leave,
-/// and what follows from those: who is above one is above all below it. Source: docs/statistics.md,
+/// and what follows from those: who is above one is above all below it. Source: docs/explain/statistics/several-subjects.md,
 /// "Several subjects"; Mohd Idris and others, rank sets (2017).
 pub(crate) fn rankings(
     study: &StudyView,

@@ -23,7 +23,7 @@ pub struct Assessment {
     /// The upper end of the interval.
     pub high: f64,
     /// The confidence to print, [`Confidence::PRINTED`]. The interval is
-    /// computed at [`Confidence::COMPUTED`]; docs/statistics.md says why.
+    /// computed at [`Confidence::COMPUTED`]; docs/explain/statistics/blocks.md says why.
     pub confidence: f64,
     /// How many blocks it rests on.
     pub blocks: usize,
@@ -251,7 +251,7 @@ pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsErr
 /// Method: directions by Holm's adjustment of the p-values; equivalence by
 /// intervals at one minus the error over k − 1 for k subjects, whether all of them
 /// are beside one or each beside each.
-/// Source: docs/statistics.md, "Several subjects"; Lauzon and Caffo (2009).
+/// Source: docs/explain/statistics/several-subjects.md, "Several subjects"; Lauzon and Caffo (2009).
 #[must_use]
 pub fn assess_together(
     values: &[&[f64]],

@@ -124,3 +124,17 @@ fn no_page_has_a_word_that_the_style_replaces() {
         assert!(reasons[0].starts_with("2: "), "{reasons:?}");
     }
 }
+
+#[test]
+fn the_pages_that_come_first_are_short() {
+    // Method: the lines of README, and the words of the page that explains verdicts.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |page: &str| fs::read_to_string(root.join(page)).unwrap();
+    let lines = read("README.md").lines().count();
+    assert!(lines <= 110, "README.md has {lines} lines");
+    let page = read("docs/explain/how-abx-decides.md");
+    let parts = page.split(|letter: char| letter.is_whitespace() || letter == '|');
+    let words = parts.filter(|part| part.contains(char::is_alphanumeric));
+    let words = words.count();
+    assert!(words <= 1_200, "how abx decides takes {words} words");
+}

@@ -12,7 +12,7 @@ rule! {
 }
 
 /// The share of the ceiling from which on a throughput may be the generator's.
-/// Source: docs/statistics.md, "Who is the limit".
+/// Source: docs/explain/statistics/response-times.md, "Who is the limit".
 const NEAR: f64 = 0.70;
 
 fn near_ceiling(study: &Measured, summaries: &[Summary], ceilings: &[Ceiling]) -> Vec<Finding> {

@@ -21,7 +21,7 @@ rule! {
 /// machine does has no reason to go the same way in every block.
 ///
 /// Method: PELT on the log rates of a block's slices, and a t interval over the
-/// blocks' rises. Source: docs/statistics.md, "Steadiness".
+/// blocks' rises. Source: docs/explain/statistics/curves.md, "Steadiness".
 fn never_steady(subject_view: &SubjectView) -> Option<Finding> {
     let (load, subject) = (subject_view.load, subject_view.subject);
     let pilot = load.pilot.as_ref()?;

@@ -18,7 +18,7 @@ const UNEVEN_MIN: f64 = 0.10;
 /// the others: a slice then holds parts of such turns, by chance.
 ///
 /// Method: the absolute difference of the two logarithms, a mean over blocks. Source:
-/// docs/statistics.md, "The completion clock".
+/// docs/explain/statistics/blocks.md, "The completion clock".
 fn uneven(subject_view: &SubjectView) -> Option<Finding> {
     let (load, subject) = (subject_view.load, subject_view.subject);
     let is_of_requests = load.settings.arrivals.is_saturating()

@@ -16,7 +16,7 @@ const WARM_UP_EFFECT_MIN: f64 = 0.01;
 ///
 /// Method: MSER-5 over the intervals of the run's course: of verified responses, or of median
 /// response times if a rate sets the throughput. A throughput that rises by less than 1 %
-/// without the start is left as it is. Source: docs/statistics.md, "Steadiness".
+/// without the start is left as it is. Source: docs/explain/statistics/curves.md, "Steadiness".
 fn warm_up_counted(subject: &SubjectView) -> Option<Finding> {
     let (load, sums) = (subject.load, &subject.sums);
     let is_saturating = load.settings.arrivals.is_saturating();

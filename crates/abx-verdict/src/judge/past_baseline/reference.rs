@@ -11,7 +11,7 @@ use abx_stats::paired::PairedMean;
 /// How differently two servers feel a change of the machine: the standard deviation of
 /// what one feels more or less, as a share of what the other does. Between blocks of saved
 /// studies, servers of one kind differed by a tenth from each other (`scripts/felt-alike`).
-/// Source: docs/statistics.md, section 13.
+/// Source: docs/explain/statistics/older-records.md.
 const FELT_BY_A_SUBJECT: f64 = 0.1;
 
 /// The same of a server that does nothing: it spends its time in the kernel and is held by

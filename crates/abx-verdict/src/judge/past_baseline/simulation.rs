@@ -1,5 +1,5 @@
 //! Sessions of two days on machines whose truth is known: whether the interval beside an
-//! older record keeps its word. docs/statistics.md, section 13, quotes what
+//! older record keeps its word. docs/explain/statistics/older-records.md, quotes what
 //! `cargo test -p abx-verdict --lib sessions -- --ignored --nocapture` prints.
 
 #![allow(
@@ -248,7 +248,7 @@ fn sessions_of_two_days_hold_the_truth() {
 }
 
 #[test]
-#[ignore = "minutes: the table of docs/statistics.md, section 13"]
+#[ignore = "minutes: the table of docs/explain/statistics/older-records.md"]
 fn table_of_sessions_of_two_days() {
     // Method: as above, in 2,000 studies each, and the same of a server that is 10 % slower.
     const STUDIES: u64 = 2_000;

@@ -198,7 +198,7 @@ fn a_reference_that_lacks_a_block_is_none() {
 #[test]
 fn what_a_reference_leaves_open_is_how_far_it_moved_less_its_own_scatter() {
     // Method: a subject that ran in both studies, in seven blocks then and six now, with the
-    // formula of docs/statistics.md, section 13; then the two sides further apart and as
+    // formula of docs/explain/statistics/older-records.md; then the two sides further apart and as
     // scattered, where nothing is left.
     let error = |then: &[u64], now: &[u64]| {
         let old = study(&[("old", &[OK; 7]), ("other", then)]);

@@ -166,7 +166,7 @@ fn places_change_in_as_many_blocks_as_carry_a_verdict() {
 
 #[test]
 fn the_law_of_a_sweep_is_found_again() {
-    // Method: λ = 10⁶ answers a slice, σ = 0.05 and κ = 0.0002, of which docs/statistics.md,
+    // Method: λ = 10⁶ answers a slice, σ = 0.05 and κ = 0.0002, of which docs/explain/statistics/curves.md,
     // section 10, gives X(N), over three to five loads, whose least number of positions is
     // four; the peak lies at √((1 − σ) ÷ κ) = 68.9.
     let rows = [1, 4, 16, 64, 256].map(|connections: u32| {

@@ -1,6 +1,6 @@
 //! Studies that go on until a limit is settled: how often they err when the truth is the limit
 //! itself, how many blocks they take when it is not, and how often `--fail-if-slower 3%` fails.
-//! docs/statistics.md and docs/ci.md quote the tables.
+//! docs/explain/statistics/stopping.md and docs/reference/expectations.md quote the tables.
 
 use abx_fixtures::{longer, pair};
 use abx_stats::paired::PairedMean;

@@ -1,6 +1,6 @@
 //! The statistics, tried on worlds whose truth is known: whole studies with
 //! the real stop rule, from fixed seeds. The tests draw a fifth of the studies;
-//! `make simulations` draws all and prints the tables that `docs/statistics.md` quotes.
+//! `make simulations` draws all and prints the tables that `docs/explain/statistics/simulations.md` quotes.
 
 #![allow(
     clippy::disallowed_macros,
@@ -252,7 +252,7 @@ fn a_study_that_ends_with_budget_left_leaves_no_comparison_open() {
 fn what_is_carried_from_block_to_block_is_paid_with_coverage() {
     // Method: log ratios of which a part is carried over a restart, and stalls
     // that most studies do not see: what the intervals do not allow for, so
-    // that the limits that docs/statistics.md states are seen.
+    // that the limits that docs/explain/statistics/simulations.md states are seen.
     let kinds = [
         Noise::CarriedOver(0.1),
         Noise::CarriedOver(0.2),
