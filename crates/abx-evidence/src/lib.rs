@@ -13,26 +13,26 @@ pub use abx_model::{Exchange, LoadOptions, LoadShape, Message, MessageKind, Shap
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Late, Offered, Spans, throughput_per_s};
 pub use measure::broadcasts::Broadcasts;
 pub use measure::course::{Course, CourseInterval, CoursePlan, CourseTally, Interval};
+pub use measure::distribution::histogram::{Histogram, RoughTimes};
+pub use measure::distribution::phase_times::{PhaseTime, PhaseTimes};
+pub use measure::distribution::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
+pub use measure::distribution::quantile::{Quantile, QuantileBracket, median, median_count};
+pub use measure::distribution::server_times::{ServerTimeSum, ServerTimes};
+pub use measure::distribution::steps::StepTimes;
+pub use measure::distribution::times::{Figure, Times};
 pub use measure::expected_status::{ExpectedStatus, StatusError};
 pub use measure::held::{Held, HeldFigures};
-pub use measure::histogram::{Histogram, RoughTimes};
 pub use measure::opening::ConnectionOpening;
 pub use measure::outcome::{Outcome, Outcomes};
-pub use measure::phase_times::{PhaseTime, PhaseTimes};
-pub use measure::phases::{Phase, PhaseSplit, PhaseSums, Phases, Timestamps};
-pub use measure::quantile::{Quantile, QuantileBracket, median, median_count};
 pub use measure::request_log::{
     LoggedRequest, RequestCount, RequestLog, RequestLogPlan, TlsOptions,
 };
-pub use measure::server_times::{ServerTimeSum, ServerTimes};
 pub use measure::session_sample::SessionSample;
 pub use measure::share::share;
 pub use measure::statuses::Statuses;
-pub use measure::steps::StepTimes;
 pub use measure::sum::{sum, sum_known};
 pub use measure::tally::{Connections, Sample, SliceTally, Tally};
 pub use measure::timeline::{Timeline, TimelinePlan, TimelineTally};
-pub use measure::times::{Figure, Times};
 pub use output_head::{OUTPUT_SCHEMA, OutputHead, OutputKind};
 pub use record::finding::{Finding, Level, Limits};
 pub use record::finding_id::FindingId;

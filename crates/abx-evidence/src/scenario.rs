@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::measure::distribution::histogram::Histogram;
+use crate::measure::distribution::steps::StepTimes;
+use crate::measure::distribution::times::Times;
 use crate::measure::expected_status::ExpectedStatus;
-use crate::measure::histogram::Histogram;
 use crate::measure::outcome::Outcome;
-use crate::measure::steps::StepTimes;
-use crate::measure::times::Times;
 use crate::record::Machine;
 
 /// The schema of a scenario's measurements, as JSON.
@@ -403,7 +403,7 @@ mod tests {
         tally.response.record_ns(9_000_000);
         tally.response_at_least.record_ns(9_000_000);
         let step = StepRecord::of("a", ("GET", "/"), 200_u16.into(), tally);
-        use crate::measure::times::Figure;
+        use crate::measure::distribution::times::Figure;
         assert!(step.response_time_us.is_at_least(Figure::P99));
         assert!(!step.response_time_us.is_at_least(Figure::P50));
     }

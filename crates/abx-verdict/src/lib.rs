@@ -10,6 +10,7 @@ mod file;
 mod findings;
 mod judge;
 mod listing;
+mod older_record;
 mod pooled;
 mod series;
 pub mod timer;
@@ -29,10 +30,7 @@ pub use judge::conclusions::Conclusions;
 pub use judge::families::Families;
 pub use judge::faults::{FaultSummary, LostDifference, MeanInterval};
 pub use judge::metric::{Metric, Sense};
-pub use judge::past_baseline::{
-    Difference, Fingerprint, PastBaselineError, PastSubject, SessionReference, Unpaired,
-    past_baseline,
-};
+pub use judge::past_baseline::{Difference, Fingerprint, SessionReference, Unpaired};
 pub use judge::ranking::{Place, Ranking};
 pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::server_times::{ServerTime, ServerTimeDifference};
@@ -40,6 +38,7 @@ pub use judge::sweeps::{Axis, Crossover, KNEE_SHARE, Knee, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
 pub use listing::{catalog, history, plan};
+pub use older_record::{PastBaselineError, PastSubject, past_baseline};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use series::{
     BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::histogram::Histogram;
+use crate::measure::distribution::histogram::Histogram;
+use crate::measure::distribution::times::Times;
 use crate::measure::tally::Tally;
-use crate::measure::times::Times;
 
 /// What listeners made of broadcasts. When the last one had each is its response
 /// time.

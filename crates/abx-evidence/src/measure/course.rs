@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::histogram::RoughTimes;
+use crate::measure::distribution::histogram::RoughTimes;
 use crate::measure::outcome::Outcomes;
 
 /// Never more intervals than these are kept of a slice.

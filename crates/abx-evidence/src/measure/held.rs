@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::quantile::median;
+use crate::measure::distribution::quantile::median;
 use crate::measure::sum::sum;
 
 /// What came of holding connections that say nothing.

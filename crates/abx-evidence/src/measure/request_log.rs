@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::distribution::phases::Timestamps;
 use crate::measure::outcome::Outcome;
-use crate::measure::phases::Timestamps;
 
 /// What is kept of each request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput_per_s};
 use crate::measure::course::CourseTally;
-use crate::measure::histogram::Histogram;
+use crate::measure::distribution::histogram::Histogram;
+use crate::measure::distribution::phases::Phases;
+use crate::measure::distribution::server_times::ServerTimes;
+use crate::measure::distribution::steps::StepTimes;
 use crate::measure::outcome::{Outcome, Outcomes};
-use crate::measure::phases::Phases;
 use crate::measure::request_log::RequestLog;
-use crate::measure::server_times::ServerTimes;
 use crate::measure::statuses::Statuses;
-use crate::measure::steps::StepTimes;
 use crate::measure::timeline::TimelineTally;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
@@ -373,7 +373,7 @@ mod tests {
 
     use super::*;
     use crate::measure::arrivals::ArrivalKind;
-    use crate::measure::phases::{PhaseSplit, Timestamps};
+    use crate::measure::distribution::phases::{PhaseSplit, Timestamps};
 
     fn tally(samples: &[(u64, u64, u8)]) -> Tally {
         let mut tally = Tally::default();

@@ -4,11 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::histogram::Histogram;
-use crate::measure::phases::Phases;
-use crate::measure::server_times::ServerTimes;
+use crate::measure::distribution::histogram::Histogram;
+use crate::measure::distribution::phases::Phases;
+use crate::measure::distribution::server_times::ServerTimes;
+use crate::measure::distribution::steps::StepTimes;
 use crate::measure::statuses::Statuses;
-use crate::measure::steps::StepTimes;
 use crate::measure::tally::Tally;
 
 /// Times of counted requests.

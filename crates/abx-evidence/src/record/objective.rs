@@ -7,9 +7,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::quantile::Quantile;
+use crate::measure::distribution::quantile::Quantile;
+use crate::measure::distribution::times::Figure;
 use crate::measure::share::share;
-use crate::measure::times::Figure;
 use crate::record::Histograms;
 
 /// The goal for errors where none is named.

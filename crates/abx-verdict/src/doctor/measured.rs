@@ -1,6 +1,8 @@
 //! What noise, ceilings and their surroundings mean.
 
-use super::{BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise};
+use super::record::{
+    BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise,
+};
 use crate::findings::bottleneck::{GENERATOR_BUSY, SUBJECT_BUSY};
 use crate::findings::machine::foreign_cpu::FOREIGN_MAX;
 use crate::findings::machine::generator_wait::WAIT_MAX;

@@ -1,6 +1,6 @@
 //! What a machine's own words mean for a comparison.
 
-use super::{Check, CheckStatus, Pressure, Quota, Readings};
+use super::record::{Check, CheckStatus, Pressure, Quota, Readings};
 
 /// Descriptors of a thread or server that allow the loads people usually offer.
 const DESCRIPTORS_USUAL: u64 = 16_384;

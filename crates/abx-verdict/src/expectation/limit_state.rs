@@ -1,6 +1,8 @@
 //! Whether a study has settled the limits that it was given, which then decide when it ends.
 
-use super::{Doubt, Expectation, ExpectationResult, Standing, results_at};
+use super::result::{Doubt, ExpectationResult, Standing};
+use super::results::results_at;
+use super::statement::Expectation;
 use crate::file::study::StudyRecord;
 use abx_stats::student::Confidence;
 

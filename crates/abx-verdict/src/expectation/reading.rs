@@ -1,6 +1,7 @@
 //! What one comparison's interval says to an expectation.
 
-use super::{Doubt, Sign, Standing};
+use super::result::{Doubt, Standing};
+use super::statement::Sign;
 use crate::file::study::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison};
 use crate::judge::past_baseline::Unpaired;

@@ -1,49 +1,10 @@
-//! Thresholds such as `p99<50ms,errors<0.1%`: what each subject must keep to under a load.
+//! What each subject must keep to under a load, such as `p99<50ms,errors<0.1%`.
 
-use std::fmt;
-
-use super::{Doubt, ExpectationResult, Standing, nothing_compared};
+use super::result::{Doubt, ExpectationResult, GoalReading, Standing, nothing_compared};
+use super::statement::Threshold;
 use crate::file::study::StudyRecord;
 use crate::view::summary::Summary;
-use abx_evidence::{Finding, Goal, Level, Objective};
-
-/// Goals that every subject must meet.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Threshold {
-    /// The goals, all of which must be met.
-    pub objective: Objective,
-    /// The load; `None` for every one.
-    pub load: Option<String>,
-}
-
-impl fmt::Display for Threshold {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.objective)?;
-        match &self.load {
-            Some(load) => write!(formatter, " @ {load}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What was measured of one goal.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum GoalReading {
-    /// A quantile of response times.
-    Time {
-        /// Its name, such as p99.
-        name: &'static str,
-        us: f64,
-        /// Whether the true one may be longer, since requests had no response.
-        at_least: bool,
-    },
-    /// Requests that failed, or that were due and never sent.
-    Errors {
-        missed: u64,
-        /// Of how many that were due.
-        planned: u64,
-    },
-}
+use abx_evidence::{Finding, Goal, Level};
 
 /// One result per goal, load and subject.
 ///

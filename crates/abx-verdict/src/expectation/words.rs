@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::expectation::{Expectation, RatioExpectation, Sign, Threshold};
+use super::statement::{Expectation, RatioExpectation, Sign, Threshold};
 use crate::judge::metric::Metric;
 use abx_evidence::{Goal, ObjectiveError};
 

@@ -1,5 +1,5 @@
 //! What faults cost each subject, and by how much one loses more than another. How fast
-//! they recover is compared as ratios, see [`comparison_plan`](super::comparison_plan).
+//! they recover is compared as ratios, see [`plan`](super::comparing::plan).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,9 @@
 //! From what was measured to what it means.
 
 pub(crate) mod capacities;
+mod comparing;
 pub(crate) mod comparison;
-pub(crate) mod comparison_plan;
 pub(crate) mod conclusions;
-pub(crate) mod cpu_fallback;
 pub(crate) mod families;
 pub(crate) mod faults;
 pub(crate) mod metric;
@@ -23,8 +22,9 @@ use crate::findings::bottleneck::Bottleneck;
 use crate::findings::findings;
 use crate::findings::validity::{Limited, Validity};
 use crate::judge::capacities::capacities;
-use crate::judge::comparison::{ComparedUnder, Comparison, ComparisonFamily, Role};
-use crate::judge::comparison_plan::{ComparisonPlan, Question};
+use crate::judge::comparing::family::{ComparedUnder, ComparisonFamily};
+use crate::judge::comparing::plan::{ComparisonPlan, Question};
+use crate::judge::comparison::{Comparison, Role};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::families::Families;
 use crate::judge::faults::{fault_summaries, lost_differences};
@@ -48,10 +48,7 @@ use abx_stats::student::Confidence;
 /// judgement: the same study gives the same conclusions at any later time.
 #[must_use]
 pub fn judge(study: &Measured) -> Conclusions {
-    conclude(&StudyView::of(study))
-}
-
-fn conclude(study: &StudyView) -> Conclusions {
+    let study = &StudyView::of(study);
     let summaries = summaries(study);
     let ceilings = ceilings(study);
     let mut found_findings = findings(study, &summaries, &ceilings);

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::judge::comparing::plan::{is_by_session_time, primary_time};
 use crate::judge::comparison::{Comparison, Role};
-use crate::judge::comparison_plan::{is_by_session_time, primary_time};
 use crate::judge::metric::{Metric, Sense};
 use crate::judge::values::{Rounds, Values};
 use crate::judge::verdict::Verdict;

@@ -48,9 +48,11 @@ fn read(folder: &Path, path: &[String], modules: &mut Modules) {
     }
 }
 
-/// The code of a module: without comments, and without the tests at its end.
+/// The code of a module: without comments, and without the tests at its end. Tests in a file of
+/// their own may be declared above the rest.
 pub fn code(text: &str) -> String {
-    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let code = text.split("#[cfg(test)]\nmod tests {").next();
+    let code = code.unwrap_or_default();
     let lines = code
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"));
@@ -149,4 +151,14 @@ pub fn target(
         item = whole.pop();
     }
     (whole, item)
+}
+
+#[test]
+fn only_tests_at_the_end_are_no_code() {
+    // Method: a module that declares its tests at the top, one that has them at its end, and a
+    // comment in each.
+    let declared = "#[cfg(test)]\nmod tests;\n// A comment.\nuse crate::a;";
+    assert_eq!(code(declared), "#[cfg(test)]\nmod tests;\nuse crate::a;");
+    let inline = "/// A comment.\nuse crate::a;\n#[cfg(test)]\nmod tests {\n    use crate::b;\n}";
+    assert_eq!(code(inline), "use crate::a;");
 }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::cell::{Cell, ColumnError, Row, columns, is_default};
 use crate::measure::course::Course;
+use crate::measure::distribution::phases::PhaseSums;
 use crate::measure::held::Held;
 use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
-use crate::measure::phases::PhaseSums;
 use crate::record::{
     BlockLoad, BlockRecord, BlockService, BlockSubject, Calibration, Disturbance, FaultSlice,
     Histograms, OtherProgram, Round, SliceRecord, SubjectReadings,

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::measure::distribution::phases::PhaseSums;
 use crate::measure::outcome::Outcomes;
-use crate::measure::phases::PhaseSums;
 use crate::measure::tally::SliceTally;
 use crate::record::columns::cell::{Cell, ColumnError, Row, columns, is_default};
 

@@ -1,5 +1,4 @@
 use super::*;
-use crate::judge::verdict::assess;
 
 fn found(ratio: [f64; 3]) -> Comparison {
     let [ratio, low, high] = ratio;
@@ -57,20 +56,4 @@ fn a_reading_without_disturbances_is_shifted_where_its_ratio_lies_outside() {
         };
         assert_eq!(comparison.shifted().is_some(), expected, "{ratio}");
     }
-}
-
-#[test]
-fn an_interval_is_given_only_with_two_ends_that_are_numbers() {
-    // Method: blocks 10 % apart, then with a lower end that is nothing and an upper
-    // one without end, each beside a sound other.
-    let sound = assess(&[0.1, 0.11, 0.09], Margin::DEFAULT).unwrap();
-    let given = bounds(&sound).unwrap();
-    assert!(given.low < given.ratio && given.ratio < given.high);
-    let from_nothing = Assessment { low: 0.0, ..sound };
-    let to_infinity = Assessment {
-        high: f64::INFINITY,
-        ..sound
-    };
-    assert_eq!(bounds(&from_nothing), None);
-    assert_eq!(bounds(&to_infinity), None);
 }

@@ -14,7 +14,7 @@ const NOT_OFFERED: &str = "bodies_compared";
 ///
 /// # Errors
 /// The first key that differs from the load of the same name, or from the first.
-pub(super) fn same<'a>(
+pub(crate) fn same<'a>(
     load: &LoadRecord,
     loads: &'a [LoadRecord],
 ) -> Result<&'a LoadRecord, Difference> {

@@ -41,7 +41,7 @@ pub(super) struct Reference {
 
 /// What of an older study may be measured again beside it, under one load: the other
 /// subjects that have a namesake now, and the ceiling.
-pub(super) fn candidates(
+pub(crate) fn candidates(
     under: &OfferView,
     compared: &str,
     now: &[SubjectRecord],

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::claims::{Claim, Sides, claims, decide_together};
+use super::limiting::{is_one_sided, limiting};
 use super::reference::{Reference, SessionReference, reference};
-use super::{is_one_sided, limiting};
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::open_loop::kept_up::kept_up;
 use crate::findings::rule::new_finding;

@@ -13,7 +13,7 @@ use abx_fixtures::{
     primary, responded, response, sides, study, two_loads,
 };
 
-use super::scope::fleet;
+use crate::judge::compared::scope::fleet;
 
 /// Three subjects in six blocks: `old`, `new` (10 % faster) and `other` (20 %).
 fn three() -> Measured {

@@ -12,7 +12,7 @@ use abx_fixtures::{
     CONNECTIONS, Compared, MS, assert_close, find, judged, longer, primary, response, study,
 };
 
-use crate::judge::scenarios::{by_users, sessions};
+use crate::judge::loads::scenarios::{by_users, sessions};
 
 /// `old` and `new` at these numbers of connections, with these verified responses
 /// of a slice, a little different in each of six blocks.

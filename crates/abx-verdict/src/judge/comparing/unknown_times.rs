@@ -1,20 +1,15 @@
 //! Comparisons of response times of which some are only known to lie between two ends, or have
 //! no upper end. Start at [`ComparisonFamily::assess`].
 
-use super::{Comparison, ComparisonFamily, Draft};
+use super::family::{ComparisonFamily, Draft, width};
 use crate::findings::open_loop::unknown_times::UnknownTimes;
 use crate::findings::rule::new_finding;
+use crate::judge::comparison::Comparison;
 use crate::judge::metric::Metric;
 use crate::judge::verdict::{Assessment, ClaimFamily, assess_together};
 use crate::view::OfferView;
 use abx_evidence::{Figure, Finding, FindingId, Level};
 use abx_stats::StatsError;
-
-/// How far apart two ends of log ratios are, as a mean over blocks.
-pub(super) fn width([low, high]: &[Vec<f64>; 2]) -> f64 {
-    let sum: f64 = high.iter().zip(low).map(|(high, low)| high - low).sum();
-    sum / low.len().max(1) as f64
-}
 
 /// A ratio that is known to within this, as a logarithm, is printed as it is: half of the last
 /// of three digits.

@@ -4,7 +4,7 @@ use abx_evidence::record::{AgentRecord, FleetRecord, Measured, OnLoss};
 use abx_evidence::{FindingId, Level};
 use abx_fixtures::{Compared, find, ids, judged, pair};
 
-use super::scope::fleet;
+use crate::judge::compared::scope::fleet;
 
 /// A comparison with three agents, of whom something is so.
 fn with(change: impl FnOnce(&mut FleetRecord)) -> Measured {

@@ -7,7 +7,7 @@ use abx_evidence::{
 use abx_fixtures::{RUN_NS, URL, find, histogram, ids, response, run, times};
 use abx_verdict::RunRecord;
 
-use crate::judge::runs::{generator_busy, server_busy, slice};
+use crate::judge::loads::runs::{generator_busy, server_busy, slice};
 
 /// 10 s of a constant rate that was kept, of which nothing limits the figures.
 fn open_run() -> Measured {

@@ -9,7 +9,7 @@ use abx_fixtures::{
 
 /// Sets how busy a subject and the generator were in the subject's slices, in
 /// percent of one processor.
-pub(super) fn busy(record: &mut Measured, subject: &str, server: u64, generator: u64) {
+pub(crate) fn busy(record: &mut Measured, subject: &str, server: u64, generator: u64) {
     each_slice(record, subject, |slice| {
         slice.server_cpu_ns = Some(server * MS);
         slice.generator_cpu_ns = generator * MS;

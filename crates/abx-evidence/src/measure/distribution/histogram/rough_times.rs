@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::histogram::Histogram;
+    use crate::measure::distribution::histogram::Histogram;
 
     fn rough(times: &[u64]) -> RoughTimes {
         let mut rough = RoughTimes::default();

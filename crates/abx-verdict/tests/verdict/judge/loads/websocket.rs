@@ -4,7 +4,7 @@ use abx_evidence::record::Round;
 use abx_evidence::{FindingId, Held, Histogram, Level, LoadShape, Measured, Outcome};
 use abx_verdict::{Comparison, Conclusions, Metric, Place, Role, Verdict};
 
-use crate::judge::runs::server_busy;
+use crate::judge::loads::runs::server_busy;
 use abx_fixtures::{
     CONNECTIONS, COUNTED_NS, OK, ROUNDS, URL, all_slices, each_slice, find, histogram, judged,
     pair, primary, response, rounds, run, sides, study, times,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::histogram::Histogram;
+use crate::measure::distribution::histogram::Histogram;
 use crate::measure::sum::sum;
 
 /// A part of a response time; the four of a request add up to it.

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::histogram::Histogram;
-use crate::measure::quantile::Quantile;
+use crate::measure::distribution::histogram::Histogram;
+use crate::measure::distribution::quantile::Quantile;
 
 /// Times in µs at the usual quantiles; absent when nothing was counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::histogram::Histogram;
+use crate::measure::distribution::histogram::Histogram;
 
 /// What was counted of one step of a scenario, in the sessions that count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! Quantiles of times of which some are only known as "at least".
 
-use crate::measure::histogram::Histogram;
+use crate::measure::distribution::histogram::Histogram;
 
 /// A quantile of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,46 +1,20 @@
-//! A study beside a subject of an older record, which can no longer be run.
+//! A subject of an older record, which can no longer be run, as the baseline of a study.
 //!
 //! [`past_baseline`] looks whether the two can be compared at all, and takes out of
 //! the old record what the comparison needs, so that the new one can be judged
 //! again without it. [`judge`](crate::judge()) compares; docs/explain/statistics/older-records.md.
 
-mod claims;
-mod fingerprint;
-mod offer;
-mod reference;
-#[cfg(test)]
-mod simulation;
-mod unpaired;
-
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::open_loop::kept_up::kept_up;
-use crate::judge::conclude;
+use crate::judge::judge;
+use crate::judge::past_baseline::limiting::{is_one_sided, limiting};
+use crate::judge::past_baseline::offer::same as same_offer;
+use crate::judge::past_baseline::reference::candidates;
+use crate::judge::past_baseline::{Difference, Fingerprint};
 use crate::view::{OfferView, StudyView, SubjectView};
 use abx_evidence::record::{Measured, PastBaseline, PastMeasurement, SubjectRecord};
-use abx_evidence::{Finding, FindingId, Level, Limits};
+use abx_evidence::{Finding, Level};
 use abx_stats::stop::BLOCKS_ORDERED;
-
-pub use fingerprint::{Difference, Fingerprint};
-pub use reference::SessionReference;
-pub use unpaired::Unpaired;
-pub(crate) use unpaired::{BesidePast, may_stop};
-
-/// Findings about two subjects of the old study, of which one is asked for: the
-/// new comparison has its own of these.
-const OF_PAIRS: [FindingId; 4] = [
-    FindingId::GeneratorBound,
-    FindingId::HeldByRate,
-    FindingId::BothKeptUp,
-    FindingId::Unpaired,
-];
-
-/// Notes about the machine that void what is measured beside nothing: what hits all
-/// subjects alike in one study hits one side alone then.
-const ONE_SIDED: [FindingId; 3] = [
-    FindingId::Steal,
-    FindingId::ForeignCpu,
-    FindingId::GeneratorWait,
-];
 
 /// A subject of an older study.
 #[derive(Debug, Clone, Copy)]
@@ -126,21 +100,20 @@ pub fn past_baseline(now: &Measured, past: PastSubject) -> Result<PastBaseline, 
         });
     }
     let view = StudyView::of(then);
-    let findings = conclude(&view).validity.findings;
+    let findings = judge(then).validity.findings;
     let loads = now.loads.iter().map(|load| {
-        let same =
-            offer::same(load, &then.loads).map_err(|difference| PastBaselineError::Load {
-                record: past.record.to_owned(),
-                load: load.name.clone(),
-                difference,
-            })?;
+        let same = same_offer(load, &then.loads).map_err(|difference| PastBaselineError::Load {
+            record: past.record.to_owned(),
+            load: load.name.clone(),
+            difference,
+        })?;
         let limiting = limiting(&findings, &same.name, &subject.name);
         let under = view.load(&same.name);
         let pair = under.and_then(|load| Some((load, load.subject(&subject.name)?)));
         let (under, subject_view) = pair.expect("both are of that study");
         let mut past_measurement = past_load(past.record, under, subject_view, limiting)?;
         past_measurement.load.clone_from(&load.name);
-        past_measurement.beside = reference::candidates(under, &subject.name, &now.subjects);
+        past_measurement.beside = candidates(under, &subject.name, &now.subjects);
         Ok(past_measurement)
     });
     Ok(PastBaseline {
@@ -211,20 +184,6 @@ fn past_load(
         findings,
         beside: Vec::new(),
     })
-}
-
-/// The findings that limit what is said of one subject under one load.
-fn limiting(findings: &[Finding], load: &str, subject: &str) -> Vec<Finding> {
-    let touching = findings.iter().filter(|finding| {
-        finding.limits == Limits::All
-            && finding.touches(load, [subject, subject])
-            && !OF_PAIRS.contains(&finding.id)
-    });
-    touching.cloned().collect()
-}
-
-fn is_one_sided(finding: &Finding) -> bool {
-    ONE_SIDED.contains(&finding.id)
 }
 
 fn no_claim(record: &str, subject: &str, message: &str) -> PastBaselineError {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::phases::{Phase, Phases};
+use crate::measure::distribution::phases::{Phase, Phases};
 
 /// Where the time of a random sample of requests went: a mean and two quantiles
 /// for each phase. The means add up to the mean response time of the sample.
@@ -114,7 +114,7 @@ const P99_COUNT_MIN: u64 = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::phases::{PhaseSplit, Timestamps};
+    use crate::measure::distribution::phases::{PhaseSplit, Timestamps};
 
     /// So many requests of 10 µs of waiting, the last `connecting` of them with
     /// 40 µs of connecting, 100 µs to the first byte and `body_us` of body.

@@ -7,7 +7,7 @@ use abx_fixtures::{
 };
 use abx_verdict::{Conclusions, Unpaired, Verdict, judge, past_baseline};
 
-use crate::judge::against::{TENTH_MORE, alone, beside, compared, past, refused, with_past};
+use crate::judge::older::against::{TENTH_MORE, alone, beside, compared, past, refused, with_past};
 
 /// Its limit of processor time kept `old` from running for so many per mille of the time.
 fn throttle(record: &mut Measured, per_mille: u64) {

@@ -12,7 +12,7 @@ use abx_fixtures::{
     MS, OK, compared, each_slice, find, judged, longer, pair, primary, response, rounds, study,
 };
 
-use super::generator::busy;
+use crate::judge::findings::generator::busy;
 
 /// What `server` takes of its processor in each slice of each block, in µs, a little
 /// different in each, while the generator is at its limit.

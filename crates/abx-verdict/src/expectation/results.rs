@@ -1,0 +1,196 @@
+//! Results of expectations, by the intervals of the comparisons that they are about.
+
+use super::reading::{Figures, Orientation, Reading};
+use super::result::{Doubt, ExpectationResult, Standing, nothing_compared};
+use super::statement::{Expectation, RatioExpectation, Sign};
+use super::threshold;
+use crate::file::study::StudyRecord;
+use crate::judge::comparison::{Comparison, Role};
+use crate::judge::metric::{Metric, Sense};
+use abx_stats::student::Confidence;
+
+impl ExpectationResult {
+    /// The same with the blocks that it lacks, where it lacks only those.
+    fn with_blocks(self, figures: &Reading) -> ExpectationResult {
+        let is_open = self.standing == Standing::Unsettled(Doubt::Straddles);
+        let wanted = self.wanted.filter(|_| is_open);
+        ExpectationResult {
+            blocks_more: wanted.and_then(|(_, factor)| figures.blocks_to(factor)),
+            ..self
+        }
+    }
+}
+
+/// What a judged record says to each expectation, in their order.
+///
+/// Method: each by the printed interval of its own comparison, which is not
+/// widened for the number of expectations: they were made before anything was
+/// measured. Source: docs/ci.md.
+#[must_use]
+pub fn expectation_results(
+    record: &StudyRecord,
+    expectations: &[Expectation],
+) -> Vec<ExpectationResult> {
+    results_at(record, expectations, Confidence::COMPUTED)
+}
+
+/// The same, held to intervals that are computed at this confidence.
+pub(super) fn results_at(
+    record: &StudyRecord,
+    expectations: &[Expectation],
+    confidence: Confidence,
+) -> Vec<ExpectationResult> {
+    let each = expectations.iter().flat_map(|expectation| {
+        let mut expectation_results = match expectation {
+            Expectation::Ratio(ratio) => ratio_results(record, ratio, confidence),
+            Expectation::Threshold(threshold) => threshold::results(record, threshold),
+            Expectation::NotSlower { share } => not_slower_results(record, *share, confidence),
+        };
+        for expectation_result in &mut expectation_results {
+            if expectation_result.expected.is_empty() {
+                expectation_result.expected = expectation.to_string();
+            }
+            expectation_result.is_demanded = expectation.is_demanded();
+        }
+        expectation_results
+    });
+    each.collect()
+}
+
+/// One response for each load, or one alone for what is of no load.
+fn ratio_results(
+    record: &StudyRecord,
+    wanted: &RatioExpectation,
+    confidence: Confidence,
+) -> Vec<ExpectationResult> {
+    let loads: Vec<&str> = match (&wanted.load, wanted.metric) {
+        (_, Some(metric)) if metric.is_of_a_start() => vec![""],
+        (Some(load), _) => vec![load],
+        (None, _) => record
+            .measured
+            .loads
+            .iter()
+            .map(|load| load.name.as_str())
+            .collect(),
+    };
+    let expectation_result = |load: &str| {
+        let blank = ExpectationResult {
+            load: load.to_owned(),
+            subject: wanted.subject.clone(),
+            other: wanted.other.clone(),
+            ..nothing_compared()
+        };
+        let Some((comparison, way)) = find(record, load, wanted) else {
+            return blank;
+        };
+        // How fast they are was asked, and of a time less is faster.
+        let is_speed_of_time = wanted.metric.is_none() && comparison.metric.sense() == Sense::Time;
+        let reading = match (way, is_speed_of_time) {
+            (Orientation::Straight, false) | (Orientation::Mirrored, true) => Orientation::Straight,
+            _ => Orientation::Mirrored,
+        };
+        let figures = Reading::of(Figures::of(comparison, record, confidence), reading);
+        ExpectationResult {
+            metric: Some(comparison.metric),
+            bounds: figures.bounds(),
+            is_speed_of_time,
+            wanted: Some((wanted.sign, wanted.factor)),
+            standing: if is_of_speed(comparison.metric) || wanted.metric.is_some() {
+                figures.standing(wanted.sign, wanted.factor)
+            } else {
+                Standing::Unsettled(Doubt::GeneratorBound)
+            },
+            ..blank
+        }
+        .with_blocks(&figures)
+    };
+    loads.into_iter().map(expectation_result).collect()
+}
+
+/// One response for each primary comparison, then one for each with an older record.
+fn not_slower_results(
+    record: &StudyRecord,
+    share: f64,
+    confidence: Confidence,
+) -> Vec<ExpectationResult> {
+    let expectation_result = |metric: Metric, figures: Reading| {
+        let (sign, factor) = match metric.sense() {
+            Sense::Speed => (Sign::AtLeast, 1.0 - share),
+            Sense::Time | Sense::Cost => (Sign::AtMost, 1.0 + share),
+        };
+        ExpectationResult {
+            metric: Some(metric),
+            bounds: figures.bounds(),
+            wanted: Some((sign, factor)),
+            standing: if is_of_speed(metric) {
+                figures.standing(sign, factor)
+            } else {
+                Standing::Unsettled(Doubt::GeneratorBound)
+            },
+            ..nothing_compared()
+        }
+        .with_blocks(&figures)
+    };
+    let straight = |figures| Reading::of(figures, Orientation::Straight);
+    let now = record
+        .conclusions
+        .primary()
+        .map(|comparison| ExpectationResult {
+            load: comparison.load.clone(),
+            subject: comparison.subject.clone(),
+            other: comparison.baseline.clone(),
+            ..expectation_result(
+                comparison.metric,
+                straight(Figures::of(comparison, record, confidence)),
+            )
+        });
+    let beside = &record.conclusions.past_comparisons;
+    let then = beside.iter().map(|unpaired| ExpectationResult {
+        load: unpaired.load.clone(),
+        subject: unpaired.subject.clone(),
+        other: format!("{} of then", unpaired.baseline),
+        ..expectation_result(
+            unpaired.metric,
+            straight(Figures::of_unpaired(unpaired, record, confidence)),
+        )
+    });
+    let expectation_results: Vec<ExpectationResult> = now.chain(then).collect();
+    if expectation_results.is_empty() {
+        vec![nothing_compared()]
+    } else {
+        expectation_results
+    }
+}
+
+/// Whether what a study was made for tells who is slower: processor time, which stands in
+/// for a throughput that was the generator's, does not.
+fn is_of_speed(primary: Metric) -> bool {
+    primary != Metric::ServerCpu
+}
+
+/// The comparison of these two: beside the baseline, else from the ranking.
+fn find<'a>(
+    record: &'a StudyRecord,
+    load: &str,
+    wanted: &RatioExpectation,
+) -> Option<(&'a Comparison, Orientation)> {
+    let ranked = record
+        .conclusions
+        .rankings
+        .iter()
+        .flat_map(|ranking| &ranking.pairs);
+    let mut everything = record.conclusions.comparisons.iter().chain(ranked);
+    everything.find_map(|comparison| {
+        let is_asked = match wanted.metric {
+            Some(metric) => comparison.metric == metric,
+            None => comparison.role == Role::Primary,
+        };
+        let names = [comparison.subject.as_str(), comparison.baseline.as_str()];
+        let way = match names {
+            names if names == [&wanted.subject, &wanted.other] => Orientation::Straight,
+            names if names == [&wanted.other, &wanted.subject] => Orientation::Mirrored,
+            _ => return None,
+        };
+        (is_asked && comparison.load == load).then_some((comparison, way))
+    })
+}

@@ -1,0 +1,7 @@
+//! How subjects are compared: [`plan`] says which pairs by which metric, [`family`] compares
+//! them.
+
+mod cpu_fallback;
+pub(crate) mod family;
+pub(crate) mod plan;
+mod unknown_times;

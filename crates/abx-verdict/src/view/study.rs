@@ -1,0 +1,105 @@
+//! All loads of a study, and all subjects under one of them.
+
+use super::subject::SubjectView;
+use super::sums::Sums;
+use abx_evidence::record::{BlockLoad, CEILING, LoadRecord, Measured};
+
+/// All loads of a study.
+pub(crate) struct StudyView<'a> {
+    pub(crate) study: &'a Measured,
+    /// In the order in which they were named.
+    pub(crate) loads: Vec<OfferView<'a>>,
+}
+
+/// One load: what each subject gave under it.
+pub(crate) struct OfferView<'a> {
+    pub(crate) study: &'a Measured,
+    pub(crate) load: &'a LoadRecord,
+    /// In the order in which they were named.
+    pub(crate) subjects: Vec<SubjectView<'a>>,
+    /// A server that does nothing, in one round of several.
+    pub(crate) ceiling: SubjectView<'a>,
+}
+
+impl<'a> StudyView<'a> {
+    pub(crate) fn of(study: &'a Measured) -> StudyView<'a> {
+        let loads = study.loads.iter();
+        StudyView {
+            study,
+            loads: loads.map(|load| OfferView::of(study, load)).collect(),
+        }
+    }
+
+    pub(crate) fn load(&self, name: &str) -> Option<&OfferView<'a>> {
+        self.loads.iter().find(|view| view.load.name == name)
+    }
+}
+
+impl<'a> OfferView<'a> {
+    pub(crate) fn of(study: &'a Measured, load: &'a LoadRecord) -> OfferView<'a> {
+        let names = study.subjects.iter().map(|subject| &subject.name);
+        OfferView {
+            study,
+            load,
+            subjects: names
+                .map(|name| SubjectView::of(study, load, name))
+                .collect(),
+            ceiling: SubjectView::of(study, load, CEILING),
+        }
+    }
+
+    pub(crate) fn subject(&self, name: &str) -> Option<&SubjectView<'a>> {
+        self.subjects.iter().find(|view| view.subject == name)
+    }
+
+    /// Whether the subject of this name is there and has failed.
+    pub(crate) fn has_failed(&self, name: &str) -> bool {
+        self.subject(name).is_some_and(SubjectView::has_failed)
+    }
+
+    /// The subjects in the order of their names.
+    pub(crate) fn by_name(&self) -> Vec<&SubjectView<'a>> {
+        let mut subjects: Vec<_> = self.subjects.iter().collect();
+        subjects.sort_by_key(|view| view.subject);
+        subjects
+    }
+
+    /// Those of all slices, whoever was loaded.
+    pub(crate) fn sums(&self) -> Sums {
+        let subjects = self.subjects.iter();
+        subjects.fold(self.ceiling.sums.clone(), |sums, view| {
+            sums.plus(&view.sums)
+        })
+    }
+
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &'a BlockLoad> {
+        self.study.block_loads(&self.load.name)
+    }
+
+    /// How many of its rounds were disturbed, and how many there are.
+    pub(crate) fn disturbed_rounds(&self) -> (u64, u64) {
+        let rounds = self.parts().flat_map(|part| &part.rounds);
+        rounds.fold((0, 0), |(disturbed, total), round| {
+            (
+                disturbed + u64::from(!round.disturbed.is_empty()),
+                total + 1,
+            )
+        })
+    }
+
+    /// In how many blocks each subject has a slice that nothing disturbed, and how many
+    /// there are.
+    pub(crate) fn clean_blocks(&self) -> (usize, usize) {
+        let total = self.parts().count();
+        let is_clean = |block: &usize| {
+            let of_block = self
+                .subjects
+                .iter()
+                .filter_map(|subject| subject.blocks.get(*block));
+            of_block
+                .into_iter()
+                .all(|block| block.undisturbed.slices > 0)
+        };
+        ((0..total).filter(is_clean).count(), total)
+    }
+}

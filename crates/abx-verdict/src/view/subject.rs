@@ -1,0 +1,206 @@
+//! One subject under one load, in all blocks and in each.
+
+use super::sums::Sums;
+use abx_evidence::record::{
+    BlockLoad, BlockRecord, BlockSubject, Histograms, LoadRecord, Measured, SliceRecord,
+    SubjectReadings,
+};
+use abx_evidence::{Course, Histogram, Offered, Phases, Statuses};
+
+/// One subject under one load, in every complete block.
+pub struct SubjectView<'a> {
+    pub(crate) study: &'a Measured,
+    pub(crate) load: &'a LoadRecord,
+    pub(crate) subject: &'a str,
+    /// In the order in which they were measured.
+    pub(crate) blocks: Vec<BlockView<'a>>,
+    /// Those of all blocks together.
+    pub(crate) sums: Sums,
+}
+
+/// One subject under one load in one block.
+pub(crate) struct BlockView<'a> {
+    pub(crate) load: &'a LoadRecord,
+    pub(crate) block: &'a BlockRecord,
+    pub(crate) part: &'a BlockLoad,
+    subject: &'a str,
+    /// Those of all its slices.
+    pub(crate) sums: Sums,
+    /// Those without the slices that were disturbed.
+    pub(crate) undisturbed: Sums,
+}
+
+/// Which of a block's histograms.
+pub(crate) type Pick = fn(&Histograms) -> &Histogram;
+
+impl<'a> SubjectView<'a> {
+    /// That of the subject of this name.
+    #[must_use]
+    pub fn of(study: &'a Measured, load: &'a LoadRecord, subject: &'a str) -> SubjectView<'a> {
+        let parts = study
+            .complete_blocks()
+            .flat_map(|block| block.loads.iter().map(move |part| (block, part)))
+            .filter(|(_, part)| part.load == load.name);
+        let blocks: Vec<BlockView> = parts
+            .map(|(block, part)| BlockView::of(study, load, block, part, subject))
+            .collect();
+        let none = Sums::none();
+        let sums = blocks
+            .iter()
+            .fold(none, |sums, block| sums.plus(&block.sums));
+        SubjectView {
+            study,
+            load,
+            subject,
+            blocks,
+            sums,
+        }
+    }
+
+    /// Verified responses per second; `None` when there was no load.
+    pub(crate) fn throughput(&self) -> Option<f64> {
+        self.sums.throughput(&self.load.settings)
+    }
+
+    /// Verified responses per second in each block; 0 in a block in which it was not
+    /// loaded, or gave no verified response.
+    ///
+    /// Method: as for a comparison, connections × ok ÷ the connections' time, both
+    /// summed over the block's slices (docs/statistics.md, section 2).
+    pub(crate) fn block_throughputs(&self) -> Vec<f64> {
+        let each = self.blocks.iter().map(BlockView::throughput);
+        each.map(Option::unwrap_or_default).collect()
+    }
+
+    /// What was due and what was sent of it; `None` in a closed loop.
+    pub(crate) fn offered(&self) -> Option<Offered> {
+        self.sums.offered(&self.load.settings.arrivals)
+    }
+
+    /// What was read of it beside its slices, in each block that has it.
+    pub(crate) fn readings(&self) -> impl Iterator<Item = &'a SubjectReadings> {
+        self.blocks.iter().filter_map(BlockView::readings)
+    }
+
+    /// Its warm-up in each block that has one.
+    pub(crate) fn warm_ups(&self) -> impl Iterator<Item = &'a SliceRecord> {
+        self.readings()
+            .filter_map(|subject_readings| subject_readings.warm_up.as_ref())
+    }
+
+    /// Whether it left so much unanswered, in the pilot or in a block, that it is not
+    /// loaded under this load any more, or was not there at the start of a block.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        let in_pilot = self.load.failure_in_pilot(self.subject).is_some();
+        let in_blocks = self.sums.stopped_responding > 0;
+        let at_start = self
+            .study
+            .failed_starts()
+            .any(|failed_start| failed_start.subject == self.subject);
+        in_pilot || in_blocks || at_start || self.warm_ups().any(|slice| slice.stopped_responding)
+    }
+
+    /// Times of all blocks together; `None` when none were counted.
+    #[must_use]
+    pub fn times(&self, pick: Pick) -> Option<Histogram> {
+        let each = self.blocks.iter().filter_map(BlockView::histograms);
+        let each = each.map(pick).filter(|histogram| !histogram.is_empty());
+        each.fold(None, |sum, histogram| {
+            let mut sum = sum.unwrap_or_else(Histogram::new);
+            sum.merge(histogram);
+            Some(sum)
+        })
+    }
+
+    /// Where the time went in all blocks together.
+    pub(super) fn phases(&self) -> Phases {
+        let mut phases = Phases::default();
+        let each = self.blocks.iter().filter_map(BlockView::histograms);
+        each.for_each(|histograms| phases.merge(&histograms.phases));
+        phases
+    }
+
+    /// Which statuses came, in all blocks together, where another one was expected.
+    pub(crate) fn wrong_statuses(&self) -> Statuses {
+        let mut statuses = Statuses::default();
+        let each = self.blocks.iter().filter_map(BlockView::histograms);
+        each.for_each(|histograms| statuses.merge(&histograms.wrong_statuses));
+        statuses
+    }
+}
+
+impl<'a> BlockView<'a> {
+    fn of(
+        study: &Measured,
+        load: &'a LoadRecord,
+        block: &'a BlockRecord,
+        part: &'a BlockLoad,
+        subject: &'a str,
+    ) -> BlockView<'a> {
+        let threads = study.settings.threads;
+        let those = |are_disturbed: bool| -> Sums {
+            let rounds = part.rounds.iter();
+            let slices = rounds.flat_map(|round| {
+                let slices = round.slices.iter();
+                slices.filter(move |slice| round.is_disturbed_in(slice, threads) == are_disturbed)
+            });
+            own(slices, subject).collect()
+        };
+        let undisturbed = those(false);
+        BlockView {
+            load,
+            block,
+            part,
+            subject,
+            sums: undisturbed.clone().plus(&those(true)),
+            undisturbed,
+        }
+    }
+
+    /// Verified responses per second; `None` when there was no load.
+    pub(crate) fn throughput(&self) -> Option<f64> {
+        self.sums.throughput(&self.load.settings)
+    }
+
+    /// Its slices, in their order.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &'a SliceRecord> {
+        let rounds = self.part.rounds.iter();
+        own(rounds.flat_map(|round| &round.slices), self.subject)
+    }
+
+    /// The times of its counted requests.
+    pub(crate) fn histograms(&self) -> Option<&'a Histograms> {
+        self.part.histograms.get(self.subject)
+    }
+
+    /// How its load went over time, where that was kept.
+    pub(crate) fn course(&self) -> Option<&'a Course> {
+        self.part.courses.get(self.subject)
+    }
+
+    /// What was read of it beside its slices.
+    pub(crate) fn readings(&self) -> Option<&'a SubjectReadings> {
+        self.part.sides.get(self.subject)
+    }
+
+    /// Its life in this block, under whichever load.
+    pub(crate) fn life(&self) -> Option<&'a BlockSubject> {
+        self.block.subjects.get(self.subject)
+    }
+
+    /// Whether the load was the first of its block: only that one meets subjects
+    /// that nobody has loaded yet.
+    pub(crate) fn is_first(&self) -> bool {
+        let first = self.block.loads.first();
+        first.is_some_and(|first| first.load == self.load.name)
+    }
+}
+
+/// Those of `slices` that loaded this subject.
+fn own<'a>(
+    slices: impl Iterator<Item = &'a SliceRecord>,
+    subject: &'a str,
+) -> impl Iterator<Item = &'a SliceRecord> {
+    slices.filter(move |slice| slice.subject == subject)
+}

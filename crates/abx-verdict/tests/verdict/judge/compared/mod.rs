@@ -1,0 +1,11 @@
+//! What is compared, and what is claimed of it.
+
+mod cpu_fallback;
+mod metrics;
+mod pooled;
+mod properties;
+pub(crate) mod scope;
+mod several;
+mod studies;
+mod sweeps;
+mod verdicts;

@@ -1,0 +1,10 @@
+//! What limits a claim.
+
+mod agents;
+mod failures;
+pub(crate) mod generator;
+mod machine;
+mod pace;
+mod readings;
+mod services;
+mod steady;

@@ -1,0 +1,4 @@
+//! Subjects compared with one of an older record.
+
+mod against;
+mod older_side;
