@@ -25,7 +25,7 @@ impl ExpectationResult {
 ///
 /// Method: each by the printed interval of its own comparison, which is not
 /// widened for the number of expectations: they were made before anything was
-/// measured. Source: docs/ci.md.
+/// measured. Source: docs/reference/expectations.md.
 #[must_use]
 pub fn expectation_results(
     record: &StudyRecord,

@@ -66,7 +66,7 @@ impl<'a> SubjectView<'a> {
     /// loaded, or gave no verified response.
     ///
     /// Method: as for a comparison, connections × ok ÷ the connections' time, both
-    /// summed over the block's slices (docs/statistics.md, section 2).
+    /// summed over the block's slices (docs/explain/statistics/blocks.md).
     pub(crate) fn block_throughputs(&self) -> Vec<f64> {
         let each = self.blocks.iter().map(BlockView::throughput);
         each.map(Option::unwrap_or_default).collect()
