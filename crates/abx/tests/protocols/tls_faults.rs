@@ -141,7 +141,7 @@ const VERSION: &[&str] = &[
 ];
 const CIPHER: &[&str] = &["HandshakeFailure", "no cipher in common", "ECDHE"];
 const CERTIFICATE: &[&str] = &[
-    "wants a certificate of the client's",
+    "wants a client certificate",
     "--cert FILE --key FILE",
 ];
 
