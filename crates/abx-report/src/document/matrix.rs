@@ -1,7 +1,7 @@
 //! Verdicts where rows and columns meet. HTML and Markdown are written here, and text in
 //! `matrix_text`.
 
-use abx_evidence::Verdict;
+use abx_verdict::Verdict;
 
 use crate::html::markup::{Element, Markup, element, note, scrolling};
 use crate::html::sign::sign;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use abx_evidence::{Finding, FindingId, Level, Limits, LoadShape};
 use abx_stats::paired::BLOCKS_MIN;
 use abx_stats::stop::blocks_for_verdict;
-use abx_verdict::{Bounds, Comparison, Metric, Role, Sense, StudyRecord, Verdict};
+use abx_verdict::{Bounds, Comparison, Metric, Role, StudyRecord, Verdict};
 
 use crate::words::metrics::{capitalized, metric_under, shape_under};
 use crate::words::prose::message;

@@ -4,6 +4,7 @@ use abx_evidence::{FindingId, Level};
 use abx_lab::meant;
 use abx_report::Style;
 use abx_report::printing::wrap;
+use abx_verdict::Declared as _;
 use clap::Args;
 
 use crate::flags::output::{OutputFlags, style};

@@ -1,6 +1,6 @@
 //! Decided comparisons that one sentence can report together.
 
-use abx_evidence::{Comparison, Metric, Role, StudyRecord};
+use abx_verdict::{Comparison, Metric, Role, StudyRecord};
 
 use crate::document::{Document, Table};
 use crate::words::metrics::metric_of;
