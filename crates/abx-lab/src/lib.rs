@@ -36,7 +36,7 @@ pub use abx_study::service::{HealthCheck, SeedCommand, ServiceRestart, StudyServ
 pub use abx_study::shape::{
     BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, MESSAGE_BYTES_MAX, SWITCHED, is_long_enough,
 };
-pub use abx_study::study_file::nearest::is_slip_of;
+pub use abx_study::study_file::nearest::{is_slip_of, meant};
 pub use abx_study::study_file::scenario as scenario_file;
 pub use abx_study::subject::{
     Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme,

@@ -74,7 +74,7 @@ pub enum PastBaselineError {
     },
     /// The record itself makes no claim about the subject.
     #[error(
-        "{record} makes no claim about {subject}: {}. Name a record in which it answered rightly",
+        "{record} has no result for {subject}: {}. Name a record with correct responses",
         message.trim_end_matches('.')
     )]
     NoClaim {

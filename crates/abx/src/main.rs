@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Collect(collect) => end::finish(collect::collect(&collect)),
         #[cfg(feature = "nats")]
         Command::Bus(bus) => end::finish(bus::bus(&bus)),
+        Command::Explain(explain) => end::finish(commands::explain::explain(&explain)),
         Command::Doctor(doctor) => end::finish(commands::doctor::doctor(&doctor)),
         Command::Report(report) => end::finish(commands::report::report(&report)),
         Command::History(history) => end::finish(commands::history::history(&history)),

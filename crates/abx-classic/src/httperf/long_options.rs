@@ -194,7 +194,7 @@ pub fn usage() -> String {
         text.push_str(&word);
         line += word.len();
     }
-    text.push_str("\nWhat abx does of it, and what it does not, is in docs/guides/httperf.md.\n");
+    text.push_str("\nabx refuses the options of httperf that it does not support.\n");
     text
 }
 

@@ -80,7 +80,7 @@ impl HttperfTlsOptions {
         }
         if self.ca_file.is_some() && !self.verifies {
             return Err(refusal(
-                "--ssl-ca-file is for --ssl-verify, without which every certificate is believed",
+                "--ssl-ca-file is for --ssl-verify, without which any certificate is accepted",
             ));
         }
         Ok(())

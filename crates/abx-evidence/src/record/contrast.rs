@@ -16,6 +16,9 @@ pub struct Contrast {
     /// The loads and faults under which it was asked for, as the study names them; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<String>,
+    /// The question that this contrast answers, for reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
 }
 
 impl Contrast {

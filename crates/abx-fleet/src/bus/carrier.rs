@@ -75,7 +75,7 @@ pub struct BusMessage {
 /// Why a message did not come, or its response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    #[error("nobody is there")]
+    #[error("no agent is there")]
     NoResponders,
     #[error("there was no answer in time")]
     Timeout,

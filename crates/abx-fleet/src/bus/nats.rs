@@ -257,7 +257,7 @@ fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusErro
         )),
         // rustls has no kind of its own here.
         _ if error.to_string().contains("certificate") => BusError::Refused(format!(
-            "{place} is not believed to be the bus ({error}): give the ca.pem that `abx bus init` \
+            "{place} is not trusted as the bus ({error}): give the ca.pem that `abx bus init` \
              wrote with --bus-ca FILE, and a name of the server that it was given"
         )),
         _ => BusError::Down(format!("{place}: {error}")),

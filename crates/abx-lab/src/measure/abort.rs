@@ -39,7 +39,7 @@ pub enum Abort {
     Responses(Box<VerifyError>),
     /// No rate can be derived from what the subjects answer.
     #[error(
-        "no rate can be found for the load `{load}`: a subject gave no right answer; \
+        "no rate can be found for the load `{load}`: a subject gave no correct response; \
          try each alone with `abx run`"
     )]
     NoRate { load: String },

@@ -24,7 +24,7 @@ const TRIAL_NS: u64 = 4_000_000_000;
 /// read from a load that is not even.
 const REPLAYED_WARM_UP_NS: u64 = 2_000_000_000;
 /// Why users with sessions are in trials.
-const OF_USERS: &str = "its users begin anew";
+const OF_USERS: &str = "its users start again";
 /// So many sessions of the slowest subject have to be in a trial of users who pause, as a
 /// half of them is what is compared: 200 that count, beside those of the lead-in.
 const PAUSED_SESSIONS: f64 = 350.0;

@@ -85,7 +85,7 @@ pub fn mostly_wrong(outcomes: &Outcomes) -> String {
     };
     let total = outcomes.ok() + outcomes.failed();
     let list = list(outcomes);
-    format!("gave {right} right answers to {total} requests under load ({list})")
+    format!("gave {right} correct responses to {total} requests under load ({list})")
 }
 
 fn list(outcomes: &Outcomes) -> String {

@@ -6,7 +6,7 @@ use super::table::{CellKind, Table};
 use crate::html::markup::{Element, Markup, element, folded, note, paragraphs, quoting, scrolling};
 use crate::html::sign::sign;
 use crate::words::prose::level_tag;
-use crate::words::verdict::word;
+use crate::words::verdict::class;
 
 /// Sections of a page, each with its id and title.
 pub(crate) fn pages<const N: usize>(
@@ -26,8 +26,10 @@ impl DocumentPart {
         match self {
             DocumentPart::Heading(_) | DocumentPart::Gap => Markup::new(),
             DocumentPart::Paragraph(text) => paragraphs(&text),
+            DocumentPart::Question(text) => element("h3").text(&text).into(),
             DocumentPart::Note(text) => note(&text).into(),
             DocumentPart::Table(table) => table.markup().into(),
+            DocumentPart::Matrix(matrix) => matrix.markup(),
             DocumentPart::Pairs { caption, pairs, .. } => {
                 Table::pairs(caption, pairs).markup().into()
             }
@@ -64,7 +66,7 @@ fn card(statement: Statement) -> Element {
         .add_all(remarks)
         .add_all(statement.reasons.map(|why| remark().add(why)));
     element("li")
-        .class(format!("verdict {}", word(statement.verdict)))
+        .class(format!("verdict {}", class(statement.verdict)))
         .add(sign(statement.verdict))
         .add(inside)
 }

@@ -38,10 +38,12 @@ impl DocumentPart {
             DocumentPart::Paragraph(text) | DocumentPart::Heading(text) if text.is_empty() => {
                 String::new()
             }
+            DocumentPart::Question(text) => format!("**{}**\n", quoting(text)),
             DocumentPart::Heading(text)
             | DocumentPart::Paragraph(text)
             | DocumentPart::Note(text) => quoting(text) + "\n",
             DocumentPart::Table(table) => table.markdown(),
+            DocumentPart::Matrix(matrix) => matrix.markdown(),
             DocumentPart::Pairs { caption, pairs, .. } => {
                 Table::pairs(caption, pairs.clone()).markdown()
             }

@@ -4,6 +4,7 @@ use abx_evidence::Level;
 use abx_verdict::Verdict;
 
 use super::figure::{CaptionedFigure, side_by_side};
+use super::matrix::Matrix;
 use super::table::Table;
 use crate::html::markup::{Element, Markup};
 
@@ -11,9 +12,13 @@ pub(crate) enum DocumentPart {
     /// Stands above what follows; a table of a page says it in its caption.
     Heading(String),
     Paragraph(String),
+    /// A question that the study asks, above its answers.
+    Question(String),
     /// Explains what stands above it.
     Note(String),
     Table(Table),
+    /// Verdicts at a glance.
+    Matrix(Matrix),
     /// Names with their values, in a text the values behind so many columns.
     Pairs {
         caption: &'static str,
@@ -64,6 +69,10 @@ impl Document {
 
     pub(crate) fn paragraph(&mut self, text: impl Into<String>) {
         self.0.push(DocumentPart::Paragraph(text.into()));
+    }
+
+    pub(crate) fn question(&mut self, text: impl Into<String>) {
+        self.0.push(DocumentPart::Question(text.into()));
     }
 
     pub(crate) fn note(&mut self, text: impl Into<String>) {
@@ -137,6 +146,12 @@ impl<T: Into<String>> FromIterator<T> for Document {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Document {
         let paragraph = |text: T| DocumentPart::Paragraph(text.into());
         Document(texts.into_iter().map(paragraph).collect())
+    }
+}
+
+impl From<Matrix> for Document {
+    fn from(matrix: Matrix) -> Document {
+        Document(vec![DocumentPart::Matrix(matrix)])
     }
 }
 

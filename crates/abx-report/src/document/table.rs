@@ -117,6 +117,9 @@ impl Table {
         let taken: usize = figures.iter().map(|figure| figure + GAP.len()).sum();
         let longest = self.width(0);
         let room = width.saturating_sub(taken).min(longest);
+        if room < longest && self.headers.iter().any(|header| header == LONG_UNIT) {
+            return self.with_short_unit().text(width);
+        }
         let lines = |row: &[String]| label_lines(&row[0], room);
         // A list has a line for the name and one for each figure.
         let is_tall = self.rows.iter().any(|row| lines(row).len() > row.len());
@@ -138,6 +141,17 @@ impl Table {
             }
         }
         out
+    }
+
+    /// The same with the shorter name of the commonest unit, so that names keep their lines.
+    fn with_short_unit(&self) -> Table {
+        let mut table = self.clone();
+        for header in &mut table.headers {
+            if header == LONG_UNIT {
+                "req/s".clone_into(header);
+            }
+        }
+        table
     }
 
     /// What the names are, which may hold a unit; then each row as its name and
@@ -165,6 +179,7 @@ impl Table {
     }
 }
 
+const LONG_UNIT: &str = "requests/s";
 const GAP: &str = "  ";
 const NAME_MIN: usize = 8;
 

@@ -5,7 +5,7 @@ use abx_evidence::Level;
 use super::parts::{Document, DocumentPart};
 use crate::words::prose::{LEVEL_COLUMNS, level_tag};
 use crate::words::style::Style;
-use crate::words::wrap::wrap;
+use crate::words::wrap::{clean, wrap};
 
 impl Document {
     pub(crate) fn text(&self, style: &Style) -> String {
@@ -16,9 +16,12 @@ impl Document {
 impl DocumentPart {
     fn text(&self, style: &Style) -> String {
         match self {
-            DocumentPart::Heading(text) | DocumentPart::Paragraph(text) => style.paragraph(text),
+            DocumentPart::Heading(text)
+            | DocumentPart::Paragraph(text)
+            | DocumentPart::Question(text) => style.paragraph(&clean(text)),
             DocumentPart::Note(text) => style.note(text),
             DocumentPart::Table(table) => table.text(style.columns()),
+            DocumentPart::Matrix(matrix) => matrix.text(style),
             DocumentPart::Pairs { pairs, columns, .. } => {
                 let blanks = " ".repeat(*columns);
                 let line = |(name, value): &(&str, String)| {

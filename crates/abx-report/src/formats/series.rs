@@ -75,7 +75,7 @@ pub(crate) fn study_series(
     serieses.extend([
         gauge(
             "ready_time",
-            "From a subject's start to its first right answer, the median over blocks.",
+            "From a subject's start to its first correct response, the median over blocks.",
             Unit::Seconds,
             |summary| summary.ready_s,
         ),

@@ -4,10 +4,10 @@ use abx_verdict::Verdict;
 
 use crate::html::markup::{Element, element};
 use crate::words::style::mark;
-use crate::words::verdict::word;
+use crate::words::verdict::class;
 
 /// The mark of a verdict; the word beside it says the same.
 pub(crate) fn sign(verdict: Verdict) -> Element {
-    let sign = element("span").class(format!("sign {}", word(verdict)));
+    let sign = element("span").class(format!("sign {}", class(verdict)));
     sign.with("aria-hidden", "true").text(mark(verdict))
 }

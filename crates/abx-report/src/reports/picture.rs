@@ -18,7 +18,7 @@ use crate::words::load::{alone, offer};
 use crate::words::metrics::rate_name;
 use crate::words::style::{LINE, mark};
 use crate::words::units::{count, plural, seconds};
-use crate::words::verdict::{TOO_FEW_BLOCKS, sentence, word, word_of};
+use crate::words::verdict::{TOO_FEW_BLOCKS, class, sentence, word, word_of};
 use crate::words::wrap::{clean_name, wrap};
 
 /// The verdicts of a study as an SVG picture: what was decided, the intervals
@@ -120,7 +120,7 @@ fn headline(record: &StudyRecord, canvas: &mut Canvas) {
     }
     for comparison in comparisons {
         let y = canvas.y + 18.0;
-        let class = format!("sign {}", word(comparison.verdict));
+        let class = format!("sign {}", class(comparison.verdict));
         canvas.text(&class, EDGE, y, mark(comparison.verdict));
         canvas.paragraph("verdict", SIGN, &sentence(record, comparison, &LINE));
     }
@@ -159,7 +159,7 @@ fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
     canvas.y += 6.0;
     for row in rows {
         let y = canvas.y;
-        let sign = format!("sign {}", word(row.one.verdict));
+        let sign = format!("sign {}", class(row.one.verdict));
         canvas.text(&sign, EDGE, y + 16.0, mark(row.one.verdict));
         let at = [EDGE + SIGN, y + 16.0];
         let mut below = names("name", at, (&row.pair(), NAME_LETTERS), canvas);

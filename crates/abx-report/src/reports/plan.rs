@@ -98,7 +98,7 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
 
 fn extent(plan: &StudyPlan) -> String {
     match plan.study.blocks {
-        Some(ordered) => format!("{}, as ordered", plural(ordered.into(), "block")),
+        Some(ordered) => format!("{}, as set", plural(ordered.into(), "block")),
         None => {
             let budget = Duration::from_secs_f64(plan.study.budget_s.round());
             format!("a budget of {}", humantime(budget))

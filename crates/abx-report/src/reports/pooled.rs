@@ -20,7 +20,7 @@ pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
         out.push('\n');
         out.push_str(&style.paragraph(&sentence(pooled_comparison)));
         for (place, bounds) in pooled_comparison.each.iter().enumerate() {
-            let message = bounds.map_or_else(|| "no claim".to_owned(), |bounds| interval(&bounds));
+            let message = bounds.map_or_else(|| "no result".to_owned(), |bounds| interval(&bounds));
             out.push_str(&format!("  {}  {message}\n", place + 1));
         }
     }

@@ -71,7 +71,7 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
     let (limit, claim) = match worst {
         Some(Level::Void) => (
             "",
-            format!(" Not valid: see {} below.", style.paint("VOID", Tint::Bad)),
+            format!(" {}: see below.", style.paint("No result", Tint::Bad)),
         ),
         Some(Level::Bound) => ("at least ", String::new()),
         Some(Level::Note) | None => ("", String::new()),

@@ -9,11 +9,12 @@ use crate::html::page::Page;
 use crate::json::record_json;
 use crate::markdown::escape;
 use crate::sections::compared::alone::{CURVE_LEGEND, curve, curve_table, found, is_alone};
+use crate::sections::compared::answers::also_decided;
 use crate::sections::compared::block_ratios::block_ratios;
 use crate::sections::compared::expectations::{expectations, headline, like, overall};
 use crate::sections::compared::faults::faults;
 use crate::sections::compared::findings::{
-    LoadCount, all_findings, by_cause, by_level, findings, findings_folded,
+    LoadCount, all_findings, by_cause, each_cause, findings, findings_folded, limits_briefly,
 };
 use crate::sections::compared::grid;
 use crate::sections::compared::overview::{OVERVIEW_REST, at_a_glance, overview};
@@ -25,7 +26,8 @@ use crate::sections::compared::sweeps::{capacities, crossovers, sweeps};
 use crate::sections::compared::verdicts::{title, verdicts, verdicts_markdown, verdicts_of_page};
 use crate::sections::measured::cost::cost;
 use crate::sections::measured::how_measured::{
-    conduct, how_measured, how_measured_folded, measured, measured_briefly, subtitle,
+    conduct, conduct_briefly, how_measured, how_measured_folded, measured_briefly, subtitle,
+    when_and_where,
 };
 use crate::sections::measured::outcomes::outcomes;
 use crate::sections::measured::phases::{mean_phases, phases};
@@ -40,6 +42,7 @@ use crate::words::terms::{definitions, study_terms};
 pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> String {
     let mut sections = match extent {
         _ if is_alone(record) => sections_of_one(record, extent, style),
+        ReportExtent::Full if grid::is_needed(record) => all_of_many(record, style),
         ReportExtent::Full => all_sections(record, style),
         _ if grid::is_needed(record) => overview_sections(record, style),
         _ => brief_sections(record, style),
@@ -58,16 +61,59 @@ fn with(mut first: Document, second: Document) -> Document {
 
 fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
-        overview(record, style),
-        with(at_a_glance(record, style), past_baseline(record, style)),
+        overview(record, ReportExtent::Brief, style),
+        at_a_glance(record, ReportExtent::Brief, style),
+        past_baseline(record, style),
         crossovers(record),
         capacities(record),
-        faults(record, style),
-        by_level(&record.conclusions.validity.findings),
-        with(scope(record), Document::from_iter([measured(record)])),
+        faults(record, ReportExtent::Brief, style),
+        with(
+            limits_briefly(&record.conclusions.validity.findings),
+            Document::from_iter([when_and_where(record)]),
+        ),
         Document::from_iter([OVERVIEW_REST]),
     ]
 }
+
+/// All numbers of a study that compares much; pages have pictures and each block.
+fn all_of_many(record: &StudyRecord, style: &Style) -> Vec<Document> {
+    vec![
+        overview(record, ReportExtent::Full, style),
+        at_a_glance(record, ReportExtent::Full, style),
+        past_baseline(record, style),
+        scope(record),
+        rankings(record).explained(RANKING_LEGEND),
+        crossovers(record),
+        capacities(record),
+        with(summaries(record, style), summaries_legend(record, style)),
+        faults(record, ReportExtent::Full, style),
+        few_ratios(record, style),
+        also_compared_of_many(record),
+        each_cause(&record.conclusions.validity.findings),
+        conduct_briefly(record),
+    ]
+}
+
+/// Bars of ratios, unless they are so many that the matrix says it all.
+fn few_ratios(record: &StudyRecord, style: &Style) -> Document {
+    match record.conclusions.primary().count() {
+        ..=BARS_MAX => ratios(record, style),
+        _ => Document::default(),
+    }
+}
+
+fn also_compared_of_many(record: &StudyRecord) -> Document {
+    let comparisons = record.conclusions.comparisons.len();
+    match comparisons - record.conclusions.primary().count() {
+        ..=ALSO_MAX => also_compared(record, ReportExtent::Full),
+        _ => also_decided(record),
+    }
+}
+
+/// Primary comparisons of which each has a bar.
+const BARS_MAX: usize = 12;
+/// Exploratory comparisons of which each has a row.
+const ALSO_MAX: usize = 24;
 
 fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
@@ -76,10 +122,11 @@ fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
         sweeps(record),
         capacities(record),
         summaries(record, style),
-        faults(record, style),
+        faults(record, ReportExtent::Brief, style),
         also_compared(record, ReportExtent::Brief),
         by_cause(&record.conclusions.validity.findings),
-        measured_briefly(record),
+        Document::from_iter([when_and_where(record)]),
+        Document::from_iter([OVERVIEW_REST]),
     ]
 }
 
@@ -98,7 +145,7 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
         sweeps(record),
         capacities(record),
         with(summaries(record, style), summaries_legend(record, style)),
-        faults(record, style),
+        faults(record, ReportExtent::Full, style),
         mean_phases(record),
         ratios(record, style),
         also_compared(record, ReportExtent::Full),
@@ -171,7 +218,11 @@ pub fn study_html(record: &StudyRecord, responses: &[ExpectationResult]) -> Stri
         ("slices", "Slices over time", slices(record, &subjects)),
         ("times", "Response times", times(record, &subjects)),
         ("phases", "Where the time goes", phases(record)),
-        ("faults", "Faults", faults(record, &LINE)),
+        (
+            "faults",
+            "Faults",
+            faults(record, ReportExtent::Full, &LINE),
+        ),
         ("cost", "CPU and memory", cost(record, &subjects)),
         ("outcomes", "Outcomes", outcomes(record)),
         ("findings", "Findings", all_findings(limits, loads)),
@@ -193,7 +244,7 @@ pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> 
         past_baseline(record, &LINE),
         sweeps(record),
         capacities(record),
-        faults(record, &LINE),
+        faults(record, ReportExtent::Full, &LINE),
         scope(record),
         figures(record),
         mean_phases(record),

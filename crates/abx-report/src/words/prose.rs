@@ -38,14 +38,14 @@ pub(crate) fn remedy(finding: &Finding) -> String {
 /// The word of a level in text and Markdown, and its colour on a terminal.
 pub(crate) fn level_tag(level: Level) -> (&'static str, Tint) {
     match level {
-        Level::Note => ("NOTE", Tint::Plain),
-        Level::Bound => ("BOUND", Tint::Doubtful),
-        Level::Void => ("VOID", Tint::Bad),
+        Level::Note => ("note", Tint::Plain),
+        Level::Bound => ("limit", Tint::Doubtful),
+        Level::Void => ("no result", Tint::Bad),
     }
 }
 
 /// The longest word of a level, and a gap.
-pub(crate) const LEVEL_COLUMNS: usize = 7;
+pub(crate) const LEVEL_COLUMNS: usize = 11;
 
 fn names(finding: &Finding) -> Vec<&str> {
     let names = [&finding.subject, &finding.load];

@@ -51,7 +51,7 @@ pub(crate) struct ShownRatio {
     pub(crate) further: Option<Further>,
     pub(crate) ratio: String,
     pub(crate) detail: String,
-    /// The interval's ends; `None` for a bound.
+    /// The interval's ends; `None` for a bound, and for a constant.
     pub(crate) ends: Option<[String; 2]>,
 }
 
@@ -63,6 +63,14 @@ impl ShownRatio {
             Some(Further::AtLeast) => low,
             Some(Further::AtMost) => high,
             Some(Further::Open) | None => {
+                if further.is_none() && low == high {
+                    return ShownRatio {
+                        further,
+                        ratio,
+                        detail: "constant".to_owned(),
+                        ends: None,
+                    };
+                }
                 let beyond = further.map_or("", |_| ", or beyond");
                 return ShownRatio {
                     further,

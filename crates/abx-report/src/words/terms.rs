@@ -1,4 +1,4 @@
-//! What the words of a report mean, those that stand in it. docs/terms.md has all of them.
+//! The meanings of the words in a report. docs/terms.md has all of them.
 
 use abx_evidence::LoadShape;
 use abx_verdict::{Comparison, Metric, Role, RunRecord, StudyRecord, Verdict};
@@ -18,33 +18,32 @@ fn verdict_terms(record: &StudyRecord) -> Vec<String> {
     let mut terms = chosen(&[
         (
             true,
-            "ratio (low to high): subject over baseline, with its interval: of 100 such \
-             intervals, 95 hold the true ratio if the study were repeated on this machine as it \
-             was",
+            "ratio (low to high): subject ÷ baseline, with its interval: of 100 such intervals, \
+             95 hold the true ratio if you repeat the study on this machine as it was",
         ),
         (
             any(|comparison| comparison.verdict.is_directed()),
-            "faster, slower: the interval excludes 1; less, more: the same of a cost",
+            "faster, slower: the interval excludes 1; less, more: the same for a cost",
         ),
         (
             any(|comparison| comparison.verdict == Verdict::Equivalent),
-            "equivalent: the interval lies inside the margin",
+            "same: the interval lies inside the margin",
         ),
         (
             any(is_open),
-            "inconclusive: neither; it never means that there is no difference",
+            "undecided: neither; it never means that there is no difference",
         ),
         (
             any(|comparison| comparison.too_few_blocks),
-            "too few blocks: fewer than a verdict needs, whatever they show",
+            "too few blocks: fewer than a verdict needs, so it is undecided",
         ),
         (
             any(|comparison| comparison.verdict == Verdict::Invalid),
-            "invalid: a finding rules out any claim",
+            "no result: a finding rules out any verdict",
         ),
         (
             any(|comparison| comparison.fragile),
-            "fragile: another sound way to read the same blocks gives another verdict",
+            "fragile: another sound method gives another verdict from the same blocks",
         ),
         (
             any(|comparison| comparison.at_least && comparison.ratio.is_some()),
@@ -53,13 +52,13 @@ fn verdict_terms(record: &StudyRecord) -> Vec<String> {
         ),
         (
             any(|comparison| comparison.role == Role::Exploratory),
-            "also compared: what the study was not made for: with so many intervals, one may miss \
-             by chance",
+            "also compared: metrics for which the study was not made; with so many intervals, \
+             one may miss by chance",
         ),
         (
             any(|comparison| comparison.metric == Metric::ColdStart),
-            "cold-start throughput: that of the warm-up after a fresh start, as a share of what \
-             followed",
+            "cold-start throughput: throughput during the warm-up after a new start, as a share \
+             of the throughput later",
         ),
     ]);
     let margin = percent(record.measured.settings.margin);
@@ -74,12 +73,12 @@ fn figure_terms(record: &StudyRecord) -> Vec<String> {
     chosen(&[
         (
             true,
-            "block: every subject started afresh, loaded and stopped: the unit of evidence",
+            "block: every subject is started, loaded and stopped once; the unit of evidence",
         ),
         (
             true,
-            "p50, p99: response time, from the intended send to the last byte, of half and of 99 \
-             % of the requests",
+            "p50, p99: response time, from the intended send to the last byte, of half and of \
+             99 % of the requests",
         ),
         (
             true,
@@ -88,12 +87,12 @@ fn figure_terms(record: &StudyRecord) -> Vec<String> {
         (true, "memory: peak of all its processes together"),
         (
             !record.conclusions.ceilings.is_empty(),
-            "ceiling: what the generator gets from a server that does nothing: near it, the \
-             generator is measured and not the server",
+            "ceiling: the most that abx can generate, measured with a server that does \
+             nothing; near it, abx measures itself and not the server",
         ),
         (
             true,
-            "scope: what was not varied; intervals hold for repeats of this study in it",
+            "scope: the conditions that did not vary; intervals hold for repeats under them",
         ),
     ])
 }
@@ -103,7 +102,7 @@ pub(crate) fn run_terms(record: &RunRecord) -> Vec<String> {
     let parts = [
         (
             true,
-            "throughput: verified responses per second: one that fails or is wrong never counts",
+            "throughput: verified responses per second; failed or wrong ones never count",
         ),
         (
             record.held.is_none(),
@@ -112,7 +111,7 @@ pub(crate) fn run_terms(record: &RunRecord) -> Vec<String> {
         ),
         (
             record.handshake_us.is_some(),
-            "TLS handshake: from the connected socket to the end of the handshake, for each \
+            "TLS handshake: from the connected socket to the end of the handshake, per \
              connection opened after the start",
         ),
         (
@@ -121,7 +120,7 @@ pub(crate) fn run_terms(record: &RunRecord) -> Vec<String> {
         ),
         (
             true,
-            "errors: requests without a right response, by what became of them (docs/terms.md)",
+            "errors: requests without a correct response, by outcome (`abx explain OUTCOME`)",
         ),
         (
             record.server.is_some(),
@@ -139,13 +138,13 @@ fn chosen(parts: &[(bool, &str)]) -> Vec<String> {
 }
 
 fn levels(are_there: bool) -> Option<String> {
-    let text = "NOTE: worth knowing; BOUND: the figure is only an \"at least\"; VOID: no claim can \
-                be made";
+    let text = "note: worth knowing; limit: the figure is only an \"at least\"; no result: no verdict is \
+                possible";
     are_there.then(|| text.to_owned())
 }
 
 /// A heading, and each term with its meaning.
 pub(crate) fn definitions(terms: &[String]) -> impl Iterator<Item = String> {
     let each = terms.iter().map(|text| format!("{text}."));
-    std::iter::once("What the words mean:".to_owned()).chain(each)
+    std::iter::once("Terms:".to_owned()).chain(each)
 }

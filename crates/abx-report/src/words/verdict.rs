@@ -5,11 +5,11 @@ use std::time::Duration;
 use abx_evidence::{Finding, FindingId, Level, Limits, LoadShape};
 use abx_stats::paired::BLOCKS_MIN;
 use abx_stats::stop::blocks_for_verdict;
-use abx_verdict::{Bounds, Comparison, Metric, Role, Sense, StudyRecord, Verdict};
+use abx_verdict::{Bounds, Comparison, Metric, Role, StudyRecord, Verdict};
 
 use crate::words::metrics::{capitalized, metric_under, shape_under};
 use crate::words::prose::message;
-use crate::words::ratio::ShownRatio;
+use crate::words::ratio::{Further, ShownRatio};
 use crate::words::style::{Style, Tint};
 use crate::words::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
 use crate::words::wrap::{clean_name, shorten};
@@ -20,7 +20,7 @@ pub(crate) fn who(record: &StudyRecord, comparison: &Comparison) -> String {
     let subject = clean_name(&comparison.subject);
     match record.measured.only_baseline() {
         Some(_) => subject,
-        None => format!("{subject} / {}", clean_name(&comparison.baseline)),
+        None => format!("{subject} ÷ {}", clean_name(&comparison.baseline)),
     }
 }
 
@@ -33,80 +33,36 @@ pub(crate) fn sentence(record: &StudyRecord, comparison: &Comparison, style: &St
         (directed, Some(serves)) if directed.is_directed() => format!("{serves}: {verdict}."),
         (Verdict::Equivalent, Some(serves)) => {
             let margin = percent(record.measured.settings.margin);
-            format!("{serves}, no difference larger than {margin}: {verdict}.")
+            format!("{serves}, a difference of less than {margin}: {verdict}.")
         }
         (Verdict::Invalid, _) => {
             let because = void_reason(record, comparison);
-            format!(
-                "{subject} and {baseline} {place}: no claim can be made: {verdict}, because \
-                 {because}."
-            )
+            format!("{subject} and {baseline} {place}: {verdict}, because {because}.")
         }
-        (_, Some(serves)) if comparison.too_few_blocks => format!(
-            "Cannot tell yet whether {subject} or {baseline} {}: {serves}: {verdict}. {}.",
-            asked(comparison),
-            capitalized(&lacking(record, comparison))
-        ),
-        (_, Some(serves)) => format!(
-            "Cannot tell yet whether {subject} or {baseline} {}: {serves}; {}: {verdict}.",
-            asked(comparison),
-            settling(record, comparison)
-        ),
-        (_, None) => format!(
-            "Cannot tell yet whether {subject} or {baseline} {} {place}: {} measured, too few for \
-             an interval: {verdict}.{}",
-            asked(comparison),
-            plural(comparison.blocks as u64, "block"),
-            if comparison.too_few_blocks {
+        (_, Some(serves)) => {
+            let deciding = capitalized(&settling(record, comparison));
+            format!("{serves}: {verdict}. {deciding}.")
+        }
+        (_, None) => {
+            let blocks = plural(comparison.blocks as u64, "block");
+            let lacking = if comparison.too_few_blocks {
                 format!(" {}.", capitalized(&lacking(record, comparison)))
             } else {
                 String::new()
-            }
-        ),
+            };
+            format!("{subject} and {baseline} {place}, {blocks} measured: {verdict}.{lacking}")
+        }
     }
 }
 
-/// What one comparison says, without what it means; `None` without a ratio.
+/// A comparison without its verdict; `None` without a ratio.
 fn serves(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
-    let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| name(text));
-    let place = place(record, &comparison.load);
     let (ratio, interval) = match ShownRatio::of_comparison(comparison) {
         Some(shown) => (shown.in_words(), format!(" ({})", shown.detail)),
         None => (figure(comparison.plain_ratio()?), String::new()),
     };
-    let times = format!("{ratio} times {baseline}'s");
-    let message = match comparison.metric {
-        Metric::Throughput => {
-            let units = shape_under(record, &comparison.load).units();
-            format!("{subject} serves {times} {units}{interval} {place}")
-        }
-        Metric::Capacity => {
-            let objective = objective(record, &comparison.load);
-            format!("{subject} meets {objective} up to {times} rate{interval}")
-        }
-        Metric::ServerCpu => {
-            let unit = match shape_under(record, &comparison.load) {
-                LoadShape::Scenario => "session",
-                _ => "response",
-            };
-            format!("{subject} needs {times} CPU per {unit}{interval} {place}")
-        }
-        Metric::Recovery => {
-            let recovers = match comparison.bounds() {
-                Some(values) => recovers(
-                    [&subject, &baseline],
-                    values,
-                    (comparison.verdict, comparison.at_least),
-                ),
-                None => format!("{subject} takes {ratio} times as long as {baseline} to recover"),
-            };
-            format!("{recovers} {place}")
-        }
-        metric => {
-            let metric = metric_under(record, &comparison.load, metric);
-            format!("{subject}'s {metric} is {times}{interval} {place}")
-        }
-    };
+    let place = place(record, &comparison.load);
+    let message = compares(record, comparison, [&ratio, &interval, &place]);
     let shifted = comparison.shifted().map_or_else(String::new, |other| {
         let rounds = plural(other.rounds_left_out, "disturbed round");
         format!(", but {} without {rounds}", self::interval(&other.bounds))
@@ -119,6 +75,102 @@ fn serves(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
         Some(_) => String::new(),
     };
     Some(message + &shifted + &alone)
+}
+
+/// The ratio of a comparison by its metric, in these words: ratio, interval and place.
+fn compares(
+    record: &StudyRecord,
+    comparison: &Comparison,
+    [ratio, interval, place]: [&str; 3],
+) -> String {
+    let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| name(text));
+    let times = format!("{ratio}×");
+    match comparison.metric {
+        Metric::Throughput => {
+            let units = shape_under(record, &comparison.load).units();
+            format!("{subject} serves {times} as many {units} as {baseline}{interval} {place}")
+        }
+        Metric::Capacity => {
+            let objective = objective(record, &comparison.load);
+            format!("{subject} meets {objective} up to {times} the rate of {baseline}{interval}")
+        }
+        Metric::ServerCpu => {
+            let unit = match shape_under(record, &comparison.load) {
+                LoadShape::Scenario => "session",
+                _ => "response",
+            };
+            format!("{subject} uses {times} the CPU per {unit} of {baseline}{interval} {place}")
+        }
+        Metric::Recovery => {
+            let recovers = match comparison.bounds() {
+                Some(values) => recovers(
+                    [&subject, &baseline],
+                    values,
+                    (comparison.verdict, comparison.at_least),
+                ),
+                None => format!("{subject} takes {times} as long as {baseline} to recover"),
+            };
+            format!("{recovers} {place}")
+        }
+        metric => {
+            let metric = metric_under(record, &comparison.load, metric);
+            format!("{subject}'s {metric} is {times} {baseline}'s{interval} {place}")
+        }
+    }
+}
+
+/// One sentence for comparisons of one pair by one metric with one verdict, which have a ratio.
+pub(crate) fn sentence_of_all(
+    record: &StudyRecord,
+    comparisons: &[&Comparison],
+    style: &Style,
+) -> String {
+    let first = comparisons[0];
+    if comparisons.len() == 1 {
+        return sentence(record, first, style);
+    }
+    let verdict = style.paint(word_of(first), tint(first.verdict));
+    let place = format!("under {}", names_of_loads(comparisons));
+    let ratio = ratio_range(comparisons);
+    format!(
+        "{}: {verdict}.",
+        compares(record, first, [&ratio, "", &place])
+    )
+}
+
+/// The loads of comparisons; their number if they are many.
+pub(crate) fn names_of_loads(comparisons: &[&Comparison]) -> String {
+    let loads = comparisons.iter();
+    let loads: Vec<String> = loads.map(|comparison| name(&comparison.load)).collect();
+    match &loads[..] {
+        [only] => only.clone(),
+        [few @ .., last] if few.len() < LOADS_NAMED => format!("{} and {last}", few.join(", ")),
+        many => format!("{} loads", many.len()),
+    }
+}
+
+const LOADS_NAMED: usize = 4;
+
+/// From the lowest to the highest ratio, or the bound that holds for all.
+pub(crate) fn ratio_range(comparisons: &[&Comparison]) -> String {
+    let shown = comparisons
+        .iter()
+        .filter_map(|comparison| ShownRatio::of_comparison(comparison));
+    let mut shown: Vec<ShownRatio> = shown.collect();
+    let value = |shown: &ShownRatio| shown.ratio.replace(',', "").parse().unwrap_or(f64::NAN);
+    shown.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    let is = |shown: &ShownRatio, further| shown.further == Some(further);
+    match &shown[..] {
+        [] => String::new(),
+        [low, ..] if shown.iter().any(|shown| is(shown, Further::AtLeast)) => {
+            format!("at least {}", low.ratio)
+        }
+        [.., high] if shown.iter().any(|shown| is(shown, Further::AtMost)) => {
+            format!("at most {}", high.ratio)
+        }
+        [low, .., high] if low.ratio != high.ratio => format!("{} to {}", low.ratio, high.ratio),
+        [any, ..] => any.ratio.clone(),
+    }
 }
 
 /// How fast one of two recovers, with a ratio above 1, and so with "at least" where it is a
@@ -134,45 +186,37 @@ fn recovers(
     };
     if ratio > 1.0 {
         let (times, detail) = shown([ratio, low, high]);
-        return format!(
-            "{subject} takes {times} times as long as {baseline} ({detail}) to recover"
-        );
+        return format!("{subject} takes {times}× as long as {baseline} ({detail}) to recover");
     }
     let (times, detail) = shown([1.0 / ratio, 1.0 / high, 1.0 / low]);
-    format!("{subject} recovers {times} times as fast as {baseline} ({detail})")
-}
-
-fn asked(comparison: &Comparison) -> &'static str {
-    match (comparison.metric, comparison.metric.sense()) {
-        (Metric::Recovery, _) => "recovers sooner",
-        (_, Sense::Speed | Sense::Time) => "is faster",
-        (_, Sense::Cost) => "needs less",
-    }
+    format!("{subject} recovers {times}× as fast as {baseline} ({detail})")
 }
 
 pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<String> {
     let mut remarks = Vec::new();
     if comparison.fragile {
         let mut text =
-            "Fragile: another sound way to read the blocks gives another verdict or ratio."
+            "Fragile: another sound method gives another verdict or ratio from the same blocks."
                 .to_owned();
         if let Some(other) = &comparison.hodges_lehmann {
             let other = interval(other);
-            text.push_str(&format!(" Giving single blocks less weight: {other}."));
+            text.push_str(&format!(" With less weight on single blocks: {other}."));
         }
         remarks.push(text);
     }
     if comparison.shifted().is_some() {
         remarks.push(
-            "Disturbances from outside did not hit both alike: measure again at a quieter time."
+            "Other activity on the machine affected one side more than the other: measure again \
+             at a quieter time."
                 .to_owned(),
         );
     } else if let Some(other) = &comparison.undisturbed {
         let rounds = other.rounds_left_out;
         let were = if rounds == 1 { "was" } else { "were" };
         remarks.push(format!(
-            "{} {were} disturbed from outside; without those, the ratio is {}: {}.",
+            "{} {were} disturbed by other activity; without {}, the ratio is {}: {}.",
             plural(rounds, "round"),
+            if rounds == 1 { "it" } else { "them" },
             interval(&other.bounds),
             word(other.verdict)
         ));
@@ -189,11 +233,11 @@ pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<Stri
 macro_rules! compared_where {
     ($limit:literal) => {
         concat!(
-            "CPU per response is compared where ",
+            "CPU per response is compared if ",
             $limit,
-            " was the limit, and nothing is claimed of throughput there. It holds at the rate \
-             that was measured: the kernel may charge loopback work to either side, and a \
-             server at its limit may need more or less for each response."
+            " was the limit, because throughput then has no verdict. It holds at the measured \
+             rate: the kernel may charge loopback work to either side, and a server at its limit \
+             may need more or less per response."
         )
     };
 }
@@ -289,23 +333,29 @@ pub(crate) fn load_text(record: &StudyRecord, load: &str) -> String {
     }
 }
 
+/// A verdict's word, coloured.
 pub(crate) fn painted(verdict: Verdict, style: &Style) -> String {
     style.paint(word(verdict), tint(verdict))
 }
 
 pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Invalid => "invalid",
-        Verdict::Equivalent => "equivalent",
+        Verdict::Invalid => "no result",
+        Verdict::Equivalent => "same",
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::Less => "less",
         Verdict::More => "more",
-        Verdict::Inconclusive => "inconclusive",
+        Verdict::Inconclusive => "undecided",
     }
 }
 
-/// The word for what one comparison says: `inconclusive` is for those that had enough blocks.
+/// The same as a class of a page.
+pub(crate) fn class(verdict: Verdict) -> String {
+    word(verdict).replace(' ', "-")
+}
+
+/// The word for a comparison, with the reason if it has fewer blocks than a verdict needs.
 pub(crate) fn word_of(comparison: &Comparison) -> &'static str {
     if comparison.too_few_blocks {
         return TOO_FEW_BLOCKS;
@@ -313,8 +363,8 @@ pub(crate) fn word_of(comparison: &Comparison) -> &'static str {
     word(comparison.verdict)
 }
 
-/// What a comparison says that has fewer blocks than a verdict needs.
-pub(crate) const TOO_FEW_BLOCKS: &str = "too few blocks";
+/// For a comparison with fewer blocks than a verdict needs.
+pub(crate) const TOO_FEW_BLOCKS: &str = "undecided, too few blocks";
 
 pub(crate) fn is_open(comparison: &Comparison) -> bool {
     comparison.verdict == Verdict::Inconclusive && !comparison.too_few_blocks
@@ -337,7 +387,7 @@ pub(crate) fn bounds(comparison: &Comparison) -> Option<[String; 3]> {
 pub(crate) fn so_far(bounds: Option<[String; 3]>, plain: Option<f64>, verdict: Verdict) -> String {
     match (bounds, plain) {
         (Some([ratio, low, high]), _) => format!("{ratio} ({low} to {high})"),
-        (None, _) if verdict == Verdict::Invalid => "invalid".to_owned(),
+        (None, _) if verdict == Verdict::Invalid => word(verdict).to_owned(),
         (None, Some(ratio)) => format!("{}, {NO_INTERVAL}", figure(ratio)),
         (None, None) => NO_INTERVAL.to_owned(),
     }
@@ -354,11 +404,11 @@ fn settling(record: &StudyRecord, comparison: &Comparison) -> String {
         _ if comparison.too_few_blocks => lacking(record, comparison),
         Some(more) if more > BLOCKS_SHOWN_MAX => would_settle(record, more),
         Some(more) => format!(
-            "{} for a margin of {}",
+            "{} at a margin of {}",
             would_settle(record, more),
             percent(record.measured.settings.margin)
         ),
-        None => "the true difference may be larger than what was measured".to_owned(),
+        None => "the true difference may be larger than the measured one".to_owned(),
     }
 }
 
@@ -403,9 +453,9 @@ pub(crate) fn would_settle(record: &StudyRecord, more: u32) -> String {
         // The estimate has no end, and its figures mean nothing from here on.
         more if more > BLOCKS_SHOWN_MAX => {
             let most = count(BLOCKS_SHOWN_MAX.into());
-            format!("even {most} more blocks would not settle it")
+            format!("even {most} more blocks would not decide it")
         }
-        more => format!("about {} would settle it", more_blocks(record, more)),
+        more => format!("about {} would decide it", more_blocks(record, more)),
     }
 }
 
@@ -462,7 +512,7 @@ fn among_many(comparison: &Comparison) -> Option<String> {
     let excludes = comparison.low? > 1.0 || comparison.high? < 1.0;
     (excludes && comparison.together > 1 && is_open(comparison)).then(|| {
         format!(
-            "On its own this would be a difference; among {} comparisons it may be chance.",
+            "Alone, this would be a difference; among {} comparisons it may be chance.",
             comparison.together
         )
     })
@@ -473,14 +523,14 @@ fn against_itself(comparison: &Comparison) -> Vec<String> {
         vec!["This compares a subject with itself: there is no true difference.".to_owned()];
     if matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) {
         remarks.push(
-            "The verdict is a false alarm, caused by machine or method (expected in at most 1 of \
-             20 studies)."
+            "The verdict is a false alarm, caused by the machine or the method (expected in at most \
+             1 of 20 studies)."
                 .to_owned(),
         );
     }
     if let Some(share) = comparison.detectable {
         remarks.push(format!(
-            "The smallest difference that {} on this machine detect in 4 of 5 studies: {}.",
+            "The smallest difference that {} detect on this machine in 4 of 5 studies: {}.",
             plural(comparison.blocks as u64, "block"),
             percent(share)
         ));
@@ -502,15 +552,15 @@ mod tests {
         let slower = report([183.0, 182.0, 184.0], Verdict::Slower);
         assert_eq!(
             slower,
-            "a takes at least 182 times as long as b (183 was measured) to recover"
+            "a takes at least 182× as long as b (183 was measured) to recover"
         );
         let faster = report([0.025, 0.02, 0.04], Verdict::Faster);
         assert_eq!(
             faster,
-            "a recovers at least 25.0 times as fast as b (40.0 was measured)"
+            "a recovers at least 25.0× as fast as b (40.0 was measured)"
         );
         let open = report([1.5, 0.9, 2.5], Verdict::Inconclusive);
-        let message = "a takes 1.50 times as long as b (0.90 to 2.50, or beyond) to recover";
+        let message = "a takes 1.50× as long as b (0.90 to 2.50, or beyond) to recover";
         assert_eq!(open, message);
     }
 }

@@ -53,7 +53,7 @@ pub enum Mistake {
     Syntax(String),
     /// Nothing but space and comments.
     #[error(
-        "the file is empty: it needs a [[subject]] and a [[load]], see docs/reference/study-file.md"
+        "the file is empty: it needs a [[subject]] and a [[load]]; `abx study show NAME` prints an example"
     )]
     Empty,
     /// Far too long to be what it should.
@@ -201,7 +201,7 @@ pub enum Mistake {
     )]
     FaultWithoutRate(String),
     /// A fault under connections that are not asked one by one.
-    #[error("the load `{}` is not of shape `request`: faults are told by requests, so name one that is", short(.0))]
+    #[error("the load `{}` is not of shape `request`: faults are seen in requests, so name a load that is", short(.0))]
     FaultOfShape(String),
     /// Two things at once.
     #[error("`action` stands beside `signal` or `whom`: leave out `action`, or the other two")]
@@ -320,10 +320,10 @@ pub enum Mistake {
     #[error("{0}")]
     Key(&'static str),
     /// HTTP/2 for a subject where a load is of neither HTTP/1.1 nor HTTP/2.
-    #[error("`http2` is for loads of HTTP/1.1, and everybody speaks {1} under `{0}`: leave it out")]
+    #[error("`http2` is for loads of HTTP/1.1, and all subjects use {1} under `{0}`: leave it out")]
     Http2Elsewhere(String, String),
     /// Two responses to whose certificates are believed.
-    #[error("`insecure` believes every certificate, so `ca` says nothing beside it: leave out one")]
+    #[error("`insecure` accepts any certificate, so `ca` has no effect: omit one")]
     TlsTrustTwice,
     /// A PEM file that does not serve.
     #[error("`ca`: {path} cannot be used ({why}): give a PEM file beside the study file")]
@@ -381,7 +381,7 @@ pub enum Mistake {
     OnlyStarted(String),
     /// A service that makes no difference.
     #[error(
-        "no subject uses it: write {{service.{0}.port}} where a subject is told how to reach it, \
+        "no subject uses it: write {{service.{0}.port}} in the command that needs it, \
          or leave it out"
     )]
     ServiceUnused(String),

@@ -139,6 +139,10 @@ pub struct RawContrast {
     /// The names of the loads under which it is: of a sweep all rows, or one. Default: all loads.
     #[schemars(length(min = 1), extend("examples" = [["small"]]))]
     pub loads: Option<Vec<String>>,
+    /// The question that it answers; reports print it above the answer. Contrasts with the same
+    /// question are answered together.
+    #[schemars(length(min = 1), extend("examples" = ["What does TLS cost?"]))]
+    pub question: Option<String>,
 }
 
 /// The version of this format.

@@ -1,7 +1,10 @@
 //! What abx accepts: a command and its flags.
 
-use clap::{CommandFactory, Subcommand};
+use std::ffi::OsString;
 
+use clap::{CommandFactory, Error, FromArgMatches, Subcommand};
+
+use crate::command_line::groups::grouped;
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 #[cfg(feature = "classic")]
@@ -11,11 +14,10 @@ use crate::commands::fleet::bus;
 #[cfg(feature = "fleet")]
 use crate::commands::fleet::{agent, collect};
 use crate::commands::{
-    compare, completions, doctor, history, manual, report, run, serve, study, timer, view,
+    compare, completions, doctor, explain, history, manual, report, run, serve, study, timer, view,
 };
 
-/// Decides, with evidence, which of several web servers is faster, at which load, by how much,
-/// and whether the difference is real.
+/// Compare web servers, with confidence intervals.
 #[derive(Debug, clap::Parser)]
 #[command(
     version,
@@ -42,7 +44,7 @@ fn examples() -> String {
         abx doctor\n  \
         {audit}abx view\n\n\
         Exit codes: 0 done; 1 an expectation failed; 2 invalid arguments or study file; \
-        3 no claim is possible: nothing that was asked for is decided; 130 interrupted."
+        3 nothing could be decided: no verdict is possible; 130 interrupted."
     )
 }
 
@@ -51,35 +53,37 @@ fn examples() -> String {
 pub enum Command {
     /// Compare servers: which is faster, by how much, and is it real?
     Compare(Box<compare::Compare>),
-    /// Load one server: the everyday replacement of ab, wrk and oha.
+    /// Load one server and report throughput, response times and cost.
     Run(Box<run::Run>),
     /// List, show, check, install and run the built-in studies.
     Study(study::Catalog),
     /// Run the reference server, with a choice of process models and injected faults.
     Serve(Box<serve::Serve>),
-    /// Make a part of the load that another machine's `abx run` or `abx compare` offers.
+    /// Generate a part of the load of another machine's `abx run` or `abx compare`.
     #[cfg(feature = "fleet")]
     Agent(agent::Agent),
-    /// Put together what agents have counted of a run whose controller is gone.
+    /// Assemble a record from the agents' files, if the controller is gone.
     #[cfg(feature = "fleet")]
     Collect(Box<collect::CollectArgs>),
-    /// Set up the bus between machines that make load together.
+    /// Set up the message bus between machines that generate load together.
     #[cfg(feature = "nats")]
     Bus(bus::BusArgs),
-    /// Show what this machine can measure: limits, noise, the generator's ceiling.
+    /// Show how small a difference this machine can measure, and its limits.
     Doctor(doctor::Doctor),
+    /// Explain a name in a report: a finding, an outcome, a term or a verdict.
+    Explain(explain::Explain),
     /// Print the report of a saved record, in any format, without measuring.
     Report(Box<report::Report>),
-    /// Audit reports of ab, httperf, wrk and others: what do they show, and what not?
+    /// Check which conclusions a report of ab, wrk or another tool supports.
     #[cfg(feature = "audit")]
     Audit(audit::AuditArgs),
     /// Load one server with ab's options and report, for scripts that call ab.
     #[cfg(feature = "classic")]
     Ab(ab::AbWords),
-    /// Load a server by httperf's options, and print its report.
+    /// Load a server with httperf's options and report.
     #[cfg(feature = "classic")]
     Httperf(httperf::HttperfArgs),
-    /// Run a command and show where its time goes, by the markers that it prints.
+    /// Run a command and show how long each of its marked steps takes.
     Timer(timer::TimerArgs),
     /// List saved records.
     History(history::HistoryArgs),
@@ -95,6 +99,18 @@ pub enum Command {
     /// Supervises one server under test; started by abx itself.
     #[command(hide = true)]
     Keeper,
+}
+
+/// Reads these words, of which the first is the program's name.
+///
+/// # Errors
+/// A request for help too, as clap has it.
+pub fn try_parse<T: Into<OsString> + Clone>(
+    words: impl IntoIterator<Item = T>,
+) -> Result<Cli, Error> {
+    let mut command = grouped(Cli::command());
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// The command line as people are to see it: what abx starts itself by is left out.

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use abx_lab::{is_address, is_slip_of};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Error, Parser};
+use clap::{Command, CommandFactory, Error};
 
-use super::cli::{Cli, Command as Verb};
+use super::cli::{Cli, Command as Verb, try_parse};
 use super::secrets;
 use crate::commands::invocation;
 
@@ -111,8 +111,8 @@ const HABITS: &[Habit] = &[
     ),
     habit(
         &["--cacert", "-E"],
-        "certificates are --ca FILE to believe, --insecure to believe all, and --cert FILE --key \
-         FILE to show",
+        "for certificates use --ca FILE (trusted), --insecure (accept any), and --cert FILE --key \
+         FILE (client)",
     ),
     habit(
         &["-4", "-6", "--ipv4", "--ipv6"],
@@ -213,7 +213,7 @@ fn read(words: Vec<OsString>) -> Result<Cli, Error> {
     if let Some(message) = command.and_then(|command| misread(command, &words[2..])) {
         return Err(wrong(message));
     }
-    Cli::try_parse_from(&words).map_err(|error| explained(error, command.unwrap_or_default()))
+    try_parse(&words).map_err(|error| explained(error, command.unwrap_or_default()))
 }
 
 /// Words of other tools that abx would read as something else, and what to write instead.
@@ -551,7 +551,7 @@ mod tests {
         ];
         for flag in understood {
             let words = format!("abx run localhost:8080 {flag}");
-            let read = Cli::try_parse_from(words.split(' '));
+            let read = try_parse(words.split(' '));
             assert!(read.is_ok(), "{flag}: {}", read.unwrap_err());
         }
         let everything = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);

@@ -3,6 +3,7 @@
 
 pub mod cli;
 mod curl;
+mod groups;
 mod habits;
 pub mod secrets;
 

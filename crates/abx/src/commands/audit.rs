@@ -10,11 +10,11 @@ use crate::flags::output;
 use crate::flags::output::OutputFlags;
 use crate::ui::end::{End, Failure};
 
-/// Audit reports of ab, httperf, wrk and others: what do they show, and what not?
+/// Check which conclusions a report of ab, wrk or another tool supports.
 ///
 /// Finds reports of ab, httperf, wrk, wrk2, hey, oha, h2load and siege in any text (logs, pages,
-/// several in a file, side by side), and tables of their rates. Says what limits each, with the
-/// lines that this rests on, what can still be concluded, and how to settle the rest.
+/// several in a file, side by side), and tables of their rates. Shows the limits of each with the
+/// lines that prove them, what can still be concluded, and how to decide the rest.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx audit ab.txt\n  \

@@ -99,7 +99,8 @@ fn page(command: &Command, name: String) -> io::Result<ManualPage> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut roff)?;
     }
-    let after = command.get_after_help().map(ToString::to_string);
+    let after = command.get_after_long_help().or(command.get_after_help());
+    let after = after.map(ToString::to_string);
     sections(&after.unwrap_or_default()).to_writer(&mut roff)?;
     if command.get_version().is_some() {
         man.render_version_section(&mut roff)?;

@@ -7,6 +7,7 @@ pub mod classic;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod explain;
 #[cfg(feature = "fleet")]
 pub mod fleet;
 pub mod history;

@@ -81,8 +81,7 @@ pub struct Serve {
     /// The private key of --tls-cert (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Speak TLS with a certificate that is made at each start, for localhost and the address
-    /// listened on, and that only clients accept which accept any.
+    /// Serve TLS with a self-signed certificate made at start-up; clients need --insecure.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
     /// How files are sent [default: sendfile; over TLS read, which alone can be encrypted].

@@ -96,11 +96,12 @@ struct StudyInstall {
         .action(clap::ArgAction::Set)
         .required(true)
         .help("Name of the study, from `abx study list`")),
-    after_help = "Examples:\n  \
+    after_help = "`abx study run --help` has all flags and examples.",
+    after_long_help = "Examples:\n  \
         abx study run nginx-sendfile --install\n  \
         abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
         Subjects whose program you have to provide are skipped if it is missing, and the report \
-        says so. Flags about the load are refused: the study sets it."
+        says so. The study sets the load, so flags for it are rejected."
 )]
 struct StudyRun {
     #[command(flatten)]
@@ -116,8 +117,9 @@ struct StudyRun {
         conflicts_with = "tiny"
     )]
     loads: Vec<String>,
-    /// A first look: six blocks within 20 minutes including --install (or within --budget). It
-    /// may well be inconclusive.
+    /// A first look: six blocks within 20 minutes.
+    ///
+    /// The time includes --install; --budget sets another one. Comparisons may stay undecided.
     #[arg(long, conflicts_with_all = ["tiny", "blocks", "pilot"])]
     quick: bool,
     /// A smoke test of a minute or two: one block of short slices, with the first position of
@@ -330,7 +332,7 @@ fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
             let lacking = install(&study, &cache, &mut tell)?;
             let but = match lacking {
                 0 => "",
-                _ => ", but for what you have to bring",
+                _ => ", except what you have to provide",
             };
             let name = &study.file.name;
             let text = format!("{name}: everything that its subjects need is there{but}\n");

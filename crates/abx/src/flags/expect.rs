@@ -11,16 +11,19 @@ use crate::ui::end::{End, Failure};
 
 /// What must hold.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Pass or fail")]
 pub struct ExpectFlags {
-    /// Exit with 1 if this fails, and with 3 if the data do not settle it, such as
-    /// 'new >= 0.97 * old', 'server_cpu: new <= 1.1 * old @ LOAD' or, for each subject and load,
-    /// 'p99<50ms,errors<0.1%'; may be repeated. `abx compare` measures until it is settled, or
-    /// until the budget is used up.
+    /// Exit with 1 if this fails, such as 'new >= 0.97 * old'.
+    ///
+    /// Also 'server_cpu: new <= 1.1 * old @ LOAD' or, per subject and load,
+    /// 'p99<50ms,errors<0.1%'; may be repeated. The exit code is 3 if the data do not decide it.
+    /// `abx compare` measures until it is decided, or until the budget is used up.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Exit with 1 if a subject is certainly slower than its baseline by more than this, such as
-    /// 3%, and with 3 if too little was measured to decide. `abx compare` measures until it is
-    /// settled, or until the budget is used up.
+    /// Exit with 1 if a subject is slower than its baseline by more than this.
+    ///
+    /// For example 3%. The exit code is 3 if too little was measured to decide. `abx compare`
+    /// measures until it is decided, or until the budget is used up.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }
@@ -31,9 +34,12 @@ fn slack(text: &str) -> Result<Expectation, String> {
 
 /// What must hold of a server alone.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Pass or fail")]
 pub struct ThresholdFlags {
-    /// Exit with 1 if this fails under any load, and with 3 if the data do not settle it, such as
-    /// 'p99<50ms' or 'errors<0.1% @ LOAD'; may be repeated.
+    /// Exit with 1 if this fails under any load, such as 'p99<50ms'.
+    ///
+    /// Also 'errors<0.1% @ LOAD'; may be repeated. The exit code is 3 if the data do not decide
+    /// it.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
 }

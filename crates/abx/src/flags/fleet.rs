@@ -19,8 +19,7 @@ use crate::ui::signals;
 /// Load from several machines.
 #[derive(Debug, Clone, Args)]
 pub struct FleetFlags {
-    /// Have agents on other machines make the load (see `abx agent`): the NATS server that they
-    /// use too.
+    /// Let agents on other machines make the load (see `abx agent`), over this NATS server.
     #[arg(long, value_name = "URL", requires = "agents",
           conflicts_with_all = ["threads", "wait", "local_address", "scenario"])]
     bus: Option<String>,
@@ -35,11 +34,11 @@ pub struct FleetFlags {
     /// abort].
     #[arg(long, value_name = "WHAT", requires = "bus", value_enum)]
     on_loss: Option<OnLossName>,
-    /// Believe the certificates of this PEM file, for a bus at tls://.
+    /// Trust the CA certificates in this PEM file, for a bus at tls://.
     #[arg(long, value_name = "FILE", requires = "bus")]
     bus_ca: Option<PathBuf>,
-    /// Who this is on the bus: a file with USER:PASSWORD, such as the controller.creds of `abx
-    /// bus init`.
+    /// Credentials file for the bus (USER:PASSWORD), such as the controller.creds of `abx bus
+    /// init`.
     #[arg(long, value_name = "FILE", requires = "bus")]
     bus_creds: Option<PathBuf>,
 }
@@ -47,7 +46,7 @@ pub struct FleetFlags {
 /// What is done when an agent is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnLossName {
-    /// The others stop, and there is no claim.
+    /// The others stop, and there is no verdict.
     Abort,
     /// The others go on with their own parts, and the record is partial.
     Continue,

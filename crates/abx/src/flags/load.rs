@@ -29,19 +29,21 @@ use crate::ui::end::Failure;
 /// What is offered. A study file says all of this itself, so what a flag
 /// leaves open is `None` here and has its default in [`LoadFlags::loads`].
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Load")]
 pub struct LoadFlags {
-    /// Number of connections; a list such as 1,10,100 gives one load for each [default: 50].
-    #[arg(short, long, value_parser = units::connections, value_delimiter = ',')]
+    /// Connections; a list such as 1,10,100 is one load each [default: 50].
+    #[arg(short, long, value_name = "N", value_parser = units::connections, value_delimiter = ',')]
     connections: Vec<u32>,
-    /// Requests per second, sent on schedule regardless of earlier responses (open loop). 25%
-    /// means a quarter of what the slowest server can do; auto means 25%,50%,75%,90%.
+    /// Requests per second, sent on schedule (open loop).
+    ///
+    /// Requests do not wait for earlier responses. 25% means a quarter of what the slowest server
+    /// can do; auto means 25%,50%,75%,90%.
     #[arg(
         short, long, visible_alias = "rps", alias = "qps", short_alias = 'R', value_parser = units::rates,
-        conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE[,RATE...]"
+        conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE,..."
     )]
     rate: Option<RateList>,
-    /// A service objective such as p99<50ms,errors<0.1%: find the highest rate at which each
-    /// server meets it.
+    /// Find the highest rate that meets an objective such as p99<50ms,errors<0.1%.
     #[arg(long, conflicts_with_all = ["rate", "stages", "connection_stages", "think", "calls"], value_name = "OBJECTIVE")]
     slo: Option<Objective>,
     /// When requests are sent [default: closed; with --rate: constant].
@@ -57,23 +59,32 @@ pub struct LoadFlags {
     connection_stages: Option<StageList>,
     #[command(flatten)]
     sessions: SessionKeys,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Requests")]
     requests: RequestFlags,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Requests from an access log")]
     replay: ReplayFlags,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Connections")]
     in_flight: InFlightKeys,
     /// Use HTTP/1.0, as ab does.
-    #[arg(long = "http1.0", conflicts_with_all = ["http11", "http2"])]
+    #[arg(long = "http1.0", help_heading = "Connections", conflicts_with_all = ["http11", "http2"])]
     http10: bool,
     /// Use HTTP/1.1 (the default).
-    #[arg(long = "http1.1", conflicts_with = "http2")]
+    #[arg(
+        long = "http1.1",
+        help_heading = "Connections",
+        conflicts_with = "http2"
+    )]
     http11: bool,
     /// Use HTTP/2: over http:// with prior knowledge, over https:// as ALPN agrees on it.
-    #[arg(long, alias = "h2", conflicts_with = "pipeline")]
+    #[arg(
+        long,
+        help_heading = "Connections",
+        alias = "h2",
+        conflicts_with = "pipeline"
+    )]
     http2: bool,
     /// Open a new connection for each request.
-    #[arg(long, alias = "disable-keepalive")]
+    #[arg(long, help_heading = "Connections", alias = "disable-keepalive")]
     no_keepalive: bool,
     /// Keep connections alive, which is the default: `ab -k`.
     #[arg(short = 'k', hide = true, conflicts_with = "no_keepalive")]
@@ -81,20 +92,20 @@ pub struct LoadFlags {
     /// Print percentiles, which abx always does: `wrk --latency`.
     #[arg(long, hide = true)]
     latency: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Connections")]
     opening: OpeningKeys,
     /// The correct status, or a class of them such as 2xx [default: 200].
-    #[arg(long, value_name = "STATUS|CLASS")]
+    #[arg(long, help_heading = "Correct responses", value_name = "STATUS|CLASS")]
     expect_status: Option<ExpectedStatus>,
     /// The correct body: the same from every subject, any body, or the one with this SHA-256
     /// [default: same].
-    #[arg(long, value_parser = units::expect_body, value_name = "same|any|HASH")]
+    #[arg(long, help_heading = "Correct responses", value_parser = units::expect_body, value_name = "same|any|HASH")]
     expect_body: Option<ExpectBody>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Correct responses")]
     checks: CheckKeys,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "TLS")]
     tls: TlsFlags,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "WebSocket")]
     shape: ShapeFlags,
 }
 
@@ -131,6 +142,7 @@ pub enum WaitName {
 
 /// What makes the load.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Generator")]
 pub struct GeneratorFlags {
     /// Generator threads [default: one per generator CPU, within half of a CPU quota].
     #[arg(short, long, value_parser = units::threads)]
@@ -144,7 +156,7 @@ pub struct GeneratorFlags {
     /// Seed for all randomness [default: from the clock].
     #[arg(long)]
     pub seed: Option<u64>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Several machines")]
     pub fleet: FleetFlags,
 }
 

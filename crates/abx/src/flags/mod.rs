@@ -3,6 +3,7 @@
 pub mod expect;
 #[cfg_attr(not(feature = "fleet"), path = "no_fleet.rs")]
 pub mod fleet;
+pub mod help;
 pub mod load;
 pub mod output;
 pub mod replay;

@@ -15,6 +15,7 @@ use crate::ui::otlp;
 
 /// Where things are said, and how.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     #[arg(long, value_name = "FILE|-", help = json_help("the record"), value_parser = record_file)]
     pub json: Option<String>,
@@ -36,8 +37,11 @@ pub fn json_help(what: &str) -> String {
 
 /// Formats of studies and of runs.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
 pub struct FormatFlags {
-    /// Write the report as one HTML file that includes plots and the record; - as with --json.
+    /// Write the report as one HTML page with plots.
+    ///
+    /// - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub html: Option<String>,
     /// Write a Markdown summary for a pull request; - as with --json.
@@ -49,16 +53,17 @@ pub struct FormatFlags {
     /// Post metrics to an OpenTelemetry collector, such as http://127.0.0.1:4318.
     #[arg(long, value_name = "URL", value_parser = otlp::collector)]
     pub otlp: Option<Target>,
-    /// Print all of the report, and not only what fits on a screen.
+    /// Print the full report instead of the one-screen summary.
     #[arg(long)]
     pub full: bool,
-    /// Say below the report what its words mean.
+    /// Append a glossary of the terms in the report.
     #[arg(long, conflicts_with = "full")]
     pub explain_terms: bool,
 }
 
 /// Formats of what was measured, and of what was expected.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
 pub struct MeasuredFormatFlags {
     /// Write CSV with a row for each slice (a run has one); - as with --json.
     #[arg(long, value_name = "FILE|-")]
@@ -87,6 +92,7 @@ fn record_file(text: &str) -> Result<String, String> {
 
 /// Formats that only a study has.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
 pub struct StudyFormatFlags {
     /// Write a picture of the verdicts as SVG, for a README; - as with --json.
     #[arg(long, value_name = "FILE|-")]

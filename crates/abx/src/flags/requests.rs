@@ -18,9 +18,10 @@ use crate::ui::end::Failure;
 /// What is asked.
 #[derive(Debug, Clone, Args)]
 pub struct RequestFlags {
-    /// Path and query; may be repeated for several requests, drawn at random [default: from the
-    /// URL, else /]. {seq}, {rand:1..1000}, {uuid} and {line:FILE} in it, in headers and in the
-    /// body are filled in anew for each request.
+    /// Path and query; several are drawn at random [default: from the URL, or /].
+    ///
+    /// {seq}, {rand:1..1000}, {uuid} and {line:FILE} in it, in headers and in the body are filled
+    /// in per request.
     #[arg(long = "path", value_name = "PATH", value_parser = units::path, conflicts_with = "urls")]
     paths: Vec<String>,
     /// Request what this file lists, a path or URL on each line, drawn at random.

@@ -11,20 +11,19 @@ use crate::ui::end::Failure;
 /// How connections to https:// and wss:// are encrypted.
 #[derive(Debug, Clone, Args)]
 pub struct TlsFlags {
-    /// Believe the certificates of this PEM file, and those that they signed, instead of the
-    /// machine's.
+    /// Trust the CA certificates in this PEM file instead of the system's.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     ca: Option<PathBuf>,
-    /// Believe every certificate of the server's.
+    /// Accept any server certificate (no verification).
     #[arg(long)]
     insecure: bool,
-    /// The certificate to show to servers that ask for one (PEM).
+    /// Client certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// The private key of --cert (PEM).
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// Speak only this version of TLS [default: the newest that the server speaks].
+    /// Use only this version of TLS [default: the newest that the server supports].
     #[arg(long, value_enum, value_name = "VERSION")]
     tls_version: Option<TlsVersionName>,
     /// Let connections resume earlier sessions, as browsers do [default: a full handshake each].

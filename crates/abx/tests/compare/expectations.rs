@@ -295,7 +295,7 @@ fn a_load_whose_limit_was_the_generator_is_decided_by_processor_time() {
         reported_message.contains("nginx needs 0."),
         "{reported_message}"
     );
-    let caveat = "nothing is claimed of throughput there. It holds at the rate that was measured";
+    let caveat = "because throughput then has no verdict. It holds at the measured rate";
     assert_eq!(
         reported_message.matches(caveat).count(),
         1,
@@ -326,7 +326,7 @@ fn a_report_ends_with_3_only_if_nothing_that_was_asked_for_is_decided() {
     // The reason of a response that is not settled is the response, not another pair's finding.
     let wish = "server_cpu: node < libevent-2 @ fresh-c5000";
     let ended = home.run_abx(&["report", record, "--quiet", "--expect", wish]);
-    let ended = ended.expect(3, &["no claim is possible (exit code 3): expected", wish]);
+    let ended = ended.expect(3, &["no verdict is possible (exit code 3): expected", wish]);
     assert!(
         !ended.stderr.contains("stopped answering under load; "),
         "{}",

@@ -53,7 +53,7 @@ fn too_few_requests_settle_nothing() {
     let message = words.join(" ");
     assert!(message.contains("at least 100 requests"), "{message}");
     let quiet = home.run_abx(&[&run[..], &["--quiet"]].concat());
-    quiet.expect(3, &["expected p99<60s, which is unsettled"]);
+    quiet.expect(3, &["expected p99<60s: undecided"]);
 }
 
 #[test]

@@ -303,7 +303,7 @@ fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
         ),
         (
             [&right[..2], &right[4..]].concat(),
-            ["is not believed to be the bus", "--bus-ca FILE"],
+            ["is not trusted as the bus", "--bus-ca FILE"],
         ),
     ] {
         for ended in [controller_with(&home, &flags), agent_with(&home, &flags)] {

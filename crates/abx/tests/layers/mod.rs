@@ -5,6 +5,7 @@ mod circles;
 mod folders;
 mod loops;
 mod modules;
+mod printed;
 mod type_names;
 mod words;
 

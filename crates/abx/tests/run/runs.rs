@@ -92,7 +92,7 @@ fn a_saved_run_is_judged_by_what_was_measured() {
         changed(|load| load["slices"]["outcomes"] = json!({ "ok": [1000], "reset": [1000] }));
     let ended = home.run_abx(&["report", &failed]);
     let report = &ended.expect(3, &[]).stdout;
-    let void = "VOID   1,000 of 2,000 requests";
+    let void = "no result  1,000 of 2,000 requests";
     assert!(report.contains(void), "{report}");
     let busy = changed(|load| {
         load["slices"]["busiest_worker_ns"] = load["slices"]["wall_ns"].clone();
@@ -139,7 +139,7 @@ fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
         if ended.status.code() == Some(2) {
             continue;
         }
-        ended.expect(3, &["no claim is possible (exit code 3)", "wrong_status"]);
+        ended.expect(3, &["no verdict is possible (exit code 3)", "wrong_status"]);
         assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
         let requests = &ended.json()["requests"];
         let wrong = &requests["outcomes"]["wrong_status"];
@@ -148,7 +148,7 @@ fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
         assert_eq!(wrong.as_u64(), Some(total), "{requests}");
         let saved = home.write("run.json", &ended.stdout);
         let again = home.run_abx(&["report", &saved, "--quiet"]);
-        again.expect(3, &["no claim is possible (exit code 3)"]);
+        again.expect(3, &["no verdict is possible (exit code 3)"]);
         assert!(again.stdout.contains("5xx "), "{again:#?}");
         return;
     }

@@ -87,7 +87,7 @@ fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
         ),
         (
             wrong,
-            "gave no right answers to 7025 requests under load (wrong_status 7025)",
+            "gave no correct responses to 7025 requests under load (wrong_status 7025)",
             2,
         ),
     ] {

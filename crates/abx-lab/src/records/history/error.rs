@@ -84,6 +84,6 @@ fn remedy(error: &rusqlite::Error) -> &'static str {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another abx holds it: try again when that has ended"
         }
-        _ => "make it anew with `abx history --rebuild`",
+        _ => "rebuild it with `abx history --rebuild`",
     }
 }

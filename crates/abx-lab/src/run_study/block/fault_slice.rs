@@ -70,7 +70,7 @@ impl StudyContext<'_> {
         };
         if fault.strike == Strike::Reload && launch.reload.is_none() {
             return Ok(FaultEffect::Impossible(
-                "has no `reload`, the signal by which it takes its configuration anew".to_owned(),
+                "has no `reload`, the signal that makes it reload its configuration".to_owned(),
             ));
         }
         let mut draw = ChaCha8Rng::seed_from_u64(random.random());

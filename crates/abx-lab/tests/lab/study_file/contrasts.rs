@@ -16,6 +16,7 @@ fn contrasts_are_pairs_under_the_loads_that_they_name() {
         subject: subject.to_owned(),
         baseline: baseline.to_owned(),
         loads: loads.iter().map(|&name| name.to_owned()).collect(),
+        question: None,
     };
     let of_all = contrast("two", "one", &["small-c10", "small-c100", "one"]);
     let everywhere = contrast("one", "three", &[]);

@@ -225,7 +225,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "8081/\"\n",
         "8081/\"\nhttp2 = true\n[[load]]\nname = \"old\"\nprotocol = \"http/1.0\"\nrequests = [{ path = \"/\" }]\n",
-        "31: subject \"three\": `http2` is for loads of HTTP/1.1, and everybody speaks http/1.0 under `old`: leave it out",
+        "31: subject \"three\": `http2` is for loads of HTTP/1.1, and all subjects use http/1.0 under `old`: leave it out",
     ),
     (
         "\"QUIT\"",

@@ -456,11 +456,11 @@ fn a_text_that_is_no_study_has_one_message() {
     for (text, expected) in [
         (
             "",
-            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/reference/study-file.md",
+            "1: the file is empty: it needs a [[subject]] and a [[load]]; `abx study show NAME` prints an example",
         ),
         (
             "# nothing\n",
-            "1: the file is empty: it needs a [[subject]] and a [[load]], see docs/reference/study-file.md",
+            "1: the file is empty: it needs a [[subject]] and a [[load]]; `abx study show NAME` prints an example",
         ),
         (
             &long,

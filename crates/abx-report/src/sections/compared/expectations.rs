@@ -29,11 +29,11 @@ pub(crate) fn headline(responses: &[ExpectationResult]) -> Option<String> {
         (number(|standing| *standing == Standing::Fails), "failed"),
         (
             number(|standing| matches!(standing, Standing::Unsettled(_))),
-            "unsettled",
+            "undecided",
         ),
         (
             number(|standing| matches!(standing, Standing::Invalid(_))),
-            "invalid",
+            "without a result",
         ),
         (number(|standing| *standing == Standing::Holds), "passed"),
     ];
@@ -62,8 +62,8 @@ pub(crate) fn outcome(standing: &Standing) -> &'static str {
     match standing {
         Standing::Holds => "passed",
         Standing::Fails => "failed",
-        Standing::Unsettled(_) => "unsettled",
-        Standing::Invalid(_) => "invalid",
+        Standing::Unsettled(_) => "undecided",
+        Standing::Invalid(_) => "no result",
     }
 }
 
@@ -135,7 +135,7 @@ fn figures(response: &ExpectationResult) -> Option<String> {
     let [subject, other] = [&response.subject, &response.other].map(|text| name(text));
     let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
     Some(format!(
-        "{subject}'s {reading} is {ratio} times {other}'s ({low} to {high})"
+        "{subject}'s {reading} is {ratio}× {other}'s ({low} to {high})"
     ))
 }
 
@@ -173,7 +173,7 @@ fn doubting(record: &StudyRecord, doubt: Doubt, response: &ExpectationResult) ->
             let factor = (factor * 1e9).round() / 1e9;
             format!("the interval includes {factor}{settling}")
         }
-        Doubt::Bound => "the true ratio may lie further out, see the findings".to_owned(),
+        Doubt::Bound => "the true ratio may lie further from 1: see the findings".to_owned(),
         Doubt::FewBlocks(fewest) => {
             let more = missing(record, fewest);
             let flag = more_flag(record, more);
@@ -183,22 +183,23 @@ fn doubting(record: &StudyRecord, doubt: Doubt, response: &ExpectationResult) ->
                 more_blocks(record, more)
             )
         }
-        Doubt::NoReference => "they were measured at different times and nothing beside both: \
+        Doubt::NoReference => "they were measured at different times, without a common reference: \
                                measure both in one study, or keep the ceiling on in both"
             .to_owned(),
         Doubt::TimesAtLeast => {
-            "requests had no response, so how long they would have taken is not known".to_owned()
+            "requests had no response, so their response times are unknown".to_owned()
         }
         Doubt::FewRequests(needed) => {
             format!("it needs at least {}", plural(needed, "request"))
         }
         Doubt::NothingSent => "no request was sent".to_owned(),
         Doubt::NoInterval => "there is no interval".to_owned(),
-        Doubt::GeneratorBound => "the limit was not theirs, but that of the generator or of a \
-                                  service, so which is faster is not known; more CPU per response \
-                                  is not slower"
-            .to_owned(),
-        Doubt::NotCompared => "these two were not compared by this metric".to_owned(),
+        Doubt::GeneratorBound => {
+            "the generator or a service was the limit, so throughput cannot show \
+                                  which is faster; more CPU per response is not slower"
+                .to_owned()
+        }
+        Doubt::NotCompared => "this metric was not compared for these two".to_owned(),
     }
 }
 
@@ -206,8 +207,8 @@ fn invalid(why: &str) -> String {
     let why = prose(why, &[]);
     let line = why.lines().next().unwrap_or_default();
     match line.trim_end_matches(['.', ':', ' ']) {
-        "" => "no claim can be made".to_owned(),
-        line => format!("no claim can be made, because {line}"),
+        "" => "no result".to_owned(),
+        line => format!("no result, because {line}"),
     }
 }
 
@@ -230,7 +231,7 @@ pub fn expectations_text(
     let is_whole = shown.len() == responses.len();
     out.append(expectations(record, shown, style));
     if !is_whole {
-        out.note("--full prints those that passed, too.");
+        out.note("--full also prints those that passed.");
     }
     style.finish(&out.text(style))
 }
@@ -282,13 +283,13 @@ pub fn no_claim_line(findings: &[Finding], responses: &[ExpectationResult]) -> S
                 _ => String::new(),
             };
             format!(
-                "expected {expected}, which is {}{because}",
-                response.standing.word()
+                "expected {expected}: {}{because}",
+                outcome(&response.standing)
             )
         }
-        (None, None) => "the report says why".to_owned(),
+        (None, None) => "see the report".to_owned(),
     };
-    format!("no claim is possible (exit code 3): {why}")
+    format!("no verdict is possible (exit code 3): {why}")
 }
 
 #[cfg(test)]
@@ -324,13 +325,13 @@ mod tests {
         let void = new_finding(FindingId::FailedRequests, "90 of 100 failed").at(Level::Void);
         let line = |findings: &[Finding], responses: &[ExpectationResult]| {
             let line = no_claim_line(findings, responses);
-            let why = line.strip_prefix("no claim is possible (exit code 3): ");
+            let why = line.strip_prefix("no verdict is possible (exit code 3): ");
             why.expect("they all begin so").to_owned()
         };
-        let unsettled = "expected a >= 2 * b, which is unsettled";
+        let unsettled = "expected a >= 2 * b: undecided";
         let notes = std::slice::from_ref(&note);
         assert_eq!(line(notes, &responses), unsettled);
-        assert_eq!(line(notes, &responses[..1]), "the report says why");
+        assert_eq!(line(notes, &responses[..1]), "see the report");
         let message = line(&[note, void], &responses);
         assert!(message.starts_with("90 of 100 failed; "), "{message}");
         assert!(!message.contains('\n'), "{message}");

@@ -10,7 +10,7 @@ use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, plain, share_text,
 };
 use crate::words::load::arrivals;
-use crate::words::style::Style;
+use crate::words::style::{ReportExtent, Style};
 use crate::words::units::{GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
 use crate::words::verdict::{TOO_FEW_BLOCKS, name, painted, tint};
 use crate::words::wrap::clean_name;
@@ -88,10 +88,10 @@ fn fault_legend(record: &StudyRecord) -> String {
         ""
     };
     format!(
-        "lost: requests without a right response for each fault (mean, 95{GLUE}% interval{cut}). \
-         delayed: those whose right response was late (mean). recovers in: from the fault to the \
-         last request that was lost or delayed (geometric mean). back: after how many faults as \
-         many processes ran as before."
+        "lost: requests without a correct response per fault (mean, 95{GLUE}% interval{cut}). \
+         delayed: correct responses that were late (mean). recovers in: from the fault to the \
+         last lost or delayed request (geometric mean). back: faults after which all processes \
+         ran again."
     )
 }
 
@@ -117,6 +117,9 @@ fn mean(mean_interval: &MeanInterval) -> String {
             // Fewer than none cannot be lost; the legend says that this is cut.
             let ends = [mean_interval.mean, low.max(0.0), high].map(requests);
             let [mean, low, high] = ends;
+            if low == high {
+                return mean;
+            }
             format!("{mean} ({low} to {high})")
         }
         None => requests(mean_interval.mean),
@@ -151,8 +154,8 @@ fn lost_sentence(lost_difference: &LostDifference, style: &Style) -> String {
     let ends = low.zip(high);
     if (mean, ends) == (0.0, Some((0.0, 0.0))) {
         return format!(
-            "Neither {subject} nor {baseline} lost more requests than the other after {place} in \
-             any of {blocks}: {verdict}."
+            "{subject} and {baseline} lost the same number of requests after {place} in each of \
+             {blocks}: {verdict}."
         );
     }
     let (word, ends) = if mean < 0.0 {
@@ -168,38 +171,41 @@ fn lost_sentence(lost_difference: &LostDifference, style: &Style) -> String {
     let size = requests(mean.abs());
     if is_open && ["0", "0.0"].contains(&size.as_str()) {
         return format!(
-            "Cannot tell whether {subject} or {baseline} loses more requests for each {place}: \
-             the difference is 0 {interval}: {verdict}."
+            "{subject} and {baseline} lose the same number of requests per {place} on average \
+             {interval}: {verdict}."
         );
     }
-    let message = format!(
-        "{subject} loses {size} requests {word} than {baseline} {interval} for each {place}"
-    );
-    if is_open {
-        format!("Cannot tell whether {message}: {verdict}.")
-    } else {
-        format!("{message}: {verdict}.")
-    }
+    let message =
+        format!("{subject} loses {size} {word} requests than {baseline} {interval} per {place}");
+    format!("{message}: {verdict}.")
 }
 
 /// What one fault cost, and who lost more.
-fn of_fault(record: &StudyRecord, fault: &FaultRecord, style: &Style) -> Document {
+fn of_fault(
+    record: &StudyRecord,
+    fault: &FaultRecord,
+    extent: ReportExtent,
+    style: &Style,
+) -> Document {
     let heading = heading(record, fault);
     let table = fault_table(record, fault).captioned(&heading);
     let mut out = Document::default();
     out.heading(heading);
     out.table(Some(table), "");
     let lost = record.conclusions.lost_to_faults.iter();
-    for lost_difference in
-        lost.filter(|this_lost_difference| this_lost_difference.fault == fault.name)
-    {
+    let lost = lost.filter(|difference| difference.fault == fault.name);
+    let is_shown = |difference: &&LostDifference| {
+        extent == ReportExtent::Full || difference.verdict.is_directed()
+    };
+    for lost_difference in lost.filter(is_shown) {
         out.paragraph(lost_sentence(lost_difference, style));
     }
     out
 }
 
-/// Every fault, on a page with a picture; nothing without any.
-pub(crate) fn faults(record: &StudyRecord, style: &Style) -> Document {
+/// Every fault, on a page with a picture; nothing without any. Only in full with the losses that
+/// are undecided.
+pub(crate) fn faults(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Document {
     let measured = &record.measured;
     if measured.faults.is_empty() || record.conclusions.faults.is_empty() {
         return Document::default();
@@ -209,7 +215,7 @@ pub(crate) fn faults(record: &StudyRecord, style: &Style) -> Document {
         let mut out = Document::default();
         let picture = picture(record, (number, fault), &subjects);
         out.figures(picture.into_iter().collect());
-        out.append(of_fault(record, fault, style));
+        out.append(of_fault(record, fault, extent, style));
         out
     });
     Document::joined(faults).explained(&fault_legend(record))
@@ -236,8 +242,8 @@ fn picture(
         id: format!("fault-{number}"),
         title: format!("Requests answered in time around {at}"),
         description: format!(
-            "The share of the requests due that had a right response in time, by when they were \
-             due, before and after {at}, by subject."
+            "The share of the requests due that had a correct response in time, by due time \
+             before and after {at}, by subject."
         ),
     };
     let [low, high] = [first, last].map(|ns| ns as f64 / 1e9);
@@ -247,7 +253,7 @@ fn picture(
         8,
         plain,
     );
-    let label = "requests answered rightly and in time";
+    let label = "requests with a correct response in time";
     let y = PlotAxis::new(label, Scale::linear(0.0, 1.0), 5, share_text);
     let mut plot = Plot::new(caption, [x, y], 200.0);
     plot.rule_x("even", 0.0);
@@ -275,13 +281,13 @@ fn picture(
     });
     let headers = ["subject", "s from the fault", "in time", "lost"];
     let table = Table::new(headers, rows.collect::<Vec<_>>()).captioned(format!(
-        "Stretches around {at} with lost or delayed requests"
+        "Intervals around {at} with lost or delayed requests"
     ));
     Some(CaptionedFigure {
         title: Some(format!("Around {at}")),
         legend: subjects.legend(courses.iter().map(|(place, _)| *place)),
         body: plot.svg(),
-        note: "Median over blocks; the vertical line is the fault. What is missing to the top was \
+        note: "Median over blocks; the vertical line is the fault. The rest up to the top was \
                lost or delayed."
             .to_owned(),
         table: Some(table),
@@ -322,22 +328,19 @@ mod tests {
         let open = Verdict::Inconclusive;
         assert_eq!(
             report(with(0.0, 0.0, 0.0), open),
-            "Neither a nor b lost more requests than the other after crash in any of 6 blocks: \
-             inconclusive."
+            "a and b lost the same number of requests after crash in each of 6 blocks: undecided."
         );
         assert_eq!(
             report(with(0.0, -0.8, 0.8), open),
-            "Cannot tell whether a or b loses more requests for each crash: the difference is 0 \
-             (-0.8 to 0.8): inconclusive."
+            "a and b lose the same number of requests per crash on average (-0.8 to 0.8): undecided."
         );
         assert_eq!(
             report(with(-0.7, -2.2, 0.8), open),
-            "Cannot tell whether a loses 0.7 requests fewer than b (-0.8 to 2.2) for each crash: \
-             inconclusive."
+            "a loses 0.7 fewer requests than b (-0.8 to 2.2) per crash: undecided."
         );
         assert_eq!(
             report(with(4.2, 3.0, 5.4), Verdict::More),
-            "a loses 4.2 requests more than b (3.0 to 5.4) for each crash: more."
+            "a loses 4.2 more requests than b (3.0 to 5.4) per crash: more."
         );
         let single = MeanInterval {
             mean: 2.0,
@@ -346,8 +349,8 @@ mod tests {
         };
         assert_eq!(
             report(single, open),
-            "Cannot tell whether a loses 2.0 requests more than b in 1 block, no interval yet, \
-             for each crash: too few blocks."
+            "a loses 2.0 more requests than b in 1 block, no interval yet, per crash: undecided, too \
+             few blocks."
         );
     }
 

@@ -5,7 +5,7 @@ use abx_verdict::{Comparison, StudyRecord, Verdict};
 
 use crate::document::{Document, DocumentPart};
 use crate::html::markup::{Element, Markup, element, folded, quoting};
-use crate::words::prose::{first_sentence, message, remedy};
+use crate::words::prose::{first_sentence, level_tag, message, remedy};
 use crate::words::units::{count, plural};
 use crate::words::verdict::name;
 
@@ -67,10 +67,10 @@ impl Cause<'_> {
 
     /// What it is, and how often, if more than once.
     fn counted(&self) -> String {
-        let words = self.id.name().replace('_', " ");
+        let name = self.id.name();
         match self.findings.len() {
-            1 => words,
-            more => format!("{words} ({more})"),
+            1 => name.to_owned(),
+            more => format!("{name} ({more})"),
         }
     }
 
@@ -237,19 +237,76 @@ pub(crate) fn by_cause(findings: &[Finding]) -> Document {
     out
 }
 
-/// What limits the verdicts of a large study, a line for each level.
-pub(crate) fn by_level(findings: &[Finding]) -> Document {
+/// The limits of the verdicts of a large study, an entry per level: the first cause in words, and
+/// the names of the others.
+pub(crate) fn limits_briefly(findings: &[Finding]) -> Document {
     let causes = causes(findings);
     let of = |level: Level| {
-        let of_level = causes.iter().filter(|cause| cause.level == level);
-        let text = match level {
-            Level::Note => of_level.map(Cause::counted).collect::<Vec<_>>().join(", "),
-            Level::Bound | Level::Void => of_level.map(Cause::text).collect::<Vec<_>>().join("; "),
+        let of_level = || causes.iter().filter(move |cause| cause.level == level);
+        let (first, others) = match level {
+            Level::Note => (None, of_level().map(Cause::counted).collect()),
+            Level::Bound | Level::Void => {
+                let first = of_level().next()?;
+                let message = message(first.findings[0]);
+                let message = without_brackets(first_sentence(&message));
+                let message = format!("{}: {message}", first.counted());
+                let others: Vec<String> = of_level().skip(1).map(Cause::counted).collect();
+                (Some(message), others)
+            }
         };
-        (!text.is_empty()).then(|| limit(level, text, Vec::new()))
+        let shown = others.len().min(NAMES_SHOWN);
+        let mut names = others[..shown].join(", ");
+        if others.len() > shown {
+            names.push_str(&format!(" and {} more", others.len() - shown));
+        }
+        let names = Some(names).filter(|names| !names.is_empty());
+        let text: Vec<String> = first.into_iter().chain(names).collect();
+        (!text.is_empty()).then(|| limit(level, text.join("; "), Vec::new()))
     };
     let levels = [Level::Void, Level::Bound, Level::Note];
     Document(levels.into_iter().filter_map(of).collect())
+}
+
+/// A sentence without the details that it has in brackets.
+fn without_brackets(sentence: &str) -> String {
+    let mut out = String::new();
+    let mut rest = sentence;
+    while let Some((before, inside)) = rest.split_once(" (") {
+        let Some((_, after)) = inside.split_once(')') else {
+            break;
+        };
+        out.push_str(before);
+        rest = after;
+    }
+    out + rest
+}
+
+const NAMES_SHOWN: usize = 5;
+
+/// An entry per cause: the first message, and the remedy of a limit.
+pub(crate) fn each_cause(findings: &[Finding]) -> Document {
+    let mut last = String::new();
+    let entry = |cause: Cause| {
+        let first = cause.findings[0];
+        let message = message(first);
+        let message = without_brackets(first_sentence(&message));
+        let message = match cause.level {
+            Level::Note => message.split(": ").next().unwrap_or_default().to_owned(),
+            Level::Bound | Level::Void => message,
+        };
+        let remedies = match cause.level {
+            Level::Note => Vec::new(),
+            Level::Bound | Level::Void => {
+                let remedy = remedy(first);
+                let is_new = last != remedy;
+                last.clone_from(&remedy);
+                is_new.then_some(remedy).into_iter().collect()
+            }
+        };
+        let text = format!("{}: {message}", cause.counted());
+        limit(cause.level, text, remedies)
+    };
+    Document(causes(findings).into_iter().map(entry).collect())
 }
 
 /// How often the like of the first message was seen besides.
@@ -272,8 +329,8 @@ pub(crate) fn all_findings(findings: &[Finding], loads: usize) -> Document {
     let entries = causes
         .iter()
         .map(|cause| entry_html(findings, cause, loads));
-    let how = "note: worth knowing, the claim stands. bound: the ratio is only an \"at least\". \
-               void: no claim can be made.";
+    let how = "note: worth knowing; the verdict holds. limit: the ratio is only an \"at least\". \
+               no result: no verdict is possible.";
     let mut out = Document::default();
     out.picture(
         element("ul").class("findings").add_all(entries),
@@ -284,10 +341,12 @@ pub(crate) fn all_findings(findings: &[Finding], loads: usize) -> Document {
 
 /// One cause: the first finding, the others folded away, and each remedy once.
 fn entry_html(findings: &[Finding], cause: &Cause, loads: usize) -> Element {
-    let (word, sign) = level_words(cause.level);
+    let (class, sign) = level_badge(cause.level);
     let badge = element("p").class("level");
     let badge = badge.add(element("span").with("aria-hidden", "true").text(sign));
-    let badge = badge.text(word).add(element("code").text(cause.id.name()));
+    let badge = badge
+        .text(level_tag(cause.level).0)
+        .add(element("code").text(cause.id.name()));
     let report = |finding: &Finding, tag| {
         let number = findings.iter().position(|other| other == finding);
         element(tag)
@@ -306,7 +365,7 @@ fn entry_html(findings: &[Finding], cause: &Cause, loads: usize) -> Element {
             .add(quoting(&remedy))
     });
     element("li")
-        .class(format!("finding is-{word}"))
+        .class(format!("finding is-{class}"))
         .add(badge)
         .add(report(first, "div"))
         .add_all(others)
@@ -326,10 +385,11 @@ fn lines(finding: &Finding, loads: usize) -> Vec<Element> {
     lines.enumerate().map(paragraph).collect()
 }
 
-fn level_words(level: Level) -> (&'static str, &'static str) {
+/// The class and the shape of a level on a page.
+fn level_badge(level: Level) -> (&'static str, &'static str) {
     match level {
         Level::Note => ("note", "●"),
-        Level::Bound => ("bound", "▲"),
+        Level::Bound => ("bound", "◆"),
         Level::Void => ("void", "■"),
     }
 }
@@ -363,11 +423,11 @@ pub(crate) fn reasons(record: &StudyRecord, comparison: &Comparison) -> Option<E
         }
         ids.push(&finding.id);
         let link = element("a").with("href", format!("#{}", finding_id(*number)));
-        links.push(link.text(&finding.id.name().replace('_', " ")));
+        links.push(link.text(finding.id.name()));
     }
     let word = match comparison.verdict {
-        Verdict::Invalid => "void: ",
-        _ => "bound: ",
+        Verdict::Invalid => "no result: ",
+        _ => "limit: ",
     };
     let reasons = element("span").class("reasons").text(word).add(links);
     (!ids.is_empty()).then_some(reasons)
@@ -431,7 +491,7 @@ mod tests {
         let texts: Vec<String> = causes.iter().map(Cause::text).collect();
         assert_eq!(
             texts,
-            ["foreign cpu (2): a, b under c1", "foreign cpu: b under c10"]
+            ["foreign_cpu (2): a, b under c1", "foreign_cpu: b under c10"]
         );
         assert_eq!(causes[0].remedies(), [FindingId::ForeignCpu.remedy()]);
     }

@@ -1,56 +1,44 @@
-//! The primary verdicts of a study as a grid: a row for each subject, or for each pair where
-//! their baselines differ, and a column for each load and each fault. Terminal, Markdown and
-//! HTML draw it; what stands in it is the same.
+//! The primary verdicts of a study at a glance: of one pair a row per load, of several pairs a row
+//! per pair and a column per load or fault.
 
-use abx_verdict::{Comparison, Metric, StudyRecord, Verdict};
+use abx_evidence::Figure;
+use abx_verdict::{Comparison, Metric, StudyRecord, Summary, Verdict};
 
-use crate::html::markup::{Element, Markup, element, note, scrolling};
-use crate::html::sign::sign;
-use crate::markdown::{code, row};
+use crate::document::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict};
 use crate::sections::compared::findings::ratio_id;
-use crate::words::metrics::metric_under;
-use crate::words::ratio::{Further, ShownRatio, ratio_cells};
-use crate::words::style::{LINE, Style, mark};
-use crate::words::units::{NO_INTERVAL, figure, percent, ratios};
-use crate::words::verdict::{
-    TOO_FEW_BLOCKS, foreign_limits, is_open, name, sentence, word, word_of,
-};
+use crate::words::metrics::{metric_under, rate_under};
+use crate::words::ratio::{Further, ShownRatio};
+use crate::words::style::{LINE, Style};
+use crate::words::units::{GLUE, NO_INTERVAL, UNKNOWN, figure, or_unknown, percent, ratios};
+use crate::words::verdict::{foreign_limits, is_open, sentence, word_of};
 use crate::words::wrap::clean_name;
 
 const SENTENCES_MAX: usize = 4;
 
-/// Whether a study compares so much that sentences alone are no response.
+/// Whether a study compares so much that sentences alone are no overview.
 pub(crate) fn is_needed(record: &StudyRecord) -> bool {
-    record.conclusions.primary().count() > SENTENCES_MAX
+    columns(record).len() > 1 || record.conclusions.primary().count() > SENTENCES_MAX
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct GridColumn<'a> {
-    pub(crate) load: &'a str,
-    pub(crate) metric: Metric,
+struct GridColumn<'a> {
+    load: &'a str,
+    metric: Metric,
 }
 
-/// What is compared in one row.
+/// A verdict in the place of a pair and a load.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum GridRow<'a> {
-    Baseline(&'a str),
-    Subject([&'a str; 2]),
-    Pair([&'a str; 2]),
-}
-
-/// What stands where a row meets a column.
-pub(crate) enum GridCell<'a> {
-    One,
+enum GridCell<'a> {
     Found(&'a Comparison),
-    /// The generator or a service was the limit, so this has no throughput of its own;
-    /// what is known instead is CPU per response.
+    /// The generator or a service was the limit, so throughput has no verdict; CPU per response
+    /// has one.
     Instead(&'a Comparison),
     Nothing,
 }
 
-/// What was asked, in the order of the loads and then of the faults. What stands in for
-/// throughput is shown in that one's place, where there is one.
-pub(crate) fn columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
+/// Loads and then faults in their order. CPU per response that stands in for throughput is in the
+/// column of throughput.
+fn columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     let mut columns = all_columns(record);
     columns.retain(|column| !stands_in(record, *column));
     columns
@@ -69,8 +57,7 @@ fn has_instead(record: &StudyRecord) -> bool {
     grid_columns.any(|column| stands_in(record, column))
 }
 
-/// The same with a column of its own for what stands in for throughput.
-pub(crate) fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
+fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     let mut columns: Vec<GridColumn> = Vec::new();
     let loads = record.measured.loads.iter().map(|load| load.name.as_str());
     let faults = record
@@ -93,39 +80,7 @@ pub(crate) fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     columns
 }
 
-/// The subjects in their order, the baseline among them; or the pairs.
-pub(crate) fn rows(record: &StudyRecord) -> Vec<GridRow<'_>> {
-    let pairs = record.measured.pairs();
-    let Some(baseline) = record.measured.only_baseline() else {
-        return pairs.into_iter().map(GridRow::Pair).collect();
-    };
-    let names = record
-        .measured
-        .subjects
-        .iter()
-        .map(|subject| subject.name.as_str());
-    let row = |name: &'_ str| {
-        if name == baseline {
-            Some(GridRow::Baseline(baseline))
-        } else {
-            pairs
-                .iter()
-                .find(|pair| **pair == [name, baseline])
-                .map(|pair| GridRow::Subject(*pair))
-        }
-    };
-    names.filter_map(row).collect()
-}
-
-pub(crate) fn cell<'a>(
-    record: &'a StudyRecord,
-    row: GridRow<'_>,
-    column: GridColumn<'_>,
-) -> GridCell<'a> {
-    let pair = match row {
-        GridRow::Baseline(_) => return GridCell::One,
-        GridRow::Subject(pair) | GridRow::Pair(pair) => pair,
-    };
+fn cell<'a>(record: &'a StudyRecord, pair: [&str; 2], column: GridColumn<'_>) -> GridCell<'a> {
     let by = |metric: Metric| {
         record.conclusions.primary().find(|comparison| {
             [&*comparison.subject, &*comparison.baseline] == pair
@@ -140,18 +95,205 @@ pub(crate) fn cell<'a>(
     }
 }
 
-pub(crate) fn row_name(row: GridRow) -> String {
-    match row {
-        GridRow::Baseline(name) | GridRow::Subject([name, _]) => clean_name(name),
-        GridRow::Pair([subject, baseline]) => {
-            format!("{} / {}", clean_name(subject), clean_name(baseline))
-        }
+/// The primary verdicts; `None` if they are few.
+pub(crate) fn matrix(record: &StudyRecord, style: &Style) -> Option<Matrix> {
+    if !is_needed(record) {
+        return None;
     }
+    Some(match record.measured.pairs()[..] {
+        [pair] => of_one_pair(record, pair, style),
+        _ => of_pairs(record, style),
+    })
+}
+
+/// A row per pair, a column per load.
+fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
+    let columns = columns(record);
+    let units = columns
+        .iter()
+        .map(|column| metric_under(record, column.load, column.metric));
+    let units: Vec<&str> = units.collect();
+    let has_units = units.windows(2).any(|pair| pair[0] != pair[1]);
+    let header = |(column, unit): (&GridColumn, &&str)| MatrixHeader {
+        name: clean_name(column.load),
+        unit: unit
+            .trim_end_matches(" response time")
+            .replace("requests/s", "req/s"),
+    };
+    let headers = columns.iter().zip(&units).map(header);
+    let headers = headers.map(|header| MatrixHeader {
+        unit: if has_units {
+            header.unit
+        } else {
+            String::new()
+        },
+        ..header
+    });
+    let baseline = record.measured.only_baseline();
+    let row = |pair: [&str; 2]| {
+        let [subject, other] = pair.map(clean_name);
+        let cells = columns.iter().map(|column| {
+            let cell = cell(record, pair, *column);
+            verdict_cell(record, cell, style)
+        });
+        MatrixRow {
+            name: MatrixHeader {
+                name: match baseline {
+                    Some(_) => subject,
+                    None => format!("{subject} ÷ {other}"),
+                },
+                unit: String::new(),
+            },
+            cells: cells.collect(),
+        }
+    };
+    let relative = match baseline {
+        Some(baseline) => format!("Each subject ÷ {}", clean_name(baseline)),
+        None => "Each pair: first ÷ second".to_owned(),
+    };
+    let unit = units.first().filter(|_| !has_units);
+    let caption = match unit {
+        Some(unit) => format!("{relative}, {unit}"),
+        None => relative,
+    };
+    // Names of pairs say what is divided.
+    let head = match (baseline, unit) {
+        (None, None) => String::new(),
+        (None, Some(unit)) => format!("{unit}; "),
+        (Some(_), _) => format!("{caption}; "),
+    };
+    Matrix {
+        legend: format!("{head}{}", legend(record, style)),
+        caption,
+        headers: headers.collect(),
+        rows: record.measured.pairs().into_iter().map(row).collect(),
+        detail: CellDetail::Mark,
+    }
+}
+
+/// A row per load, with the figures of both subjects.
+fn of_one_pair(record: &StudyRecord, pair: [&str; 2], style: &Style) -> Matrix {
+    let columns = columns(record);
+    let [subject, baseline] = pair;
+    let cell_of = |column: GridColumn| cell(record, pair, column);
+    let metric = |column: GridColumn| match cell_of(column) {
+        GridCell::Instead(_) => Metric::ServerCpu,
+        _ => column.metric,
+    };
+    let unit_of = |column: GridColumn| match metric(column) {
+        Metric::Throughput => rate_under(record, column.load).to_owned(),
+        metric if is_time(metric) => {
+            let name = metric_under(record, column.load, metric);
+            format!("{} (µs)", name.trim_end_matches(" response time"))
+        }
+        Metric::ServerCpu => "CPU (µs)".to_owned(),
+        metric => metric_under(record, column.load, metric).to_owned(),
+    };
+    let units: Vec<String> = columns.iter().map(|column| unit_of(*column)).collect();
+    let is_uniform = units.windows(2).all(|pair| pair[0] == pair[1]);
+    let unit = units.first().filter(|_| is_uniform);
+    let header = |name: &str| MatrixHeader {
+        name: clean_name(name),
+        unit: unit.cloned().unwrap_or_default(),
+    };
+    let ratio = format!("{} ÷ {}", clean_name(subject), clean_name(baseline));
+    let row = |(column, unit): (&GridColumn, &String)| {
+        let load = clean_name(column.load);
+        let metric = metric(*column);
+        let figure = |name| MatrixCell::Figure(value(record, name, column.load, metric));
+        let verdict = match cell_of(*column) {
+            // The row has its unit.
+            GridCell::Instead(comparison) => GridCell::Found(comparison),
+            cell => cell,
+        };
+        MatrixRow {
+            name: MatrixHeader {
+                name: load,
+                unit: if is_uniform {
+                    String::new()
+                } else {
+                    unit.clone()
+                },
+            },
+            cells: vec![
+                figure(baseline),
+                figure(subject),
+                verdict_cell(record, verdict, style),
+            ],
+        }
+    };
+    Matrix {
+        legend: legend(record, style),
+        caption: ratio.clone(),
+        headers: vec![
+            header(baseline),
+            header(subject),
+            MatrixHeader {
+                name: ratio,
+                unit: format!("ratio (95{GLUE}% interval)"),
+            },
+        ],
+        rows: columns.iter().zip(&units).map(row).collect(),
+        detail: CellDetail::Whole,
+    }
+}
+
+fn is_time(metric: Metric) -> bool {
+    quantile(metric).is_some()
+}
+
+fn quantile(metric: Metric) -> Option<Figure> {
+    Some(match metric {
+        Metric::ResponseP50 => Figure::P50,
+        Metric::ResponseP90 => Figure::P90,
+        Metric::ResponseP99 => Figure::P99,
+        Metric::ResponseP999 => Figure::P999,
+        _ => return None,
+    })
+}
+
+/// What one subject has under a load, in the unit of the metric.
+fn value(record: &StudyRecord, subject: &str, load: &str, metric: Metric) -> String {
+    let mut summaries = record.conclusions.under(load);
+    let Some(summary) = summaries.find(|summary: &&Summary| summary.subject == subject) else {
+        return UNKNOWN.to_owned();
+    };
+    let number = match (metric, quantile(metric)) {
+        (Metric::Throughput, _) => summary.throughput_per_s,
+        (Metric::ServerCpu, _) => summary.server_cpu_us_per_request,
+        (_, Some(quantile)) => summary.response_time_us.figure(quantile),
+        _ => None,
+    };
+    or_unknown(number, figure)
+}
+
+fn verdict_cell(record: &StudyRecord, cell: GridCell, style: &Style) -> MatrixCell {
+    let (comparison, stand_in) = match cell {
+        GridCell::Found(comparison) => (comparison, ""),
+        GridCell::Instead(comparison) => (comparison, INSTEAD),
+        GridCell::Nothing => return MatrixCell::Empty,
+    };
+    let [ratio, interval] = cell_figures(comparison, style).unwrap_or_default();
+    let fragile = if comparison.fragile { "~" } else { "" };
+    let beyond = if is_open_bound(comparison) {
+        OPEN_BOUND
+    } else {
+        ""
+    };
+    MatrixCell::Verdict(MatrixVerdict {
+        verdict: comparison.verdict,
+        word: word_of(comparison).to_owned(),
+        ratio,
+        interval,
+        flags: format!("{fragile}{stand_in}{beyond}"),
+        link: ratio_id(record, comparison),
+        sentence: sentence(record, comparison, &LINE),
+    })
 }
 
 /// A ratio and its interval as they stand in a grid: a bound or a ratio without an interval
 /// stands alone. `None` without a ratio.
-pub(crate) fn cell_figures(comparison: &Comparison, style: &Style) -> Option<[String; 2]> {
+fn cell_figures(comparison: &Comparison, style: &Style) -> Option<[String; 2]> {
     if comparison.verdict == Verdict::Invalid {
         return None;
     }
@@ -172,30 +314,14 @@ pub(crate) fn cell_figures(comparison: &Comparison, style: &Style) -> Option<[St
     })
 }
 
-/// Marks a ratio that is a bound without a decided direction.
-pub(crate) fn open_bound(comparison: &Comparison) -> &'static str {
-    if is_open_bound(comparison) {
-        OPEN_BOUND
-    } else {
-        ""
-    }
-}
-
-pub(crate) fn too_few(comparison: &Comparison) -> String {
-    if comparison.too_few_blocks {
-        return format!(" {TOO_FEW}");
-    }
-    String::new()
-}
-
 fn is_open_bound(comparison: &Comparison) -> bool {
     let shown =
         ShownRatio::of_comparison(comparison).filter(|_| comparison.verdict != Verdict::Invalid);
     shown.is_some_and(|shown| shown.further == Some(Further::Open))
 }
 
-/// The signs in the cells as far as they are there, and what they mean.
-pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
+/// The marks in the cells and what they mean, as far as they are there.
+fn legend(record: &StudyRecord, style: &Style) -> String {
     let has = |is: &dyn Fn(&Comparison) -> bool| record.conclusions.primary().any(is);
     let is = |verdict: Verdict| has(&|comparison| comparison.verdict == verdict);
     let margin = percent(record.measured.settings.margin);
@@ -213,45 +339,36 @@ pub(crate) fn legend(record: &StudyRecord, style: &Style) -> String {
         })
         .map(|side| side.sign(style))
         .collect();
+    let is_fragile = has(&|comparison| comparison.fragile);
+    let is_alone =
+        has(&|comparison| comparison.bounds().is_none() && comparison.plain_ratio().is_some());
+    let same = format!("same within {margin}");
     let signs = [
-        (
-            true,
-            marked(Verdict::Faster, "better (faster, or less of a cost)"),
-        ),
+        (true, marked(Verdict::Faster, "better")),
         (true, marked(Verdict::Slower, "worse")),
-        (
-            is(Verdict::Equivalent),
-            marked(
-                Verdict::Equivalent,
-                &format!("no difference larger than {margin}"),
-            ),
-        ),
+        (is(Verdict::Equivalent), marked(Verdict::Equivalent, &same)),
         (has(&is_open), marked(Verdict::Inconclusive, "undecided")),
         (
             has(&|comparison| comparison.too_few_blocks),
-            format!("{TOO_FEW}: too few blocks for a verdict"),
+            format!(
+                "{} undecided, too few blocks",
+                style.mark(Verdict::Inconclusive)
+            ),
         ),
         (is(Verdict::Invalid), marked(Verdict::Invalid, "no result")),
+        (is_fragile, "~ depends on the method".to_owned()),
         (
-            has(&|comparison| comparison.fragile),
-            "~ fragile".to_owned(),
+            !bounds.is_empty(),
+            format!("{} at least or at most", bounds.join(" ")),
         ),
-        (!bounds.is_empty(), format!("{} a bound", bounds.join(" "))),
         (
             has(&is_open_bound),
-            format!("{OPEN_BOUND}: or beyond the interval"),
+            format!("{OPEN_BOUND} or beyond the interval"),
         ),
+        (is_alone, format!("a ratio alone: {NO_INTERVAL}")),
         (
-            has(&|comparison| comparison.bounds().is_none() && comparison.plain_ratio().is_some()),
-            format!("a ratio alone: {NO_INTERVAL}"),
-        ),
-        (
-            has_instead(record),
-            format!("{INSTEAD}: CPU per response ({limit} was the limit)"),
-        ),
-        (
-            has_empty(record),
-            "empty: not asked for, or no ratio".to_owned(),
+            has_instead(record) && record.measured.pairs().len() > 1,
+            format!("{INSTEAD} CPU per response ({limit} was the limit)"),
         ),
     ];
     let there = signs.into_iter().filter(|(is_there, _)| *is_there);
@@ -279,154 +396,11 @@ fn short_ratios(values: [f64; 3]) -> [String; 3] {
 /// An interval whose ends differ by this factor is wide.
 const WIDE: f64 = 4.0;
 
-/// Whether anything in the grid is empty.
-fn has_empty(record: &StudyRecord) -> bool {
-    let columns = columns(record);
-    let is_empty = |row: GridRow| {
-        let mut cells = columns.iter().map(|column| cell(record, row, *column));
-        cells.any(|cell| matches!(cell, GridCell::Nothing))
-    };
-    rows(record).into_iter().any(is_empty)
-}
-
 const OPEN_BOUND: &str = "b";
-const TOO_FEW: &str = "few";
-pub(crate) const INSTEAD: &str = "c";
+const INSTEAD: &str = "c";
 
-pub(crate) fn matrix_html(record: &StudyRecord) -> Markup {
-    let columns = columns(record);
-    let caption = match record.measured.only_baseline() {
-        Some(baseline) => format!("Each subject as a multiple of {}", name(baseline)),
-        None => "Each pair: the first as a multiple of the second".to_owned(),
-    };
-    let headers = columns.iter().map(|column| {
-        let metric = metric_under(record, column.load, column.metric);
-        let load = element("bdi").text(&name(column.load));
-        let metric = element("small").text(metric);
-        let header = element("th").with("scope", "col");
-        header.add(load).text(" ").add(metric)
-    });
-    let corner = element("td");
-    let head = element("tr").add(corner).add_all(headers);
-    let rows = rows(record).into_iter().map(|row| {
-        let heading = element("th").with("scope", "row");
-        let heading = heading.add(element("bdi").text(&row_name(row)));
-        let cells = columns.iter().map(|column| cell_html(record, row, *column));
-        element("tr").add(heading).add_all(cells)
-    });
-    let table = element("table")
-        .class("matrix")
-        .add(element("thead").add(head))
-        .add(element("tbody").add_all(rows));
-    // A caption would be as wide as the table, and cut where that scrolls.
-    let heading = element("h3").text(&caption);
-    let frame = scrolling(&caption, table);
-    let legend = format!(
-        "Ratio and its interval; a cell leads to its details. {}",
-        legend(record, &LINE)
-    );
-    [heading, frame, note(&legend)].into_iter().collect()
-}
-
-fn cell_html(record: &StudyRecord, row: GridRow, column: GridColumn) -> Element {
-    match cell(record, row, column) {
-        GridCell::One => element("td").class("cell one").text("1"),
-        GridCell::Found(comparison) => found_html(record, comparison, ""),
-        GridCell::Instead(comparison) => found_html(record, comparison, &format!(" {}", INSTEAD)),
-        GridCell::Nothing => element("td").class("cell"),
-    }
-}
-
-/// Sign, ratio and interval of one comparison, which lead to its details.
-fn found_html(record: &StudyRecord, comparison: &Comparison, mark: &str) -> Element {
-    let (figures, open) = (cell_figures(comparison, &LINE), open_bound(comparison));
-    let fragile = if comparison.fragile { "~" } else { "" };
-    let [ratio, interval] = figures.unwrap_or_else(|| match comparison.verdict {
-        Verdict::Invalid => ["no result".to_owned(), String::new()],
-        _ if comparison.too_few_blocks => [TOO_FEW_BLOCKS.to_owned(), String::new()],
-        _ => ["undecided".to_owned(), String::new()],
-    });
-    let few = too_few(comparison);
-    let ratio = element("b").text(&format!("{ratio}{fragile}{mark}{open}{few}"));
-    let interval = element("small").text(&interval);
-    let link = element("a")
-        .with("href", format!("#{}", ratio_id(record, comparison)))
-        .with("title", sentence(record, comparison, &LINE))
-        .add(sign(comparison.verdict))
-        .add(ratio)
-        .text(" ")
-        .add(interval);
-    element("td")
-        .class(format!("cell {}", word(comparison.verdict)))
-        .add(link)
-}
-
-/// A page is as wide as this; more columns make a further table.
-const COLUMNS_MAX: usize = 4;
-
-/// The primary verdicts of a study in Markdown tables: what each subject is as a
-/// multiple of the baseline. Empty where they are few.
+/// The same as Markdown; empty if they are few.
 #[must_use]
 pub fn verdict_matrix(record: &StudyRecord) -> String {
-    let columns = all_columns(record);
-    if !is_needed(record) {
-        return String::new();
-    }
-    let tables: Vec<String> = together(&columns)
-        .map(|columns| table_markdown(record, &rows(record), columns))
-        .collect();
-    tables.join("\n")
-}
-
-/// Columns of one table: those of one row of the study file, as many as a page has room for.
-fn together<'a>(columns: &'a [GridColumn<'a>]) -> impl Iterator<Item = &'a [GridColumn<'a>]> {
-    columns
-        .chunk_by(|grid_column, next| stem(grid_column.load) == stem(next.load))
-        .flat_map(|chunk| chunk.chunks(COLUMNS_MAX))
-}
-
-/// What the loads of a sweep have in common: `kept` of `kept-c50`.
-fn stem(load: &str) -> &str {
-    load.rsplit_once('-').map_or(load, |(stem, _)| stem)
-}
-
-fn table_markdown(record: &StudyRecord, rows: &[GridRow], columns: &[GridColumn]) -> String {
-    let headers = columns.iter().map(|column| {
-        let metric = metric_under(record, column.load, column.metric);
-        format!("{}, {metric}", code(column.load))
-    });
-    let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
-    let line = vec!["---".to_owned(); headers.len()];
-    let rows = rows.iter().map(|grid_row| {
-        let cells = columns
-            .iter()
-            .map(|column| match cell(record, *grid_row, *column) {
-                GridCell::One => "1".to_owned(),
-                GridCell::Found(comparison) => cell_markdown(comparison),
-                // It has a column of its own.
-                GridCell::Instead(_) => "not known".to_owned(),
-                GridCell::Nothing => String::new(),
-            });
-        let name = match grid_row {
-            GridRow::Baseline(name) | GridRow::Subject([name, _]) => code(name),
-            GridRow::Pair([subject, baseline]) => format!("{} / {}", code(subject), code(baseline)),
-        };
-        let cells: Vec<String> = std::iter::once(name).chain(cells).collect();
-        row(&cells)
-    });
-    row(&headers) + &row(&line) + &rows.collect::<String>()
-}
-
-fn cell_markdown(comparison: &Comparison) -> String {
-    let [ratio, interval] = ratio_cells(comparison);
-    let fragile = if comparison.fragile { ", fragile" } else { "" };
-    let (mark, verdict) = (
-        mark(comparison.verdict),
-        format!("{}{fragile}", word_of(comparison)),
-    );
-    match comparison.verdict {
-        Verdict::Invalid => format!("{mark} {verdict}"),
-        Verdict::Inconclusive => format!("{ratio} ({interval}) {mark} {verdict}"),
-        _ => format!("{ratio} ({interval}) {mark} **{verdict}**"),
-    }
+    matrix(record, &LINE).map_or_else(String::new, |matrix| matrix.markdown())
 }

@@ -1,6 +1,7 @@
 //! What was concluded from a study.
 
 pub(crate) mod alone;
+pub(crate) mod answers;
 pub(crate) mod block_ratios;
 pub(crate) mod expectations;
 pub(crate) mod faults;

@@ -6,6 +6,7 @@ use abx_stats::stop::BLOCKS_ORDERED;
 use abx_verdict::{StudyRecord, Unpaired, Verdict};
 
 use crate::document::Document;
+use crate::words::metrics::capitalized;
 use crate::words::ratio::ShownRatio;
 use crate::words::style::Style;
 use crate::words::units::{moment, percent, plural, ratios};
@@ -35,8 +36,8 @@ fn source(older: &PastBaseline) -> String {
     let version = subject.version.as_deref().map(clean_name);
     let version = version.map_or_else(String::new, |version| format!(", {version}"));
     format!(
-        "Then: {}{version}, measured on {} UTC by abx {}, from {}. Not measured side by side: \
-         weaker evidence than a study of both.",
+        "Then: {}{version}, measured on {} UTC by abx {}, from {}. The two were not \
+         measured together, which is weaker evidence than one study of both.",
         name(&subject.name),
         moment(older.started_unix_ms),
         clean_name(&older.abx_version),
@@ -70,7 +71,7 @@ fn sentence(
     let serves = bounds(unpaired).map(|bounds| {
         let shown = ShownRatio::of(unpaired.verdict, unpaired.at_least, bounds);
         format!(
-            "{subject} serves {} times the requests of {then} ({}; {blocks}) {place}",
+            "{subject} serves {}× as many requests as {then} ({}; {blocks}) {place}",
             shown.in_words(),
             shown.detail
         )
@@ -82,7 +83,7 @@ fn sentence(
         (Verdict::Equivalent, Some(serves)) => {
             let margin = percent(record.measured.settings.margin);
             format!(
-                "{serves}, no difference larger than {margin}: {verdict}{}.",
+                "{serves}, a difference of less than {margin}: {verdict}{}.",
                 shaky(unpaired)
             )
         }
@@ -90,18 +91,13 @@ fn sentence(
             let mut findings = record.conclusions.validity.numbered(&unpaired.findings);
             let void = findings.find(|finding| finding.level == Level::Void);
             let because = void_line(void);
-            format!(
-                "{subject} and {then} {place}: no claim can be made: {verdict}, because {because}."
-            )
+            format!("{subject} and {then} {place}: {verdict}, because {because}.")
         }
-        (_, Some(serves)) => format!(
-            "Cannot tell whether {subject} or {then} is faster: {serves}; {}: {verdict}.",
-            settling(record, unpaired)
-        ),
-        (_, None) => format!(
-            "Cannot tell whether {subject} or {then} is faster {place}: {blocks}, too few for an \
-             interval: {verdict}."
-        ),
+        (_, Some(serves)) => {
+            let deciding = capitalized(&settling(record, unpaired));
+            format!("{serves}: {verdict}. {deciding}.")
+        }
+        (_, None) => format!("{subject} and {then} {place}, {blocks}: {verdict}."),
     }
 }
 
@@ -123,14 +119,14 @@ fn settling(record: &StudyRecord, unpaired: &Unpaired) -> String {
         ),
         Some(more) => would_settle(record, more),
         None if unpaired.reference.is_none() => {
-            "nothing was measured beside both, so nobody knows how the machine has changed: measure \
-             both in one study, or keep the ceiling on in both"
+            "no common reference was measured, so the machine may have changed: measure both in one \
+             study, or keep the ceiling on in both"
                 .to_owned()
         }
         None if unpaired.at_least => {
-            "the true difference may be larger than what was measured".to_owned()
+            "the true difference may be larger than the measured one".to_owned()
         }
-        None => "more blocks now would not settle it: the older ones are too few or too scattered, \
+        None => "more blocks now would not decide it: the older ones are too few or too scattered, \
                  or the machine has changed too much; measure both in one study"
             .to_owned(),
     }

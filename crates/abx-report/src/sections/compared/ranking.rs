@@ -8,10 +8,18 @@ use crate::sections::compared::ratios::pairs;
 use crate::words::metrics::metric_under;
 use crate::words::verdict::{name, place};
 
-/// A line for each load, on a page a table with every pair below it; nothing where there are but
-/// two subjects.
+/// Whether the order is certain enough: a list in which most share the first place shows nothing.
+fn has_order(ranking: &Ranking) -> bool {
+    let first = ranking.places.iter().filter(|place| place.tied_for_first);
+    let first = first.count();
+    first < ranking.places.len() && first <= FIRST_MAX.max(ranking.places.len() / 2)
+}
+
+/// A line per load with any order, on a page a table with every pair below it; nothing for two
+/// subjects.
 pub(crate) fn rankings(record: &StudyRecord) -> Document {
-    let rankings = &record.conclusions.rankings;
+    let rankings = record.conclusions.rankings.iter();
+    let rankings: Vec<&Ranking> = rankings.filter(|ranking| has_order(ranking)).collect();
     let mut out = Document::default();
     if !rankings.is_empty() {
         let tables = rankings.iter().map(|ranking| table(record, ranking));
@@ -24,8 +32,10 @@ pub(crate) fn rankings(record: &StudyRecord) -> Document {
     out
 }
 
-pub(crate) const RANKING_LEGEND: &str = "ranks that each subject may have, by the pairs asked for \
-     and after them all others; no subject is certainly better than one that is tied for first";
+const FIRST_MAX: usize = 3;
+
+pub(crate) const RANKING_LEGEND: &str = "possible ranks of each subject; no subject is certainly better than one that is \
+     tied for first";
 
 fn by(record: &StudyRecord, ranking: &Ranking) -> String {
     let metric = metric_under(record, &ranking.load, ranking.metric);

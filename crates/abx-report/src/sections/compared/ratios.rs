@@ -13,7 +13,7 @@ use crate::sections::compared::findings::{ratio_id, reasons};
 use crate::words::labels::{label_lines, label_width};
 use crate::words::metrics::{capitalized, metric_of, metric_under};
 use crate::words::ratio::{ShownRatio, ratio_cells};
-use crate::words::style::{LINE, ReportExtent, Style};
+use crate::words::style::{LINE, ReportExtent, Style, mark};
 use crate::words::units::{self, NO_INTERVAL, drawable, figure, is_drawable, percent};
 use crate::words::verdict::{load_text, name, place, who, word_of};
 use crate::words::wrap::{clean_name, columns, shorten};
@@ -117,7 +117,11 @@ fn row(what: String, comparison: &Comparison) -> [String; 4] {
         what,
         ratio,
         interval,
-        format!("{}{fragile}", word_of(comparison)),
+        format!(
+            "{} {}{fragile}",
+            mark(comparison.verdict),
+            word_of(comparison)
+        ),
     ]
 }
 
@@ -458,7 +462,7 @@ pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
             "" => String::new(),
             load => place(record, load),
         };
-        let pair = format!("{} / {}", comparison.subject, comparison.baseline);
+        let pair = format!("{} ÷ {}", comparison.subject, comparison.baseline);
         let [metric, ratio, interval, verdict] = row(metric_of(record, comparison), comparison);
         [pair, place, metric, ratio, interval, verdict]
     };

@@ -18,7 +18,7 @@ use crate::words::load::{alone, offer, offered};
 use crate::words::metrics::rate_name;
 use crate::words::style::{LINE, Style};
 use crate::words::times::at_least_legend;
-use crate::words::units::{UNKNOWN, count, figure, plural, seconds, whole_percent};
+use crate::words::units::{UNKNOWN, count, figure, plural, seconds, share, whole_percent};
 use crate::words::verdict::{name, place};
 
 /// The figures of every load.
@@ -185,13 +185,43 @@ pub(crate) fn figures_of_page(record: &StudyRecord) -> Document {
 
 /// Attempts that the table does not show.
 fn left_out<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Document {
+    let summaries: Vec<&Summary> = summaries.collect();
     let mut out = Document::default();
-    for summary in summaries {
-        let notes = [neither(summary), other_statuses(summary), unsent(summary)];
+    for summary in &summaries {
+        let notes = [neither(summary), other_statuses(summary)];
         notes.into_iter().flatten().for_each(|text| out.note(text));
+    }
+    let unsent: Vec<(&Summary, String)> = summaries
+        .iter()
+        .filter_map(|summary| Some((*summary, unsent(summary)?)))
+        .collect();
+    if unsent.len() > UNSENT_SHOWN {
+        out.note(unsent_of_many(unsent.iter().map(|(summary, _)| *summary)));
+    } else {
+        unsent.into_iter().for_each(|(_, text)| out.note(text));
     }
     out
 }
+
+/// The requests that were due to several subjects and not sent, in one sentence.
+fn unsent_of_many<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
+    let each = summaries.filter_map(|summary| {
+        let due = summary.offered?;
+        let share = share(due.unsent, due.planned);
+        Some(format!(
+            "{} {} ({share})",
+            name(&summary.subject),
+            count(due.unsent)
+        ))
+    });
+    format!(
+        "Requests due but not sent: {}.",
+        each.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// Subjects of which each has a sentence of its own.
+const UNSENT_SHOWN: usize = 2;
 
 /// What services used, and what the subjects said of their own time.
 fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Document {

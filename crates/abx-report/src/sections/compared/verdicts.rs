@@ -6,12 +6,11 @@ use crate::document::{Document, Statement};
 use crate::sections::compared::alone::{is_alone, sentences};
 use crate::sections::compared::findings::reasons;
 use crate::sections::compared::grid;
-use crate::sections::compared::grid::verdict_matrix;
-use crate::sections::compared::overview::{at_a_glance, lacking, overview};
+use crate::sections::compared::overview::{at_a_glance, overview};
 use crate::sections::compared::past_baseline::past_baseline;
 use crate::sections::compared::ratios::compared_table;
 use crate::sections::measured::scope::scope;
-use crate::words::style::{LINE, Style};
+use crate::words::style::{LINE, ReportExtent, Style};
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence};
 
@@ -23,7 +22,7 @@ pub(crate) fn title(record: &StudyRecord) -> String {
         .map(|subject| name(&subject.name))
         .collect();
     if record.measured.settings.aa {
-        return "What can this machine tell apart?".to_owned();
+        return "How small a difference can this machine show?".to_owned();
     }
     match names.as_slice() {
         many if many.len() > NAMES_MAX => format!("Which of {} servers is faster?", many.len()),
@@ -63,8 +62,8 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     let mut out = Document::default();
     let verdicts = verdicts(record, &LINE);
     if grid::is_needed(record) {
-        out.append(at_a_glance(record, &LINE));
-        out.append(overview(record, &LINE));
+        out.append(overview(record, ReportExtent::Brief, &LINE));
+        out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
     }
     if record.conclusions.primary().count() > CARDS_MAX {
         out.folded(IN_WORDS, verdicts);
@@ -74,9 +73,8 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     out.append(past_baseline(record, &LINE));
     if let Some(first) = record.conclusions.primary().next() {
         out.note(format!(
-            "Ratios are subject over baseline, with the interval in which the true ratio lies in \
-             {} of such studies: repeats of this one in its scope. A difference of up to {} does \
-             not matter here.",
+            "A ratio is subject ÷ baseline. In {} of repeats of this study, the interval holds \
+             the true ratio. A difference of up to {} does not matter here.",
             percent(first.confidence),
             percent(record.measured.settings.margin)
         ));
@@ -89,13 +87,13 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
 pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
     let mut each = verdicts(record, &LINE);
     each.append(compared_table(record, Role::Primary));
-    let matrix = verdict_matrix(record);
-    if matrix.is_empty() {
+    if !grid::is_needed(record) {
         return each.markdown();
     }
-    let mut out: Document = lacking(record).into_iter().collect();
+    let mut out = overview(record, ReportExtent::Brief, &LINE);
+    out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
     out.folded(IN_WORDS, each);
-    format!("{matrix}\n{}", out.markdown())
+    out.markdown()
 }
 
 const NAMES_MAX: usize = 5;

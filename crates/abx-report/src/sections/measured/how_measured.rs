@@ -1,17 +1,19 @@
 //! How a study was measured, and why it ended.
 
+use std::time::Duration;
+
 use abx_evidence::Waiting;
 use abx_evidence::record::{Contrast, Interleave, LoadRecord, Machine, StudyEnd, SubjectRecord};
 use abx_verdict::StudyRecord;
 
 use crate::document::{Document, DocumentPart, Table};
-use crate::sections::measured::scope::not_varied;
+use crate::sections::measured::scope::{briefly, not_varied};
 use crate::words::fleet::agents;
 use crate::words::load::{alone, arrivals, exchange, hashed, keep_alive, requests};
 use crate::words::metrics::rate_name;
 use crate::words::prose::prose;
 use crate::words::units::{
-    UNKNOWN, bytes, count, date, nanos, or_unknown, percent, plural, seconds,
+    UNKNOWN, bytes, count, date, minutes, moment, nanos, or_unknown, percent, plural, seconds,
 };
 use crate::words::verdict::name;
 use crate::words::wrap::{clean, clean_name};
@@ -46,6 +48,12 @@ pub(crate) fn conduct(record: &StudyRecord) -> Document {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
+/// The same without how the subjects took turns under each load.
+pub(crate) fn conduct_briefly(record: &StudyRecord) -> Document {
+    let lines = [measured(record), versions(record)].into_iter();
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
 /// What subjects say of themselves; empty when none says anything.
 fn versions(record: &StudyRecord) -> String {
     let each = record.measured.subjects.iter().filter_map(|subject| {
@@ -59,8 +67,38 @@ fn versions(record: &StudyRecord) -> String {
     format!("Reported versions: {}.", texts.join(", "))
 }
 
+/// When it was measured, for how long, and on which machine.
+pub(crate) fn when_and_where(record: &StudyRecord) -> String {
+    let measured = &record.measured;
+    let machine = &measured.machine;
+    let complete = measured.complete_blocks().count() as u64;
+    let span = match Duration::try_from_secs_f64(measured.elapsed_s) {
+        Ok(long) if long.as_secs() >= 120 => minutes(long),
+        _ => seconds(measured.elapsed_s),
+    };
+    let ended = match measured.end {
+        StudyEnd::Precision | StudyEnd::Certain | StudyEnd::Settled | StudyEnd::Blocks => {
+            String::new()
+        }
+        _ => format!("{}. ", ended(record).trim_end_matches(['.', ':', ' '])),
+    };
+    let mut place = Vec::new();
+    place.extend(machine.cpu_model.as_deref().map(clean_name));
+    place.push(plural(machine.cpus as u64, "CPU"));
+    let kernel = machine.kernel.as_deref().map(clean_name);
+    place.extend(kernel.map(|kernel| format!("Linux {kernel}")));
+    format!(
+        "{ended}{} UTC, {} in {}, on {}. {}",
+        moment(measured.started_unix_ms),
+        plural(complete, "block"),
+        span,
+        place.join(", "),
+        briefly(record)
+    )
+}
+
 pub(crate) fn measured_briefly(record: &StudyRecord) -> Document {
-    let rest = "--full prints all figures and remedies; --explain-terms says what words mean.";
+    let rest = "`--full` prints all numbers and remedies, `abx explain NAME` explains a name.";
     [not_varied(record), measured(record), rest.to_owned()]
         .into_iter()
         .collect()
@@ -73,34 +111,38 @@ fn ended(record: &StudyRecord) -> String {
     match &record.measured.end {
         StudyEnd::Running => "Unfinished: saved while it was running".to_owned(),
         StudyEnd::Precision => format!(
-            "Ended: every interval is narrow enough for the margin of {}",
+            "Stopped: every interval is narrow enough for the margin of {}",
             percent(settings.margin)
         ),
         StudyEnd::Certain if record.conclusions.primary().count() < 2 => {
-            "Ended: the 99.9 % interval excludes 1".to_owned()
+            "Stopped: the difference is clear (the 99.9 % interval excludes 1)".to_owned()
         }
         StudyEnd::Certain => format!(
-            "Ended: each 99.9 % interval excludes 1, or is narrow enough for the margin of \
-             {} at 97 %",
+            "Stopped: each difference is clear (its 99.9 % interval excludes 1), or its 97 % interval \
+             is narrow enough for the margin of {}",
             percent(settings.margin)
         ),
-        StudyEnd::Settled => "Ended: each 99.9 % interval lies on one side of its limit".to_owned(),
-        StudyEnd::Blocks => "Ended: the requested blocks are done".to_owned(),
+        StudyEnd::Settled => {
+            "Stopped: each 99.9 % interval lies on one side of its limit".to_owned()
+        }
+        StudyEnd::Blocks => "Stopped: the requested blocks are complete".to_owned(),
         StudyEnd::Budget => format!(
-            "Ended: the budget of {} is used up",
+            "Stopped: the budget of {} is used up",
             seconds(settings.budget_s)
         ),
-        StudyEnd::Invalid => "Ended: with these failures no comparison can become valid".to_owned(),
+        StudyEnd::Invalid => {
+            "Stopped: after these failures no comparison can get a result".to_owned()
+        }
         StudyEnd::Interrupted => "Interrupted".to_owned(),
         StudyEnd::Failed { why } => {
-            format!("Ended early: {}", first_line(why))
+            format!("Stopped early: {}", first_line(why))
         }
         StudyEnd::SubjectFailed { subject, how } => format!(
-            "Ended early: {} could not go on: {}",
+            "Stopped early: {} could not go on: {}",
             name(subject),
             first_line(how)
         ),
-        StudyEnd::ServiceFailed { how, .. } => format!("Ended early: {}", first_line(how)),
+        StudyEnd::ServiceFailed { how, .. } => format!("Stopped early: {}", first_line(how)),
     }
 }
 
@@ -184,8 +226,7 @@ pub(crate) fn how_measured(record: &StudyRecord) -> Document {
     let mut out: Document = std::iter::once(ended).chain(turns).collect();
     out.0.push(DocumentPart::Verbatim(repeating(record)));
     out.note(
-        "With the seed of this command the order of slices is the same again; what the machine \
-         does is not.",
+        "This command repeats the order of the slices; the machine behaves differently each time.",
     );
     let tables = [
         subjects(record),
@@ -215,7 +256,7 @@ fn subjects(record: &StudyRecord) -> Table {
             (None, _) => shell_words::join(&subject.command),
         };
         if subject.http2 {
-            how.push_str(", asked in HTTP/2");
+            how.push_str(", over HTTP/2");
         }
         let mut version = subject
             .version

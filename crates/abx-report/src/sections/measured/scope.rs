@@ -1,8 +1,9 @@
-//! What a study or run did not vary, and how often any of its families is wrong.
+//! The conditions that a study or run did not vary, and how often any of its verdicts is wrong.
 
 use abx_verdict::{CpuSharing, Families, Route, Scope, StudyRecord};
 
 use crate::document::Document;
+use crate::words::metrics::capitalized;
 use crate::words::units::percent;
 
 /// What a study did not vary, on one line.
@@ -27,12 +28,21 @@ fn of_study(record: &StudyRecord) -> String {
     let scope = not_varied(record);
     match (measured.is_comparison(), &measured.past_baseline) {
         (false, _) => scope,
-        (true, None) => format!("{scope} Intervals hold for repeats of this study in this scope."),
+        (true, None) => format!("{scope} Intervals hold for repeats in this scope."),
         (true, Some(_)) => format!(
-            "{scope} Intervals hold for repeats of this study in this scope; the older record is \
-             of another session."
+            "{scope} Intervals hold for repeats in this scope; the older record is of another \
+             session."
         ),
     }
+}
+
+/// The route and the CPUs of a study, in a few words.
+pub(crate) fn briefly(record: &StudyRecord) -> String {
+    let scope = &record.conclusions.scope;
+    let routes: Vec<&str> = scope.routes.iter().copied().map(route).collect();
+    let cpus = cpus(scope);
+    let cpus = cpus.trim_end_matches(" (not SMT siblings)");
+    format!("{}; {cpus}.", capitalized(&routes.join(", ")))
 }
 
 /// The scope of a run, on one line.
@@ -119,12 +129,9 @@ fn of_all(record: &StudyRecord) -> Vec<String> {
 fn each(record: &StudyRecord) -> &'static str {
     let conclusions = &record.conclusions;
     match (&record.measured.faults[..], &conclusions.lost_to_faults[..]) {
-        ([], _) => "Each load is a family of its own",
-        (_, []) => "Each load and each fault is a family of its own",
-        _ => {
-            "Each load is a family of its own, and so are the recoveries and the losses of each \
-             fault"
-        }
+        ([], _) => "loads",
+        (_, []) => "loads and faults",
+        _ => "loads, recoveries and losses",
     }
 }
 
@@ -135,16 +142,15 @@ fn families(families: &Families, each: &str) -> Option<String> {
         false_if_independent,
         false_at_most,
     } = *families;
-    let over = format!("{each}: over all {count} families, at least one direction is false in");
+    let over = format!("Across {count} {each}, at least one faster or slower is wrong in");
     let independent = percent(false_if_independent);
     match count {
         0 | 1 => None,
         _ if false_at_most >= 1.0 => Some(format!(
-            "{over} up to {independent} of such studies if they err independently, which nothing \
-             bounds else."
+            "{over} up to {independent} of studies, if their errors are independent."
         )),
         _ => Some(format!(
-            "{over} at most {} of such studies ({independent} if they err independently).",
+            "{over} at most {} of studies ({independent} if their errors are independent).",
             percent(false_at_most)
         )),
     }
@@ -161,8 +167,7 @@ fn shared_spread(record: &StudyRecord) -> Option<&'static str> {
     });
     let are_several = of_loads.any(|comparisons| comparisons > 1);
     (record.measured.is_ordered() && are_several).then_some(
-        "The number of blocks was ordered: the comparisons of one load share what they tell of \
-         the spread.",
+        "The number of blocks was fixed in advance, so comparisons under one load pool their spread.",
     )
 }
 
@@ -181,17 +186,17 @@ mod tests {
     fn families_are_told_from_two_on_and_by_what_bounds_them() {
         // Method: one, seven and forty; by hand 7 · 5 %, 1 − 0.95^7 and 1 − 0.95^40.
         let report = |count| {
-            let message = families(&Families::with(count), "Each load is a family of its own");
+            let message = families(&Families::with(count), "loads");
             message.map(|it| it.replace('\u{a0}', " "))
         };
         assert_eq!(report(1), None);
         let seven = report(7).unwrap();
         assert!(
-            seven.contains("at most 35 % of such studies (30.2 % if"),
+            seven.contains("at most 35 % of studies (30.2 % if"),
             "{seven}"
         );
         let forty = report(40).unwrap();
-        assert!(forty.contains("up to 87.1 % of such studies if"), "{forty}");
+        assert!(forty.contains("up to 87.1 % of studies, if"), "{forty}");
     }
 
     #[test]

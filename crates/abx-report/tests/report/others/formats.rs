@@ -120,8 +120,8 @@ fn expectations_are_reported_in_sentences() {
     let text_of_hostile = text(&record, &expectation_results(&record, &[not_slower]));
     let words: Vec<&str> = text_of_hostile.split_whitespace().collect();
     let words = words.join(" ");
-    assert!(words.starts_with("Invalid: "), "{words}");
-    let message = "; no claim can be made, because a|b `c`";
+    assert!(words.starts_with("No result: "), "{words}");
+    let message = "; no result, because a|b `c`";
     assert!(words.contains(message), "{words}");
     assert!(!text_of_hostile.contains('\u{1b}'), "{words}");
     assert_eq!(text(&record, &[]), "");

@@ -56,14 +56,14 @@ fn the_result_of_what_was_expected_heads_every_report() {
     let cases: [(StudyRecord, &[&str], &str, &str); 4] = [
         (slower, &["lighttpd >= 0.9 * nginx"], "▲", "Passed"),
         (study(), &["lighttpd <= nginx"], "▼", "Failed"),
-        (study(), &["lighttpd > 1.1 * nginx"], "?", "Unsettled"),
+        (study(), &["lighttpd > 1.1 * nginx"], "?", "Undecided"),
         (study(), &three, "▼", "Failed"),
     ];
     for (record, texts, sign, word) in cases {
         let expectation_results = asked(&record, texts);
         let headline = match texts {
             [only] => format!("{word}: {only}"),
-            _ => format!("{word}: 3 checks, 1 failed, 1 unsettled, 1 passed"),
+            _ => format!("{word}: 3 checks, 1 failed, 1 undecided, 1 passed"),
         };
         let text = head(&record, &expectation_results, ReportExtent::Brief);
         assert!(text.starts_with(&headline), "{text}");
@@ -99,7 +99,7 @@ fn many_checks_that_passed_are_counted_and_full_has_them() {
     let brief = head(&record, &expectation_results, ReportExtent::Brief);
     assert!(brief.starts_with("Failed: 11 checks, 1 failed, 10 passed. Failed: lighttpd <= nginx"));
     assert!(
-        !brief.contains("Passed:") && brief.ends_with("passed, too."),
+        !brief.contains("Passed:") && brief.ends_with("that passed."),
         "{brief}"
     );
     let full = head(&record, &expectation_results, ReportExtent::Full);
@@ -130,7 +130,7 @@ fn what_is_open_names_the_flag_that_settles_it() {
     assert_eq!(flag, "--budget 3m");
     let text = head(&record, &expectation_results, ReportExtent::Brief);
     assert!(
-        text.contains("would settle it: use `--budget 3m`."),
+        text.contains("would decide it: use `--budget 3m`."),
         "{text}"
     );
     let at_limit = asked(&record, &["lighttpd > 1.12 * nginx"]);
@@ -179,7 +179,7 @@ fn short(others: usize) -> StudyRecord {
 #[test]
 fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
     // Method: one comparison, and as many as a grid takes, over four blocks of 9.6 s each; no
-    // view says `inconclusive`, which is another thing, and each names what is missing.
+    // view gives another reason, and each names the missing blocks.
     for others in [1, 6] {
         let record = short(others);
         let text = |extent| study_text(&record, extent, &Style::plain());
@@ -195,7 +195,6 @@ fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
             for part in ["oo few blocks", "3 more blocks (29 s): use `--budget 80s`"] {
                 assert!(message.contains(part), "{others} {part}: {message}");
             }
-            assert!(!message.contains("inconclusive"), "{message}");
         }
         assert!(visible(&study_svg(&record)).contains("too few blocks"));
         let json: serde_json::Value = serde_json::from_str(&record_json(&record)).unwrap();

@@ -1,6 +1,6 @@
 //! The first screen of studies that compare much.
 
-use abx_report::{ReportExtent, Style, study_html, study_text};
+use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
 use abx_verdict::{Metric, Place, Ranking, StudyRecord, Verdict};
 
 use crate::readmes::record_of;
@@ -17,12 +17,14 @@ fn overview(record: &StudyRecord, style: &Style) -> String {
 
 #[test]
 fn the_largest_studies_fit_on_a_screen() {
-    // Method: 9 subjects under 11 loads, and 19 under 7: no more than 60 lines of 100 columns
-    // for the first, and not wider anywhere, also where a terminal is narrow. The name of each
+    // Method: 9 subjects under 11 loads, and 19 under 7: no more than 50 lines of 80 columns
+    // for the first, and not wider anywhere, even if a terminal is narrow. The name of each
     // row is whole, on one line or on several.
     let events = record_of("event-servers");
-    let text = overview(&events, &WIDE);
-    assert!(text.lines().count() <= 60, "{}", text.lines().count());
+    let text = overview(&events, &Style::plain());
+    assert!(text.lines().count() <= 50, "{}", text.lines().count());
+    let full = study_text(&events, ReportExtent::Full, &Style::plain());
+    assert!(full.lines().count() <= 300, "{}", full.lines().count());
     for record in [events, record_of("static-files")] {
         for width in [60, 80, 100] {
             let text = overview(&record, &Style { width, ..WIDE });
@@ -30,7 +32,7 @@ fn the_largest_studies_fit_on_a_screen() {
             assert!(widest <= Some(width), "{text}");
             let names = row_names(&text);
             for [subject, baseline] in record.measured.pairs() {
-                let whole = format!("{subject}/{baseline}");
+                let whole = format!("{subject}÷{baseline}");
                 let has = names.iter().any(|name| name.starts_with(&whole));
                 assert!(has, "{whole}: {names:?}: {text}");
             }
@@ -67,20 +69,31 @@ fn every_primary_verdict_stands_in_the_overview() {
 }
 
 #[test]
-fn what_compares_little_is_told_without_a_grid() {
-    // Method: the study of two servers under one way of sending, and a large one.
-    for (study, is_large) in [("nginx-sendfile", false), ("event-servers", true)] {
-        let record = record_of(study);
-        assert_eq!(record.conclusions.primary().count() > 4, is_large);
+fn what_compares_little_has_no_matrix() {
+    // Method: two servers under one load and under two, and a large study.
+    let mut one = record_of("nginx-sendfile");
+    let last = one.measured.loads.pop().unwrap().name;
+    one.conclusions
+        .comparisons
+        .retain(|comparison| comparison.load != last);
+    one.conclusions
+        .summaries
+        .retain(|summary| summary.load != last);
+    let records = [
+        (one, false),
+        (record_of("nginx-sendfile"), true),
+        (record_of("event-servers"), true),
+    ];
+    for (record, has_matrix) in records {
         let text = overview(&record, &WIDE);
-        assert_eq!(text.contains("▲ better"), is_large, "{text}");
+        assert_eq!(text.contains("▲ better"), has_matrix, "{text}");
         assert!(text.len() < study_text(&record, ReportExtent::Full, &WIDE).len());
     }
 }
 
 #[test]
 fn leaders_are_told_by_what_they_lead() {
-    // Method: one who leads two loads by what it serves and one by memory, and two loads of
+    // Method: one that leads two loads by throughput and one by memory, and two loads of
     // which all share the first place, by different metrics.
     let mut record = record_of("websocket");
     let ranking = |load: &str, metric, first: &[&str]| Ranking {
@@ -104,15 +117,14 @@ fn leaders_are_told_by_what_they_lead() {
         ranking("room", Metric::Throughput, &["abx", "ws"]),
     ];
     let text = overview(&record, &WIDE);
-    let message = "abx leads under echo-b5, echo-b20000; by memory per connection under held.\n\
-                No leader is certain by CPU per response under echo-b5000; under room.\n";
+    let message = "First place: abx under echo-b5, held (memory per connection), echo-b20000.\n";
     assert!(text.contains(message), "{text}");
 }
 
 #[test]
-fn a_grid_marks_bounds_and_says_what_is_empty() {
-    // Method: no bound and nothing missing; then a bound on each side, one that is open, and
-    // one comparison that is not there.
+fn a_matrix_marks_bounds() {
+    // Method: no bound; then a bound on each side, one that is open, and one comparison that is
+    // missing.
     let mut record = record_of("fastcgi");
     let comparisons = &mut record.conclusions.comparisons;
     comparisons
@@ -120,9 +132,8 @@ fn a_grid_marks_bounds_and_says_what_is_empty() {
         .for_each(|comparison| comparison.at_least = false);
     let notice = |record: &StudyRecord| [overview(record, &WIDE), study_html(record, &[])];
     for report in notice(&record) {
-        assert!(!report.contains(" a bound"), "{report}");
+        assert!(!report.contains("at least or at most"), "{report}");
         assert!(!report.contains("or beyond"), "{report}");
-        assert!(!report.contains("empty: not asked for"), "{report}");
     }
     let comparisons = &mut record.conclusions.comparisons;
     let pairs = [
@@ -141,33 +152,63 @@ fn a_grid_marks_bounds_and_says_what_is_empty() {
     for part in [
         "  ≥1.40 ▲",
         "  ≤0.60 ▼",
-        " 1.10 0.90–1.20 ?b",
-        "≥ ≤ a bound, b: or beyond the interval",
-        "empty: not asked for",
+        "  ?b",
+        "≥ ≤ at least or at most, b or beyond the interval",
     ] {
         assert!(text.replace("\n ", "").contains(part), "{part}: {text}");
     }
     for part in [
-        "≥ ≤ a bound, b: or beyond the interval",
-        "empty: not asked for",
+        "≥ ≤ at least or at most, b or beyond the interval",
         "1.10b<",
     ] {
         assert!(page.contains(part), "{part}");
     }
     let full = study_text(&record, ReportExtent::Full, &WIDE);
-    assert!(full.contains("(0.90 to 1.20, or beyond)"), "{full}");
+    assert!(full.contains("0.90–1.20"), "{full}");
+}
+
+#[test]
+fn a_question_heads_its_answers() {
+    // Method: two questions, of which one has no decided comparison, in text, page and Markdown.
+    let mut record = record_of("fastcgi");
+    let contrasts = &mut record.measured.settings.contrasts;
+    let [first, second] = ["What does TCP cost?", "Is <it> free?"];
+    contrasts[0].question = Some(second.to_owned());
+    contrasts[1].question = Some(first.to_owned());
+    contrasts[2].question = Some(second.to_owned());
+    let silent = contrasts[1].clone();
+    for comparison in &mut record.conclusions.comparisons {
+        if [&comparison.subject, &comparison.baseline] == [&silent.subject, &silent.baseline] {
+            comparison.verdict = Verdict::Inconclusive;
+        }
+    }
+    let text = overview(&record, &WIDE);
+    let after = |question: &str| {
+        text.split(&format!("{question}\n"))
+            .nth(1)
+            .unwrap()
+            .to_owned()
+    };
+    let [subject, baseline] = silent.pair();
+    assert!(
+        after(first).starts_with(&format!("Not decided: {subject} ÷ {baseline}.")),
+        "{text}"
+    );
+    assert!(
+        after(second).contains(" CPU per ") || after(second).contains(" as many "),
+        "{text}"
+    );
+    assert!(study_html(&record, &[]).contains("<h3>Is &lt;it&gt; free?</h3>"));
+    assert!(study_markdown(&record, &[]).contains("**Is &lt;it&gt; free?**"));
 }
 
 #[test]
 fn families_of_faults_are_named() {
     // Method: the study of broken workers, whose losses are compared, with and without them.
     let mut record = record_of("worker-faults");
-    let text = overview(&record, &WIDE).replace("\n ", "");
-    let message = "Each load is a family of its own, and so are the recoveries and the losses of each \
-                fault: over all";
-    assert!(text.contains(message), "{text}");
+    let full =
+        |record: &StudyRecord| study_text(record, ReportExtent::Full, &WIDE).replace("\n ", "");
+    assert!(full(&record).contains("loads, recoveries and losses, at least one"));
     record.conclusions.lost_to_faults.clear();
-    let text = overview(&record, &WIDE).replace("\n ", "");
-    let message = "Each load and each fault is a family of its own: over all";
-    assert!(text.contains(message), "{text}");
+    assert!(full(&record).contains("loads and faults, at least one"));
 }

@@ -159,7 +159,7 @@ fn progress_tells_of_then() {
     );
     assert_eq!(
         line(one(None, Verdict::Invalid)),
-        "nginx/nginx of then invalid"
+        "nginx/nginx of then no result"
     );
 }
 

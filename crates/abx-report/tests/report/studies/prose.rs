@@ -48,10 +48,10 @@ fn mistakes(line: &str, names: &[&str]) -> Vec<String> {
 
 /// The lines of a report that are findings or remedies.
 fn finding_lines(text: &str) -> impl Iterator<Item = &str> {
-    let levels = ["NOTE   ", "BOUND  ", "VOID   "];
+    let levels = ["note       ", "limit      ", "no result  "];
     text.lines().filter_map(move |line| {
         let level = levels.iter().find_map(|level| line.strip_prefix(level));
-        level.or_else(|| line.strip_prefix("       → "))
+        level.or_else(|| line.strip_prefix("           → "))
     })
 }
 
@@ -88,7 +88,7 @@ fn every_printed_finding_is_whole_and_its_figures_are_separated() {
             assert!(!line.contains("\\`"), "{place}: {line}");
         }
     }
-    assert!(seen > 300, "{seen}");
+    assert!(seen > 200, "{seen}");
     // What it would find.
     for line in ["12345 requests", "at 18776/s", "a  b", "cut…", "95% of it"] {
         assert!(!mistakes(line, &[]).is_empty(), "{line}");
@@ -110,11 +110,11 @@ fn notes_are_folded_in_markdown_and_alike_ones_are_one() {
     record.conclusions.validity = Validity::of(vec![note("nginx"), note("lighttpd"), bound]);
     let markdown = study_markdown(&record, &[]);
     let (open, folded) = markdown
-        .split_once("<details><summary>Notes: lost packets (2)")
+        .split_once("<details><summary>Notes: lost\\_packets (2)")
         .unwrap();
-    assert!(open.contains("- **BOUND** it was the limit"), "{markdown}");
-    assert!(!open.contains("**NOTE**"), "{markdown}");
-    let entry = "- **NOTE** nginx lost 12,345 packets (also lighttpd)<br>→ Raise \
+    assert!(open.contains("- **limit** it was the limit"), "{markdown}");
+    assert!(!open.contains("**note**"), "{markdown}");
+    let entry = "- **note** nginx lost 12,345 packets (also lighttpd)<br>→ Raise \
                  `net.core.somaxconn` to 4,096\n";
     assert!(folded.contains(entry), "{markdown}");
     let page = study_html(&record, &[]);

@@ -65,7 +65,7 @@ fn who_was_the_limit_is_named_where_throughput_is_not_compared() {
         (false, "the generator", "a service"),
     ] {
         let text = text(by_service);
-        let message = |who: &str| text.contains(&format!("compared where {who} was the limit"));
+        let message = |who: &str| text.contains(&format!("compared if {who} was the limit"));
         assert!(message(limit) && !message(other), "{text}");
     }
 }

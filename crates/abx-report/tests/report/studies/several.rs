@@ -204,6 +204,7 @@ fn contrasts() -> StudyRecord {
                 "caddy" => loads[..2].iter().map(|&name| name.to_owned()).collect(),
                 _ => Vec::new(),
             },
+            question: None,
         })
         .into();
     record.conclusions.comparisons.clear();
@@ -237,25 +238,24 @@ fn where_baselines_differ_every_row_says_its_own() {
     let text = study_text(&record, ReportExtent::Full, &plain());
     for part in [
         "Requests/s relative to the baseline of each:",
-        "  kept-c10:\n  lighttpd / nginx  ",
-        "\n  caddy / lighttpd  ",
+        "  kept-c10:\n  lighttpd ÷ nginx  ",
+        "\n  caddy ÷ lighttpd  ",
         "Also compared, relative to the baseline of each",
-        "CPU per response  ratio      interval  verdict\nlighttpd / nginx   1.12  ",
-        "\ncaddy / lighttpd   1.12  ",
+        "CPU per response  ratio      interval  verdict\nlighttpd ÷ nginx   1.12  ",
+        "\ncaddy ÷ lighttpd   1.12  ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(
         verdict_matrix(&record),
-        "|  | `kept-c10`, requests/s | `kept-c100`, requests/s |\n\
+        "|  | `kept-c10` | `kept-c100` |\n\
          | --- | --- | --- |\n\
-         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) ▲ **faster** | 1.12 (1.08 to 1.16) ▲ **faster** |\n\
-         | `caddy` / `lighttpd` | 1.12 (1.08 to 1.16) ▲ **faster** | 1.12 (1.08 to 1.16) ▲ **faster** |\n\
+         | `lighttpd` ÷ `nginx` | 1.12 (1.08–1.16) ▲ **faster** | 1.12 (1.08–1.16) ▲ **faster** |\n\
+         | `caddy` ÷ `lighttpd` | 1.12 (1.08–1.16) ▲ **faster** | 1.12 (1.08–1.16) ▲ **faster** |\n\
          \n\
-         |  | `once`, requests/s |\n\
+         |  | `once` |\n\
          | --- | --- |\n\
-         | `lighttpd` / `nginx` | 1.12 (1.08 to 1.16) ▲ **faster** |\n\
-         | `caddy` / `lighttpd` |  |\n"
+         | `lighttpd` ÷ `nginx` | 1.12 (1.08–1.16) ▲ **faster** |\n"
     );
     let html = study_html(&record, &[]);
     let page = html.split("<script").next().unwrap();
@@ -278,7 +278,7 @@ fn where_baselines_differ_every_row_says_its_own() {
             .contains("Also compared, relative to lighttpd")
     );
     let matrix = verdict_matrix(&record);
-    assert!(matrix.contains("| `lighttpd` | 1 | 1 |"), "{matrix}");
+    assert!(matrix.contains("| `caddy` |"), "{matrix}");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
     let mut record = study();
     let scope = "Scope: loopback, one machine, one boot, one build of each server; 1 CPU for \
                  the servers, 1 for the generator (SMT siblings: not recorded); warm caches. \
-                 Intervals hold for repeats of this study in this scope.";
+                 Intervals hold for repeats in this scope.";
     let reports = |record: &StudyRecord| {
         let html = study_html(record, &[]);
         let page = html.split("<script").next().unwrap().to_owned();
@@ -305,12 +305,15 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
     };
     for report in reports(&record) {
         assert!(report.contains(scope), "{report}");
-        assert!(!report.contains("family of its own"), "{report}");
+        assert!(
+            !report.contains("at least one faster or slower"),
+            "{report}"
+        );
     }
     record.conclusions.families = Families::with(7);
     for report in reports(&record) {
         let message =
-            "over all 7 families, at least one direction is false in at most 35 % of such";
+            "Across 7 loads, at least one faster or slower is wrong in at most 35 % of studies";
         assert!(report.contains(message), "{report}");
     }
     let json = record_json(&record);
@@ -376,17 +379,14 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
     let matrix = verdict_matrix(&record);
     assert_eq!(
         matrix,
-        "|  | `kept-c10`, requests/s | `kept-c100`, requests/s |\n\
+        "|  | `kept-c10` | `kept-c100` |\n\
          | --- | --- | --- |\n\
-         | `nginx` | 1 | 1 |\n\
-         | `lighttpd` | 1.12 (1.08 to 1.16) = **equivalent** |  |\n\
-         | `a\\|b` | 1.12 (1.08 to 1.16) ? inconclusive | – invalid |\n\
+         | `lighttpd` | 1.12 (1.08–1.16) = **same** |  |\n\
+         | `a\\|b` | 1.12 (1.08–1.16) ? undecided | – no result |\n\
          \n\
-         |  | `once`, requests/s |\n\
+         |  | `once` |\n\
          | --- | --- |\n\
-         | `nginx` | 1 |\n\
-         | `lighttpd` | at least 1.08 (1.12 was measured) ▲ **faster, fragile** |\n\
-         | `a\\|b` |  |\n"
+         | `lighttpd` | ≥1.08 ▲ **faster** \\~ |\n"
     );
     assert!(study_markdown(&record, &[]).contains(&matrix));
 }

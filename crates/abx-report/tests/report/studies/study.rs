@@ -110,7 +110,7 @@ fn two_subjects_under_one_load_fit_on_a_screen() {
     );
     let remedy = FindingId::ForeignCpu.remedy().split(',').next().unwrap();
     assert_eq!(text.matches(remedy).count(), 1, "{text}");
-    assert_eq!(text.matches("NOTE").count(), 3, "{text}");
+    assert_eq!(text.matches("note  ").count(), 3, "{text}");
     assert!(!text.contains("share of its CPUs in use"), "{text}");
     let explained = study_text(&eventful(), ReportExtent::Explained, &Style::plain());
     assert!(explained.starts_with(&text), "{explained}");
@@ -144,7 +144,10 @@ fn a_headline_says_when_disturbances_did_not_hit_both_alike() {
     let message = "(0.74 to 0.77) at 100 connections, but 0.83 (0.76 to 0.90) without 12 disturbed \
                 rounds: slower.";
     assert!(outside.contains(message), "{outside}");
-    assert!(outside.contains("did not hit both alike"), "{outside}");
+    assert!(
+        outside.contains("affected one side more than the other"),
+        "{outside}"
+    );
     let inside = report(0.765);
     assert!(inside.contains("at 100 connections: slower."), "{inside}");
 }
@@ -161,8 +164,8 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
     };
     let mut record = with(this_comparison.clone());
     let message = text(&record).replace("\n ", "");
-    let reported_message = "lighttpd serves 1.25 times nginx's requests at 100 connections in 1 block, no \
-                interval yet: too few blocks. A verdict needs at least 5 more blocks";
+    let reported_message = "lighttpd serves 1.25× as many requests as nginx at 100 connections in 1 block, no \
+                interval yet: undecided, too few blocks. A verdict needs at least 5 more blocks";
     assert!(message.contains(reported_message), "{message}");
     assert_eq!(
         progress_line(&record),
@@ -198,13 +201,13 @@ fn what_is_open_speaks_of_the_margin() {
         text(&record).replace("\n ", "")
     };
     let both = report([1.01, 0.99, 1.03], Verdict::Equivalent);
-    let message = "about 14 more blocks (90 s) would settle it for a margin of 5 %";
+    let message = "About 14 more blocks (90 s) would decide it at a margin of 5 %";
     assert!(both.contains(message), "{both}");
-    let cost = "Exploratory: lighttpd needs 1.01 times nginx's CPU per response (0.99 to 1.03) at \
-                100 connections, no difference larger than 5 %: equivalent.";
+    let cost = "Exploratory: lighttpd uses 1.01× the CPU per response of nginx (0.99 to 1.03) at \
+                100 connections, a difference of less than 5 %: same.";
     assert!(both.contains(cost), "{both}");
     let less = report([0.91, 0.86, 0.97], Verdict::Less);
-    let cost = "needs 0.91 times nginx's CPU per response (0.86 to 0.97) at 100 connections: less.";
+    let cost = "uses 0.91× the CPU per response of nginx (0.86 to 0.97) at 100 connections: less.";
     assert!(less.contains(cost), "{less}");
     let open = report([0.91, 0.86, 0.97], Verdict::Inconclusive);
     assert!(!open.contains("Exploratory"), "{open}");
@@ -445,7 +448,7 @@ fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
     this_comparison.blocks_more = Some(u32::MAX);
     let report = text(&with(this_comparison)).replace("\n ", "");
     assert!(
-        report.contains("; even 10,000 more blocks would not settle it:"),
+        report.contains("undecided. Even 10,000 more blocks would not decide it."),
         "{report}"
     );
 }

@@ -50,6 +50,7 @@ pub fn contrasts(
             subject: raw.subject,
             baseline: raw.baseline,
             loads,
+            question: raw.question,
         });
     }
     Ok(contrasts)

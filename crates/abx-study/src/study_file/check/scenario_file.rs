@@ -72,8 +72,8 @@ impl ScenarioFile {
 pub enum ScenarioFileError {
     /// The file is not there or not for us.
     #[error(
-        "{}: cannot be read ({source}): name a TOML file with a [[step]] for each request, see \
-         docs/guides/scenarios.md",
+        "{}: cannot be read ({source}): name a TOML file with a [[step]] per request, such as \
+         [[step]] path = \"/login\"",
         path.display()
     )]
     Read {

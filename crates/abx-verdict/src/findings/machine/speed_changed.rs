@@ -7,7 +7,7 @@ rule! {
     SpeedChanged [Note]
         "a CPU did not always run at the same speed",
         "fix the frequency (`cpupower frequency-set -g performance`), or run on a machine whose \
-         cores nobody else uses";
+         cores no other program uses";
 }
 
 /// By how much the time of work that is always the same may differ within a study.

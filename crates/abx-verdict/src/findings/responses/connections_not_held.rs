@@ -4,7 +4,7 @@ use abx_evidence::{ConnectionOpening, Held};
 rule! {
     in Connections |subject| of_subject(subject.view);
     ConnectionsNotHeld [Note, Void]
-        "idle connections did not last; above one in a hundred there is no claim",
+        "idle connections did not last; above one in a hundred there is no verdict",
         "raise the server's limits of descriptors (`ulimit -n`), of connections and of its listen \
          backlog, or hold fewer connections";
 }

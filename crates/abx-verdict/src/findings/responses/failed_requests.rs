@@ -4,7 +4,7 @@ use abx_evidence::Statuses;
 rule! {
     in Subject |subject| failed(subject);
     FailedRequests [Note, Void]
-        "requests or messages failed; above one in a thousand there is no claim",
+        "requests or messages failed; above one in a thousand there is no verdict",
         "look at the server's log, or offer less load (`-c`, `-r`)";
 }
 

@@ -5,7 +5,7 @@ rule! {
     in Connections |subject| not_opened(subject.view);
     NotConnected [Note]
         "the server did not accept connections that were opened before the load; those that were \
-         never tried after that count as nobody's failure",
+         never tried after that count against no server",
         "raise the limit of connections of the subject, open them more slowly (`--open-rate`), or \
          offer fewer";
 }

@@ -5,7 +5,7 @@ rule! {
     in Subject |subject| little(subject.view);
     LittleLaw [Note, Void]
         "rate times mean response time differs from the requested number in flight (Little's \
-         law); when a fifth is missing, there is no claim",
+         law); when a fifth is missing, there is no verdict",
         "use longer slices (`--slice`), or fewer connections";
 }
 

@@ -5,12 +5,12 @@ rule! {
     in Subject |subject| silent(subject.view);
     ConnectionsWithoutResponse [Note, Void]
         "connections had no response in a whole slice, in which the others had many; above one in \
-         ten there is no claim",
+         ten there is no verdict",
         "let the server serve as many connections at a time as it is offered (workers, threads, \
          limits), or offer fewer (`-c`)";
     SlicesTooShort [Note, Void]
         "connections had no response in a slice, and the others only a few; above one in ten \
-         there is no claim",
+         there is no verdict",
         "use longer slices (`--slice`)";
 }
 

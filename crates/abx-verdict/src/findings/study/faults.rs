@@ -26,7 +26,7 @@ rule! {
         "have a service manager start the server again, or take it as it is";
     FaultUnfelt [Note, Bound, Void]
         "a fault cost no request anything, so that the recovery is at most the time between two \
-         requests: a bound where that is the faster one's, no claim where it is the slower one's",
+         requests: a bound if the faster one lost them, no verdict if the slower one did",
         "raise the rate, or take it as it is: the fault cannot be felt";
     DisturbedBeforeFault [Note]
         "requests were lost or delayed before a fault was done",

@@ -14,7 +14,7 @@ rule! {
         "look there why `abx agent` ended or was cut off, start it again, and measure again";
     AgentLate [Note, Void]
         "a machine that made a part of the load missed more than a tenth of a slice; above one slice \
-         in ten there is no claim",
+         in ten there is no verdict",
         "have the bus near the agents, close other programs there, or use longer slices (`--slice`)";
     AgentBusy [Note]
         "the generator of one machine that made a part of the load was nearly always busy",

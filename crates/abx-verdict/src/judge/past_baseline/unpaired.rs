@@ -444,9 +444,8 @@ impl UnpairedSubject<'_> {
         let apart = format!("{now} was measured {apart} after {then}, not side by side");
         let Some(reference) = &self.reference else {
             let message = format!(
-                "{apart}, and nothing that can be told apart from them was measured beside both: \
-                 whatever changed on the machine in between is in the ratio and not in its \
-                 interval, so nothing is claimed"
+                "{apart}, and no common reference was measured with both: a change of the machine in \
+                 between is in the ratio and not in its interval, so there is no verdict"
             );
             let remedy = match self.now.offered() {
                 Some(_) => NO_REFERENCE_AT_A_RATE,

@@ -26,8 +26,8 @@ use crate::ui::signals;
 
 /// Load a server by httperf's options, and print its report.
 ///
-/// Takes the options of httperf 0.9.0, also when abx is called by that name. One that abx does
-/// not do is refused, none is passed over: docs/guides/httperf.md.
+/// Takes the options of httperf 0.9.0, even if abx is called by that name. abx refuses an option
+/// that it does not support, and ignores none.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,

@@ -34,11 +34,10 @@ pub struct Agent {
     /// encrypted connection.
     #[arg(long, value_name = "URL")]
     bus: String,
-    /// Believe the certificates of this PEM file, for a bus at tls://.
+    /// Trust the CA certificates in this PEM file, for a bus at tls://.
     #[arg(long, value_name = "FILE")]
     bus_ca: Option<PathBuf>,
-    /// Who this is on the bus: a file with USER:PASSWORD, such as the agent-1.creds of `abx bus
-    /// init`.
+    /// Credentials file for the bus (USER:PASSWORD), such as the agent-1.creds of `abx bus init`.
     #[arg(long, value_name = "FILE")]
     bus_creds: Option<PathBuf>,
     /// Network or address that may be loaded, such as 10.0.0.0/8; with commas, or repeated, for

@@ -20,7 +20,7 @@ use crate::ui::end::{End, Failure};
 #[command(after_help = "Examples:\n  \
     abx collect *.final.json\n\n\
     Exit codes: 0 with a record; 2 when a file cannot be read, or files are of different runs, \
-    plans or builds; 3 when no claim is possible; 130 with a record of a load that was cut short.")]
+    plans or builds; 3 when no verdict is possible; 130 with the record of a load that was cut short.")]
 pub struct CollectArgs {
     /// What the agents have kept of one run.
     #[arg(required = true, value_name = "FILE")]

@@ -23,6 +23,7 @@ use crate::commands::history;
 use crate::commands::invocation;
 use crate::flags::expect;
 use crate::flags::expect::{ExpectFlags, ThresholdFlags};
+use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
 use crate::flags::output;
 use crate::flags::output::{FormatFlags, MeasuredFormatFlags, OutputFlags, Outputs};
@@ -36,7 +37,7 @@ use crate::ui::watch::RunWatch;
 /// With several numbers of connections, rates that are a share of what the server can do, or an
 /// objective, it is a study of the server alone: its curve, its knee, its capacity.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(after_long_help = "Examples:\n  \
     abx run http://127.0.0.1:8080/ -c 50 -d 10s\n  \
     abx run localhost:8080 -c 1,10,100 -d 20s\n  \
     abx run localhost:8080 --slo 'p99<50ms,errors<0.1%'\n  \
@@ -46,32 +47,43 @@ use crate::ui::watch::RunWatch;
     abx run localhost:8080 --scenario login.toml -c 50 -d 10s\n  \
     abx run localhost:8080 --replay access.log --speed 10\n  \
     abx run -c 10 -d 5s curl 'http://127.0.0.1:8080/' -H 'Accept: text/html' --compressed\n  \
-    abx run ws://127.0.0.1:8083/echo --message-bytes 5000")]
+    abx run ws://127.0.0.1:8083/echo --message-bytes 5000",
+    after_help = "Example: abx run localhost:8080 -c 1,10,100 -d 20s\n\
+        `abx run --help` has all flags and more examples.",
+    mut_args(|argument| help::brief(argument, BRIEF))
+)]
 pub struct Run {
     /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket;
-    /// without a scheme, http://. On a Unix socket: http://unix:/SOCKET:/PATH. Or, behind all
-    /// flags, a command of curl as browsers copy it.
+    /// without a scheme, http://. On a Unix socket: http://unix:/SOCKET:/PATH. Or, after all
+    /// flags, a curl command as browsers copy it.
     url: String,
-    /// Connect to this Unix socket; the URL's host is only told, and not looked up.
-    #[arg(long, value_name = "PATH", conflicts_with = "local_address")]
-    unix_socket: Option<PathBuf>,
-    /// How long to send requests, in seconds or with a unit; under each of several loads [default:
-    /// 10s]. With --slo, how long the whole search takes [default: 2m].
-    #[arg(short, long, visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
+    /// How long to send requests, in seconds or with a unit [default: 10s].
+    ///
+    /// With several loads, under each of them. With --slo, how long the whole search takes
+    /// [default: 2m].
+    #[arg(short, long, help_heading = "Load", visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
     duration: Option<Duration>,
-    /// Stop after this many requests or messages, or sessions of a scenario, instead of after a
-    /// time.
-    #[arg(short = 'n', long, conflicts_with = "duration", value_parser = units::requests, value_name = "N")]
+    /// Stop after this many requests instead of after a time.
+    ///
+    /// Messages of WebSocket and sessions of a scenario count too.
+    #[arg(short = 'n', long, help_heading = "Load", conflicts_with = "duration", value_parser = units::requests, value_name = "N")]
     requests: Option<u64>,
     /// Send the load for this long before anything counts, in seconds or with a unit.
-    #[arg(long, visible_alias = "warm-up", value_parser = units::seconds, value_name = "TIME")]
+    #[arg(long, help_heading = "Load", visible_alias = "warm-up", value_parser = units::seconds, value_name = "TIME")]
     warmup: Option<Duration>,
-    /// Have -c users make sessions of several requests in order, as this TOML file says
-    /// (docs/guides/scenarios.md).
-    #[arg(long, value_name = "FILE")]
+    /// Let -c users make sessions of several requests in order, from this TOML file.
+    #[arg(long, help_heading = "Load", value_name = "FILE")]
     scenario: Option<PathBuf>,
     #[command(flatten)]
     load: LoadFlags,
+    /// Connect through this Unix socket; the URL's host is sent as `Host:` but not resolved.
+    #[arg(
+        long,
+        help_heading = "Connections",
+        value_name = "PATH",
+        conflicts_with = "local_address"
+    )]
+    unix_socket: Option<PathBuf>,
     #[command(flatten)]
     generator: GeneratorFlags,
     #[command(flatten)]
@@ -83,6 +95,23 @@ pub struct Run {
     #[command(flatten)]
     measured_formats: MeasuredFormatFlags,
 }
+
+/// The flags of `abx run -h`.
+const BRIEF: &[&str] = &[
+    "duration",
+    "requests",
+    "connections",
+    "rate",
+    "slo",
+    "headers",
+    "no_keepalive",
+    "insecure",
+    "expect",
+    "json",
+    "html",
+    "full",
+    "help",
+];
 
 /// What `-d` is when neither it nor `-n` is given.
 const DURATION: Duration = Duration::from_secs(10);

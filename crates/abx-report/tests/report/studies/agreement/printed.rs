@@ -47,13 +47,21 @@ impl Printed {
     }
 
     /// In how many places each primary verdict stands at least.
-    pub fn forms(&self, record: &StudyRecord) -> usize {
-        if has_grid(record) { 8 } else { 5 }
+    pub fn forms(&self) -> usize {
+        if self.has_grid() { 7 } else { 5 }
+    }
+
+    fn has_grid(&self) -> bool {
+        self.html.contains("<table class=\"matrix\">")
     }
 
     /// Every verdict in every output.
     pub fn verdicts(&self, record: &StudyRecord) -> Vec<Seen> {
-        let mut seens = sentences(record, "sentences", self.full.lines(), "");
+        let mut seens = if self.has_grid() {
+            overview(record, &self.full)
+        } else {
+            sentences(record, "sentences", self.full.lines(), "")
+        };
         let bullets = self.markdown.lines().filter(|line| is_bullet(line));
         let bullets: Vec<String> = bullets.map(|line| line.replace('\\', "")).collect();
         let bullets = bullets.iter().map(String::as_str);
@@ -61,7 +69,8 @@ impl Printed {
         seens.extend(markdown_lists(record, &self.markdown));
         seens.extend(cards(record, &self.html));
         seens.extend(html_rows(&self.html));
-        if has_grid(record) {
+        seens.extend(overview(record, &self.grid));
+        if self.has_grid() {
             seens.extend(grid(record, &self.grid));
             seens.extend(markdown_tables(record, &self.markdown));
             seens.extend(html_matrix(record, &self.html));
@@ -78,7 +87,7 @@ impl Printed {
                     .map(|(_, after)| after);
                 after.is_some_and(|after| {
                     let is_ratio = after
-                        .split_once(" times ")
+                        .split_once('×')
                         .is_some_and(|(ratio, _)| ratio.parse::<f64>().is_ok());
                     let detail = after.split_once('(').map(|(_, detail)| detail);
                     let detail = detail.and_then(|detail| detail.split(')').next());
@@ -112,11 +121,6 @@ fn without_slices(record: &StudyRecord) -> StudyRecord {
     bare
 }
 
-/// More than four comparisons are printed as a grid.
-fn has_grid(record: &StudyRecord) -> bool {
-    record.conclusions.primary().count() > 4
-}
-
 fn number_of(record: &StudyRecord, comparison: &Comparison) -> usize {
     let mut comparisons = record.conclusions.comparisons.iter();
     comparisons
@@ -144,7 +148,7 @@ fn pair_of(record: &StudyRecord, name: &str) -> Option<[String; 2]> {
     let mut pairs = pairs.map(|pair| pair.map(str::to_owned));
     match record.measured.only_baseline() {
         Some(_) => pairs.find(|[subject, _]| subject == name),
-        None => pairs.find(|[subject, baseline]| format!("{subject} / {baseline}") == name),
+        None => pairs.find(|[subject, baseline]| format!("{subject} ÷ {baseline}") == name),
     }
 }
 
@@ -202,37 +206,130 @@ fn sentences<'a>(
 /// The verdict that a sentence ends in.
 fn word_of(line: &str) -> Option<String> {
     let line = line.trim_end_matches('*');
-    if line.contains(": no claim can be made: invalid, because ") {
-        return Some("invalid".to_owned());
+    if line.contains(": no result, because ") {
+        return Some("no result".to_owned());
     }
-    if line.contains(": too few blocks. ") {
-        return Some("too few blocks".to_owned());
+    if [": undecided. ", ": undecided, too few blocks."]
+        .iter()
+        .any(|undecided| line.contains(undecided))
+    {
+        return Some("undecided".to_owned());
     }
     let (_, word) = line.strip_suffix('.')?.rsplit_once(": ")?;
-    let words = [
-        "faster",
-        "slower",
-        "less",
-        "more",
-        "equivalent",
-        "inconclusive",
-    ];
+    let words = ["faster", "slower", "less", "more", "same", "undecided"];
     words.contains(&word).then(|| word.to_owned())
 }
 
-/// The cells of the terminal's grid, by the columns in which headers end.
+/// The sentences of the first screen, each of one pair under the loads that it names.
+fn overview(record: &StudyRecord, text: &str) -> Vec<Seen> {
+    let mut seens = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with(' ')) {
+        let Some(word) = word_of(line) else { continue };
+        let words = tokens(line);
+        let is_cpu = line.contains(" CPU per ");
+        let at = |name: &str| words.iter().position(|word| *word == name);
+        for [subject, baseline] in record.measured.pairs() {
+            let order = at(subject).zip(at(baseline));
+            if order.is_none_or(|(subject, baseline)| subject >= baseline) {
+                continue;
+            }
+            let loads = record.measured.loads.iter();
+            for load in loads.filter(|load| at(&load.name).is_some()) {
+                let comparison = find(record, [subject, baseline], &load.name, is_cpu);
+                seens.extend(comparison.map(|comparison| Seen {
+                    place: "overview",
+                    number: number_of(record, comparison),
+                    mark: None,
+                    word: Some(word.clone()),
+                }));
+            }
+        }
+    }
+    seens
+}
+
+/// The cells of the terminal's matrix.
 fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
-    let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
-    let mut names = record
-        .measured
-        .subjects
-        .iter()
-        .map(|subject| subject.name.clone());
-    let pairs = record.measured.pairs();
-    let rows: Vec<String> = match record.measured.only_baseline() {
-        Some(_) => names.by_ref().collect(),
-        None => pairs.iter().map(|[a, b]| format!("{a} / {b}")).collect(),
+    match record.measured.pairs()[..] {
+        [_] => grid_of_loads(record, text),
+        _ => grid_of_pairs(record, text),
+    }
+}
+
+/// The primary comparison of a row of the only pair: by the load, and of several rows of one load
+/// by their order.
+fn of_row(record: &StudyRecord, load: &str, before: &[String]) -> usize {
+    let nth = before.iter().filter(|other| *other == load).count();
+    let mut comparisons = record
+        .conclusions
+        .primary()
+        .filter(|other| other.load == load);
+    let comparison = comparisons.nth(nth).expect("the comparison of a row");
+    number_of(record, comparison)
+}
+
+/// The rows of the only pair, which end in mark and word.
+fn grid_of_loads(record: &StudyRecord, text: &str) -> Vec<Seen> {
+    let mut loads: Vec<String> = Vec::new();
+    let mut seens = Vec::new();
+    for line in text.lines() {
+        let Some(load) = line
+            .split([' ', ','])
+            .next()
+            .filter(|name| !name.is_empty())
+        else {
+            continue;
+        };
+        let Some((mark, word)) = mark_and_word(line).filter(|_| line.contains("  ")) else {
+            continue;
+        };
+        if record.conclusions.primary().all(|other| other.load != load) {
+            continue;
+        }
+        seens.push(Seen {
+            place: "grid",
+            number: of_row(record, load, &loads),
+            mark: Some(mark),
+            word: Some(word),
+        });
+        loads.push(load.to_owned());
+    }
+    seens
+}
+
+/// The mark of a cell and the word after it, without the letters of the legend.
+fn mark_and_word(cell: &str) -> Option<(String, String)> {
+    // The dash of an interval has no blank before it.
+    let at = MARKS
+        .chars()
+        .filter_map(|mark| cell.rfind(&format!(" {mark} ")))
+        .max();
+    let start = cell.chars().next().filter(|first| MARKS.contains(*first));
+    let cell = match (at, start) {
+        (Some(at), _) => &cell[at + 1..],
+        (None, Some(_)) => cell,
+        (None, None) => return None,
     };
+    let (mark, word) = cell.split_once(' ')?;
+    let word = word.trim_end_matches(['~', 'c', 'b', '\\']).trim();
+    let word = word.trim_matches('*').split(',').next()?;
+    Some((mark.to_owned(), word.to_owned()))
+}
+
+/// The cells of pairs, by the columns in which headers end.
+fn grid_of_pairs(record: &StudyRecord, text: &str) -> Vec<Seen> {
+    let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+    let rows: Vec<String> = record
+        .measured
+        .pairs()
+        .iter()
+        .map(
+            |[subject, baseline]| match record.measured.only_baseline() {
+                Some(_) => (*subject).to_owned(),
+                None => format!("{subject} ÷ {baseline}"),
+            },
+        )
+        .collect();
     let begins = |line: &[char], name: &str| {
         let name: Vec<char> = format!("{name}  ").chars().collect();
         line.starts_with(&name)
@@ -274,7 +371,7 @@ fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
                 .chars()
                 .next()
                 .expect("what every output has here");
-            let is_cpu = text.ends_with('c') || header.contains("CPU");
+            let is_cpu = text[at..].contains('c') || header.contains("CPU");
             let load = column_load(record, &header).expect("a load above each column");
             let comparison = find(record, [&pair[0], &pair[1]], load, is_cpu);
             seens.push(Seen {
@@ -313,6 +410,7 @@ fn ends(line: &[char]) -> Vec<usize> {
 fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
     let mut seens = Vec::new();
     let mut headers: Vec<String> = Vec::new();
+    let mut loads: Vec<String> = Vec::new();
     for line in markdown.lines() {
         if line.starts_with("|  | `") {
             headers = line.split(" | ").skip(1).map(str::to_owned).collect();
@@ -327,31 +425,30 @@ fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
         };
         let mut cells = row.trim_end_matches([' ', '|']).split(" | ");
         let name = cells.next().unwrap_or_default().replace('`', "");
-        let Some(pair) = pair_of(record, &name) else {
-            continue;
-        };
+        let pair = pair_of(record, &name);
+        let load = name.split(',').next().unwrap_or_default();
         for (cell, header) in cells.zip(&headers) {
-            let Some(at) = cell.find(|letter| MARKS.contains(letter)) else {
+            let Some((mark, word)) = mark_and_word(cell) else {
                 continue;
             };
-            let (mark, word) = cell[at..]
-                .split_once(' ')
-                .expect("what every output has here");
-            let word = word
-                .trim_matches('*')
-                .split(',')
-                .next()
-                .expect("what every output has here");
-            let load = header
+            let column = header
                 .split('`')
                 .nth(1)
                 .expect("what every output has here");
-            let comparison = find(record, [&pair[0], &pair[1]], load, header.contains("CPU"));
+            let number = match &pair {
+                Some(pair) => {
+                    let is_cpu = header.contains("CPU") || cell.ends_with('c');
+                    let comparison = find(record, [&pair[0], &pair[1]], column, is_cpu);
+                    number_of(record, comparison.expect("the comparison of a cell"))
+                }
+                None => of_row(record, load, &loads),
+            };
+            loads.push(load.to_owned());
             seens.push(Seen {
                 place: "Markdown table",
-                number: number_of(record, comparison.expect("the comparison of a cell")),
-                mark: Some(mark.to_owned()),
-                word: Some(word.to_owned()),
+                number,
+                mark: Some(mark),
+                word: Some(word),
             });
         }
     }
@@ -372,18 +469,14 @@ fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
         let comparison = &record.conclusions.comparisons[number];
         assert_eq!(
             cells[0].replace('\\', ""),
-            format!("{} / {}", comparison.subject, comparison.baseline)
+            format!("{} ÷ {}", comparison.subject, comparison.baseline)
         );
+        let (mark, word) = mark_and_word(cells[5]).expect("what every output has here");
         Seen {
             place: "Markdown list",
             number,
-            mark: None,
-            word: cells.last().map(|word| {
-                word.split(',')
-                    .next()
-                    .expect("what every output has here")
-                    .to_owned()
-            }),
+            mark: Some(mark),
+            word: Some(word),
         }
     };
     rows.enumerate().map(seen).collect()
@@ -424,16 +517,18 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
             };
             let number: usize = number.parse().expect("what every output has here");
             let comparison = &record.conclusions.comparisons[number];
-            let pair = pair_of(record, name).expect("the pair of a row");
-            assert_eq!(
-                [&pair[0], &pair[1]],
-                [&comparison.subject, &comparison.baseline]
-            );
+            match pair_of(record, name) {
+                Some(pair) => assert_eq!(
+                    [&pair[0], &pair[1]],
+                    [&comparison.subject, &comparison.baseline]
+                ),
+                None => assert_eq!(name, comparison.load),
+            }
             seens.push(Seen {
                 place: "matrix",
                 number,
                 mark: between(cell, "aria-hidden=\"true\">", "<").map(str::to_owned),
-                word: cell.split('"').next().map(str::to_owned),
+                word: cell.split('"').next().map(|class| class.replace('-', " ")),
             });
         }
     }

@@ -151,6 +151,7 @@ proptest! {
             subject: "old".to_owned(),
             baseline: "new".to_owned(),
             loads: Vec::new(),
+            question: None,
         }];
         let speed = |record: Measured| {
             let comparisons = judged(record).comparisons.clone();

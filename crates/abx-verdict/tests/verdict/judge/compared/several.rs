@@ -63,6 +63,7 @@ fn contrast(subject: &str, baseline: &str, loads: &[&str]) -> Contrast {
         subject: subject.to_owned(),
         baseline: baseline.to_owned(),
         loads: loads.iter().map(|&name| name.to_owned()).collect(),
+        question: None,
     }
 }
 

@@ -90,6 +90,7 @@ fn places_change_between_the_pairs_that_were_asked_for() {
         subject: "old".to_owned(),
         baseline: "new".to_owned(),
         loads: loads.iter().map(|&name| name.to_owned()).collect(),
+        question: None,
     };
     record.settings.contrasts = vec![contrast(&[])];
     let [crossover] = &crossovers(&record)[..] else {

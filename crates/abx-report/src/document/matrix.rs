@@ -1,0 +1,204 @@
+//! Verdicts where rows and columns meet. HTML and Markdown are written here, and text in
+//! `matrix_text`.
+
+use abx_verdict::Verdict;
+
+use crate::html::markup::{Element, Markup, element, note, scrolling};
+use crate::html::sign::sign;
+use crate::markdown::{code, row};
+use crate::words::metrics::capitalized;
+use crate::words::style::mark;
+use crate::words::verdict::class;
+
+pub(crate) struct Matrix {
+    pub(crate) caption: String,
+    pub(crate) headers: Vec<MatrixHeader>,
+    pub(crate) rows: Vec<MatrixRow>,
+    /// Explains the marks that are there.
+    pub(crate) legend: String,
+    pub(crate) detail: CellDetail,
+}
+
+/// The name of a column or row and the unit of its figures, which may be empty.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct MatrixHeader {
+    pub(crate) name: String,
+    pub(crate) unit: String,
+}
+
+impl MatrixHeader {
+    /// Both on one line, the name as `show` writes it.
+    pub(crate) fn with(&self, show: impl Fn(&str) -> String) -> String {
+        let name = show(&self.name);
+        match self.unit.as_str() {
+            "" => name,
+            unit => format!("{name}, {unit}"),
+        }
+    }
+}
+
+pub(crate) struct MatrixRow {
+    pub(crate) name: MatrixHeader,
+    /// As many as there are headers.
+    pub(crate) cells: Vec<MatrixCell>,
+}
+
+pub(crate) enum MatrixCell {
+    Empty,
+    Figure(String),
+    Verdict(MatrixVerdict),
+}
+
+/// How much of a verdict a text has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CellDetail {
+    /// The ratio of what is decided, and the mark.
+    Mark,
+    /// Ratio, interval and mark.
+    Interval,
+    /// Ratio, interval, mark and word.
+    Whole,
+}
+
+pub(crate) struct MatrixVerdict {
+    pub(crate) verdict: Verdict,
+    pub(crate) word: String,
+    /// Empty without a ratio.
+    pub(crate) ratio: String,
+    /// Empty without an interval.
+    pub(crate) interval: String,
+    /// Letters that the legend explains.
+    pub(crate) flags: String,
+    /// Leads to the details of a page.
+    pub(crate) link: String,
+    /// The verdict as a sentence.
+    pub(crate) sentence: String,
+}
+
+impl MatrixVerdict {
+    /// `1.64 (1.57–1.71)`, as far as it is known.
+    pub(crate) fn figures(&self) -> String {
+        match self.interval.as_str() {
+            "" => self.ratio.clone(),
+            interval => format!("{} ({interval})", self.ratio),
+        }
+    }
+
+    fn markup(&self) -> Element {
+        let ratio = match self.ratio.as_str() {
+            "" => self.word.as_str(),
+            ratio => ratio,
+        };
+        let ratio = element("b").text(&format!("{ratio}{}", self.flags));
+        let link = element("a")
+            .with("href", format!("#{}", self.link))
+            .with("title", &self.sentence)
+            .add(sign(self.verdict))
+            .add(ratio)
+            .text(" ")
+            .add(element("small").text(&self.interval));
+        element("td")
+            .class(format!("cell {}", class(self.verdict)))
+            .add(link)
+    }
+
+    fn markdown(&self) -> String {
+        let word = match self.verdict {
+            Verdict::Invalid | Verdict::Inconclusive => self.word.clone(),
+            _ => format!("**{}**", self.word),
+        };
+        let flags = match self.flags.as_str() {
+            "" => String::new(),
+            flags => format!(" {}", flags.replace('~', "\\~")),
+        };
+        let verdict = format!("{} {word}{flags}", mark(self.verdict));
+        match self.figures().as_str() {
+            "" => verdict,
+            figures => format!("{figures} {verdict}"),
+        }
+    }
+}
+
+impl Matrix {
+    pub(crate) fn markup(&self) -> Markup {
+        let headers = self.headers.iter().map(|header| {
+            let cell = element("th").with("scope", "col");
+            let cell = cell.add(element("bdi").text(&header.name)).text(" ");
+            cell.add(element("small").text(&header.unit))
+        });
+        let head = element("tr").add(element("td")).add_all(headers);
+        let rows = self.rows.iter().map(|row| {
+            let name = element("bdi").text(&row.name.name);
+            let name = element("th").with("scope", "row").add(name).text(" ");
+            let name = name.add(element("small").text(&row.name.unit));
+            let cells = row.cells.iter().map(|cell| match cell {
+                MatrixCell::Empty => element("td").class("cell"),
+                MatrixCell::Figure(text) => element("td").class("figure").text(text),
+                MatrixCell::Verdict(verdict) => verdict.markup(),
+            });
+            element("tr").add(name).add_all(cells)
+        });
+        let table = element("table")
+            .class("matrix")
+            .add(element("thead").add(head))
+            .add(element("tbody").add_all(rows));
+        // A caption would be as wide as the table, and cut where that scrolls.
+        let heading = element("h3").text(&self.caption);
+        let legend = format!("A cell leads to its details. {}", capitalized(&self.legend));
+        let frame = scrolling(&self.caption, table);
+        [heading, frame, note(&legend)].into_iter().collect()
+    }
+
+    /// Tables of a few columns each, as a page is no wider.
+    pub(crate) fn markdown(&self) -> String {
+        let columns: Vec<usize> = (0..self.headers.len()).collect();
+        let header = |column: &usize| &self.headers[*column];
+        let same_stem =
+            |column: &usize, next: &usize| stem(&header(column).name) == stem(&header(next).name);
+        let together: Vec<&[usize]> = match self.detail {
+            CellDetail::Whole => vec![&columns],
+            CellDetail::Mark | CellDetail::Interval => columns
+                .chunk_by(same_stem)
+                .flat_map(|chunk| chunk.chunks(COLUMNS_MAX))
+                .collect(),
+        };
+        let tables = together.into_iter().map(|columns| self.part(columns));
+        tables.collect::<Vec<_>>().join("\n")
+    }
+
+    fn part(&self, columns: &[usize]) -> String {
+        let headers = columns
+            .iter()
+            .map(|column| self.headers[*column].with(code_of));
+        let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
+        let line = vec!["---".to_owned(); headers.len()];
+        let rows = self.rows.iter().filter_map(|matrix_row| {
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|column| match &matrix_row.cells[*column] {
+                    MatrixCell::Empty => String::new(),
+                    MatrixCell::Figure(text) => text.clone(),
+                    MatrixCell::Verdict(verdict) => verdict.markdown(),
+                })
+                .collect();
+            let is_empty = cells.iter().all(String::is_empty);
+            let name = matrix_row.name.with(code_of);
+            let cells: Vec<String> = std::iter::once(name).chain(cells).collect();
+            (!is_empty).then(|| row(&cells))
+        });
+        row(&headers) + &row(&line) + &rows.collect::<String>()
+    }
+}
+
+/// Each name of a pair as code.
+fn code_of(name: &str) -> String {
+    let names: Vec<String> = name.split(" ÷ ").map(code).collect();
+    names.join(" ÷ ")
+}
+
+/// What the loads of a sweep have in common: `kept` of `kept-c50`.
+fn stem(load: &str) -> &str {
+    load.rsplit_once('-').map_or(load, |(stem, _)| stem)
+}
+
+const COLUMNS_MAX: usize = 4;

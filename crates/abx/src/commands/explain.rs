@@ -1,0 +1,312 @@
+//! `abx explain`: the meaning of a name in a report, without a network.
+
+use abx_evidence::{FindingId, Level};
+use abx_lab::meant;
+use abx_report::Style;
+use abx_report::printing::wrap;
+use abx_verdict::Declared as _;
+use clap::Args;
+
+use crate::flags::output::{OutputFlags, style};
+use crate::ui::end::{End, Failure};
+
+/// Explain a name in a report: a finding, an outcome, a term or a verdict.
+///
+/// Write the name as the report prints it. Without a name, all names are listed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx explain near_ceiling\n  \
+    abx explain undecided\n  \
+    abx explain response time\n  \
+    abx explain\n\n\
+    Exit codes: 0 done; 2 for an unknown name.")]
+pub struct Explain {
+    /// The name; several words need no quotes.
+    #[arg(value_name = "NAME")]
+    pub name: Vec<String>,
+}
+
+/// A group of names, in the order in which they are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Verdict,
+    Level,
+    Finding,
+    Outcome,
+    Term,
+}
+
+impl Kind {
+    const ALL: [Kind; 5] = [
+        Kind::Verdict,
+        Kind::Level,
+        Kind::Finding,
+        Kind::Outcome,
+        Kind::Term,
+    ];
+
+    fn singular(self) -> &'static str {
+        match self {
+            Kind::Verdict => "verdict",
+            Kind::Level => "level of a finding",
+            Kind::Finding => "finding",
+            Kind::Outcome => "outcome of a request",
+            Kind::Term => "term",
+        }
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Kind::Verdict => "Verdicts",
+            Kind::Level => "Levels of findings",
+            Kind::Finding => "Findings",
+            Kind::Outcome => "Outcomes of requests",
+            Kind::Term => "Terms",
+        }
+    }
+}
+
+/// One name with its meaning.
+struct Entry {
+    kind: Kind,
+    name: String,
+    /// Paragraphs.
+    text: Vec<String>,
+}
+
+pub fn explain(explain: &Explain) -> Result<End, Failure> {
+    let style = style(&OutputFlags {
+        json: None,
+        quiet: false,
+        no_color: false,
+    });
+    let entries = entries();
+    let text = match &explain.name[..] {
+        [] => list(&entries, &style),
+        words => {
+            let name = words.join(" ");
+            let same: Vec<&Entry> = matching(&entries, &name);
+            if same.is_empty() {
+                return Err(Failure::usage(unknown(&entries, &name)));
+            }
+            let texts = same.into_iter().map(|entry| shown(entry, &style));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    };
+    print!("{}", style.finish(&text));
+    Ok(End::Done)
+}
+
+/// Those with this name, in whatever case and with blanks for underscores.
+fn matching<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
+    let name = plain(name);
+    let entries = entries.iter();
+    entries.filter(|entry| plain(&entry.name) == name).collect()
+}
+
+fn plain(name: &str) -> String {
+    let name = name.trim_matches(['`', '*', '"', '\'']);
+    name.to_lowercase().replace([' ', '-'], "_")
+}
+
+fn unknown(entries: &[Entry], name: &str) -> String {
+    let names: Vec<String> = entries.iter().map(|entry| plain(&entry.name)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    format!(
+        "`{name}` is no name that abx knows; {}. `abx explain` lists all names",
+        meant(&plain(name), &names).trim_end_matches('?')
+    )
+}
+
+fn shown(entry: &Entry, style: &Style) -> String {
+    let mut out = format!("{} ({})\n", entry.name, entry.kind.singular());
+    for paragraph in &entry.text {
+        out.push_str(&wrap(paragraph, "  ", "  ", style.columns()));
+    }
+    out
+}
+
+/// All names by group.
+fn list(entries: &[Entry], style: &Style) -> String {
+    let groups = Kind::ALL.map(|kind| {
+        let of_kind = entries.iter().filter(|entry| entry.kind == kind);
+        let mut names: Vec<&str> = of_kind.map(|entry| entry.name.as_str()).collect();
+        if kind == Kind::Term {
+            names.sort_unstable();
+        }
+        let names = wrap(&names.join(", "), "  ", "  ", style.columns());
+        format!("{}:\n{names}", kind.plural())
+    });
+    groups.join("\n") + "\n`abx explain NAME` explains one of them.\n"
+}
+
+fn entries() -> Vec<Entry> {
+    let verdicts = VERDICTS.iter().map(|(name, text)| Entry {
+        kind: Kind::Verdict,
+        name: (*name).to_owned(),
+        text: vec![(*text).to_owned()],
+    });
+    let levels = LEVELS.iter().map(|(name, text)| Entry {
+        kind: Kind::Level,
+        name: (*name).to_owned(),
+        text: vec![(*text).to_owned()],
+    });
+    let findings = FindingId::ALL.iter().map(finding);
+    let rows = TERMS.lines().filter_map(row);
+    let terms: Vec<Entry> = rows.flat_map(of_row).collect();
+    verdicts
+        .chain(levels)
+        .chain(findings)
+        .chain(terms)
+        .collect()
+}
+
+fn finding(id: &FindingId) -> Entry {
+    let level = |level: &Level| match level {
+        Level::Note => "note",
+        Level::Bound => "limit",
+        Level::Void => "no result",
+    };
+    let levels: Vec<&str> = id.levels().iter().map(level).collect();
+    Entry {
+        kind: Kind::Finding,
+        name: id.name().to_owned(),
+        text: vec![
+            format!("Meaning: {}.", id.meaning()),
+            format!("Remedy: {}.", id.remedy()),
+            format!("Level: {}.", levels.join(" or ")),
+        ],
+    }
+}
+
+/// The first two cells of a row of a table in Markdown.
+fn row(line: &str) -> Option<[&str; 2]> {
+    let mut cells = line.strip_prefix("| ")?.split(" | ");
+    let [name, text] = [cells.next()?, cells.next()?];
+    Some([name, text.trim_end_matches([' ', '|'])])
+}
+
+/// The names of a row of the page of terms: terms are bold, and outcomes are code.
+fn of_row([names, text]: [&'static str; 2]) -> Vec<Entry> {
+    let kind = match names.chars().next() {
+        Some('*') => Kind::Term,
+        Some('`') => Kind::Outcome,
+        _ => return Vec::new(),
+    };
+    let entry = |name: &str| Entry {
+        kind,
+        name: name.trim_matches(['*', '`']).to_owned(),
+        text: vec![without_markup(text)],
+    };
+    names.split(", ").map(entry).collect()
+}
+
+/// Words without bold, and links as their text.
+fn without_markup(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once('[') {
+        let Some((shown, after)) = link.split_once("](") else {
+            break;
+        };
+        let Some((_, after)) = after.split_once(')') else {
+            break;
+        };
+        out.push_str(before);
+        out.push_str(shown);
+        rest = after;
+    }
+    (out + rest).replace("**", "").replace('*', "")
+}
+
+const VERDICTS: [(&str, &str); 7] = [
+    (
+        "faster",
+        "▲ The subject is faster than its baseline: the whole interval of the ratio is on that \
+         side of 1.",
+    ),
+    (
+        "slower",
+        "▼ The subject is slower than its baseline: the whole interval of the ratio is on that \
+         side of 1.",
+    ),
+    (
+        "less",
+        "▲ The subject uses less of a cost, such as CPU per response: the whole interval is below \
+         1.",
+    ),
+    (
+        "more",
+        "▼ The subject uses more of a cost, such as CPU per response: the whole interval is above \
+         1.",
+    ),
+    (
+        "same",
+        "= The whole interval lies within the margin (`--margin`, 3 % by default). In JSON: \
+         `equivalent`.",
+    ),
+    (
+        "undecided",
+        "? The interval includes 1 and reaches beyond the margin, or there are too few blocks. It \
+         never means that there is no difference. More blocks (`--blocks`, `--budget`) narrow the \
+         interval; the report shows about how many are needed. In JSON: `inconclusive`.",
+    ),
+    (
+        "no result",
+        "– A finding rules out any verdict, for example because one server failed requests. The \
+         report names the finding. In JSON: `invalid`.",
+    ),
+];
+
+const LEVELS: [(&str, &str); 3] = [
+    ("note", "Worth knowing; the verdict holds. In JSON: `note`."),
+    (
+        "limit",
+        "The figure is only a bound, such as \"at least 1.4\". In JSON: `bound`.",
+    ),
+    (
+        "no result",
+        "The finding rules out a verdict. In JSON: `void`.",
+    ),
+];
+
+const TERMS: &str = include_str!("../../../../docs/terms.md");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finding_outcome_and_verdict_has_an_entry() {
+        // Method: each name as it is printed, and with blanks; each has at least one paragraph.
+        let entries = entries();
+        let verdicts = VERDICTS.iter().map(|(name, _)| (*name).to_owned());
+        let outcomes = abx_evidence::Outcome::ALL.iter();
+        let outcomes = outcomes.map(|outcome| outcome.name().to_owned());
+        let findings = FindingId::ALL.iter().map(|id| id.name().to_owned());
+        for name in findings.chain(outcomes).chain(verdicts) {
+            for spelling in [name.clone(), name.replace('_', " "), name.to_uppercase()] {
+                let same = matching(&entries, &spelling);
+                assert!(!same.is_empty(), "{spelling}");
+                assert!(same.iter().all(|entry| !entry.text[0].is_empty()), "{name}");
+            }
+        }
+        assert!(matching(&entries, "response time")[0].text[0].contains("intended"));
+        assert!(matching(&entries, "nothing").is_empty());
+    }
+
+    #[test]
+    fn a_near_miss_is_suggested() {
+        // Method: a letter too few, and a word that is near to none.
+        let entries = entries();
+        assert!(unknown(&entries, "near_ceilin").contains("`near_ceiling`"));
+        assert!(unknown(&entries, "xyzzyplugh").contains("`abx explain` lists all names"));
+    }
+
+    #[test]
+    fn markup_is_left_out() {
+        // Method: bold, emphasis and a link in one sentence.
+        let text = without_markup("**A** is *not* in [the page](terms.md), see it.");
+        assert_eq!(text, "A is not in the page, see it.");
+    }
+}

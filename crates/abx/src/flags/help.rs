@@ -1,0 +1,9 @@
+//! The shape of help texts: what `-h` shows, and what only `--help` shows.
+
+use clap::Arg;
+
+/// Leaves a flag out of `-h` unless it is among those that most people need.
+pub fn brief(argument: Arg, shown: &[&str]) -> Arg {
+    let is_shown = argument.is_positional() || shown.contains(&argument.get_id().as_str());
+    argument.hide_short_help(!is_shown)
+}
