@@ -1,5 +1,6 @@
-//! Subjects compared with one of an older record, which can no longer be run; docs/explain/statistics/older-records.md.
-//! [`past_baseline`](crate::past_baseline()) takes that one out of its record.
+//! Subjects compared with one of an older record, which can no longer be run;
+//! docs/explain/statistics/older-records.md. [`past_baseline`](crate::past_baseline()) takes that
+//! one out of its record.
 
 mod claims;
 mod fingerprint;
