@@ -27,7 +27,7 @@ pub use abx_study::host::look_up;
 pub use abx_study::input_file::{open_input, read_input};
 pub use abx_study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use abx_study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
-pub use abx_study::rates::{Rate, RateSpec, SHARES, Spacing, SweepSpec};
+pub use abx_study::rates::{Rate, RateSpec, SHARES, Spacing};
 pub use abx_study::request_file::{REQUEST_FILE_BYTES_MAX, RequestFileError, requests_in};
 pub use abx_study::request_placeholder::{
     LINES_BYTES_MAX, LineFiles, RequestPlaceholderError, without_placeholders,
@@ -41,6 +41,7 @@ pub use abx_study::study_file::scenario as scenario_file;
 pub use abx_study::subject::{
     Scheme, Source, Subject, SubjectError, Target, is_address, with_scheme,
 };
+pub use abx_study::sweep::SweepSpec;
 pub use abx_study::tls::TlsSpec;
 pub use abx_study::url_list::{UrlListError, listed_paths};
 pub use abx_study::user_scenario::UserScenario;

@@ -11,7 +11,7 @@ pub mod study_file;
 pub mod units;
 
 pub use loads::load::{ExpectBody, Load, arrivals};
-pub use loads::{load_records, rates, shape, tls, user_scenario};
+pub use loads::{load_records, rates, shape, sweep, tls, user_scenario};
 pub use requests::request_spec::{RequestSpec, usual_method};
 pub use requests::{credentials, form, numbered, request_file, request_placeholder, url_list};
 pub use servers::{container, fault, host, launch, placeholder, program, service, subject};

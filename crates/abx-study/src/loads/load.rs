@@ -198,6 +198,17 @@ fn words(pacing: &Pacing) -> String {
     words.join(", ")
 }
 
+impl UserScenario {
+    /// Has a load's connections be users who do this; a step takes so long at most, or what
+    /// the file says.
+    pub fn onto(&self, load: &mut Load, timeout: Option<Duration>) {
+        load.shape = Shape::Scenario;
+        load.timeout = timeout.unwrap_or(self.timeout);
+        load.requests = vec![self.readiness()];
+        load.scenario = Some(self.clone());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,9 +2,7 @@
 
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_evidence::Objective;
-use abx_model::LoadOptions;
 
-use crate::loads::load::Load;
 use crate::units;
 
 /// How much a load offers.
@@ -102,78 +100,11 @@ impl Spacing {
         per_s.ok().map(|per_s| self.every(per_s))
     }
 
-    fn every(self, per_s: PerSecond) -> Arrivals {
+    pub(super) fn every(self, per_s: PerSecond) -> Arrivals {
         match self {
             Spacing::Constant => Arrivals::Constant { per_s },
             Spacing::Poisson => Arrivals::Poisson { per_s },
         }
-    }
-}
-
-/// What a sweep visits: every number of connections with every rate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SweepSpec {
-    /// Connections; at least one number.
-    pub connections: Vec<u32>,
-    /// Rates; none for what the load's own pacing says.
-    pub rates: Vec<Rate>,
-    /// What has to be met, instead of rates.
-    pub objective: Option<Objective>,
-    /// How requests of a rate are laid out.
-    pub spacing: Spacing,
-}
-
-impl SweepSpec {
-    /// The loads of a sweep, fewest connections first, each like `like` but for connections,
-    /// rate and name. `name` gives that of a number of connections; rates are appended
-    /// where there are several.
-    #[must_use]
-    pub fn loads(&self, like: &Load, name: impl Fn(u32) -> String) -> Vec<Load> {
-        let mut loads = Vec::new();
-        let mut numbers = self.connections.clone();
-        numbers.sort_unstable();
-        for connections in &numbers {
-            let row = Load {
-                options: LoadOptions {
-                    connections: *connections,
-                    ..like.options
-                },
-                name: name(*connections),
-                ..like.clone()
-            };
-            if let Some(objective) = &self.objective {
-                loads.push(Load {
-                    rate: RateSpec::Objective {
-                        objective: objective.clone(),
-                        spacing: self.spacing,
-                    },
-                    ..row
-                });
-                continue;
-            }
-            match &self.rates[..] {
-                [] => loads.push(row),
-                rates => loads.extend(rates.iter().map(|rate| self.at(&row, *rate))),
-            }
-        }
-        loads
-    }
-
-    fn at(&self, row: &Load, rate: Rate) -> Load {
-        let mut load = row.clone();
-        if self.rates.len() > 1 {
-            load.name = format!("{}-{}", row.name, rate.name());
-        }
-        match rate {
-            Rate::Fixed(per_s) => load.pacing.arrivals = self.spacing.every(per_s),
-            Rate::Share(share) => {
-                load.rate = RateSpec::Share {
-                    share,
-                    spacing: self.spacing,
-                }
-            }
-        }
-        load
     }
 }
 
@@ -200,28 +131,6 @@ mod tests {
         for wrong in ["", "fast", "-1", "0", "0%", "250%", "%"] {
             assert_eq!(name(wrong), None, "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_sweep_begins_with_the_fewest_connections() {
-        // Method: numbers in another order, each with two rates in theirs.
-        let sweep = SweepSpec {
-            connections: vec![8, 1, 64],
-            rates: ["50%", "25%"].map(|rate| Rate::parse(rate).unwrap()).into(),
-            objective: None,
-            spacing: Spacing::Constant,
-        };
-        let loads = sweep.loads(&Load::default(), |connections| format!("c{connections}"));
-        let names: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
-        let expected = [
-            "c1-r50pct",
-            "c1-r25pct",
-            "c8-r50pct",
-            "c8-r25pct",
-            "c64-r50pct",
-            "c64-r25pct",
-        ];
-        assert_eq!(names, expected);
     }
 
     #[test]

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abx_engine::{ScenarioScript, ScenarioUsers};
+use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{RequestSettings, ScenarioSettings};
-use abx_evidence::{ExpectedStatus, Shape};
 
-use crate::loads::load::Load;
 use crate::requests::request_spec::RequestSpec;
 
 /// What users do.
@@ -17,7 +16,7 @@ pub struct UserScenario {
     sha256: String,
     /// The path of each step as it is written.
     paths: Vec<String>,
-    timeout: Duration,
+    pub(super) timeout: Duration,
     script: Arc<ScenarioScript>,
 }
 
@@ -45,15 +44,6 @@ impl UserScenario {
             timeout,
             script: Arc::new(script),
         }
-    }
-
-    /// Has a load's connections be users who do this; a step takes so long at most, or what
-    /// the file says.
-    pub fn onto(&self, load: &mut Load, timeout: Option<Duration>) {
-        load.shape = Shape::Scenario;
-        load.timeout = timeout.unwrap_or(self.timeout);
-        load.requests = vec![self.readiness()];
-        load.scenario = Some(self.clone());
     }
 
     /// Whether users pause, so that their pauses set how many sessions there are.
@@ -105,7 +95,7 @@ impl UserScenario {
 
     /// What tells that a server is there: any response, since no single step need be right by
     /// itself.
-    fn readiness(&self) -> RequestSpec {
+    pub(super) fn readiness(&self) -> RequestSpec {
         let first = self.paths.first().filter(|path| !path.contains('{'));
         RequestSpec {
             path: Some(first.map_or("/", String::as_str).to_owned()),

@@ -54,6 +54,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["abx-sys", "abx-engine", "abx-model", "abx-evidence"],
     ),
     ("abx-report", &["abx-stats", "abx-evidence", "abx-verdict"]),
+    // Measures abx from outside, as a program; no crate has it in its list.
+    ("abx-bench", &["abx-wire"]),
     // Of tests only: no other crate has them in its list.
     ("abx-fixtures", &["abx-evidence", "abx-verdict"]),
     ("abx-twin", &["abx-sys", "abx-wire", "abx-engine"]),
