@@ -1,7 +1,10 @@
-//! The page with all commands and flags, which is what the program itself prints.
+//! The pages that are written from elsewhere: all commands and flags are what the program itself
+//! prints, and all keys of records are those of their schema.
 
 use std::fs;
 use std::path::Path;
+
+use serde_json::Value;
 
 use crate::support::Home;
 
@@ -11,10 +14,27 @@ const HEAD: &str = "# Commands and flags\n\nThe output of `abx COMMAND --help`, 
 /// These two have the command lines of other tools, and pages of their own.
 const FOREIGN: [&str; 2] = ["ab", "httperf"];
 
+/// Compares a page with its text, or writes it.
+#[track_caller]
+fn hold(page: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(page);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap_or_default() == text,
+        "{page} is not up to date; write it again with: UPDATE=1 cargo test -p abx --test \
+         end_to_end -- references::"
+    );
+}
+
 /// What a command prints as its help.
 fn help(home: &Home, words: &[&str]) -> String {
     let ended = home.run(home.abx(words).arg("--help").env("COLUMNS", "100"));
-    ended.expect(0, &["Usage: abx"]);
+    ended.expect(0, &[]);
+    assert!(ended.stdout.contains("Usage: abx"), "{ended:#?}");
     ended.stdout
 }
 
@@ -76,5 +96,116 @@ fn the_page_of_commands_is_what_the_program_prints() {
     assert!(
         page.contains("\n## abx study run\n"),
         "no command below another one"
+    );
+}
+
+const KEYS_PAGE: &str = "docs/reference/record-keys.md";
+const KEYS_HEAD: &str = "# Keys of records\n\nEvery key of a record, from its [JSON \
+                         Schema](../record.schema.json). [The record format](record-format.md) \
+                         explains the columns and has scripts. A type with `null` may be absent or \
+                         unknown.\n";
+
+/// A text of the schema on one line of a table.
+fn one_line(value: &Value) -> String {
+    let text = value["description"].as_str().unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words
+        .join(" ")
+        .replace('|', "\\|")
+        .replace("`None`", "null")
+}
+
+/// What a value of the schema may be, in words.
+fn kind(value: &Value) -> String {
+    if let Some(name) = value["$ref"].as_str() {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        return format!("[{name}](#{})", name.to_lowercase());
+    }
+    if let Some(constant) = value["const"].as_str() {
+        return format!("`\"{constant}\"`");
+    }
+    let choices = ["anyOf", "oneOf"];
+    let choices = choices.iter().find_map(|key| value[key].as_array());
+    if let Some(choices) = choices {
+        let kinds: Vec<String> = choices.iter().map(kind).collect();
+        return kinds.join(" or ");
+    }
+    if value["items"].is_object() {
+        return format!("list of {}", kind(&value["items"]));
+    }
+    if value["additionalProperties"].is_object() {
+        return format!("by name, {}", kind(&value["additionalProperties"]));
+    }
+    match &value["type"] {
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => {
+            let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+            kinds.join(" or ")
+        }
+        _ => "any value".to_owned(),
+    }
+}
+
+/// The rows of an object's keys.
+fn key_rows(object: &Value) -> String {
+    let properties = object["properties"].as_object().into_iter().flatten();
+    let row = |(key, value): (&String, &Value)| {
+        format!("| `{key}` | {} | {} |\n", kind(value), one_line(value))
+    };
+    properties.map(row).collect()
+}
+
+/// One definition of the schema: its keys, its values, or what else it may be.
+fn definition(name: &str, value: &Value) -> String {
+    let mut text = format!("\n## {name}\n\n{}\n", one_line(value));
+    let choices = value["oneOf"].as_array();
+    if value["properties"].is_object() {
+        text.push_str("\n| key | type | meaning |\n|---|---|---|\n");
+        text.push_str(&key_rows(value));
+    } else if let Some(choices) = choices {
+        text.push_str("\n| value | meaning |\n|---|---|\n");
+        for choice in choices {
+            let shown = match choice["properties"].as_object() {
+                Some(keys) => keys
+                    .iter()
+                    .map(|(key, value)| format!("`{key}`: {}", kind(value))),
+                None => {
+                    text.push_str(&format!("| {} | {} |\n", kind(choice), one_line(choice)));
+                    continue;
+                }
+            };
+            let shown: Vec<String> = shown.collect();
+            text.push_str(&format!(
+                "| {} | {} |\n",
+                shown.join(", "),
+                one_line(choice)
+            ));
+        }
+    } else {
+        text.push_str(&format!("\nIt is {}.\n", kind(value)));
+    }
+    text
+}
+
+#[test]
+fn the_page_of_keys_is_that_of_the_schema() {
+    // Method: each definition of the schema of records, in the order of their names, those of
+    // whole files first; UPDATE=1 writes the page.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
+    let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let definitions = schema["$defs"].as_object().unwrap();
+    let files = schema["anyOf"].as_array().unwrap();
+    let mut page = format!("{KEYS_HEAD}\n| file | keys |\n|---|---|\n");
+    for file in files {
+        page.push_str(&format!("| {} | {} |\n", one_line(file), kind(file)));
+    }
+    for (name, value) in definitions {
+        page.push_str(&definition(name, value));
+    }
+    hold(KEYS_PAGE, &page);
+    assert!(files.len() >= 2, "{} kinds of files", files.len());
+    assert!(
+        page.contains("| `throughput_per_s` | number"),
+        "no throughput"
     );
 }
