@@ -21,7 +21,7 @@ impl AbFigures {
         if failed > 0 {
             remarks.push(format!(
                 "{failed} of {complete} requests failed, and are in the rates and times above all \
-                 the same: `abx run {url}` counts what was answered rightly"
+                 the same: `abx run {url}` counts correct responses alone"
             ));
         }
         if self.non_2xx > 0 {

@@ -193,7 +193,7 @@ mod tests {
 
     fn table(names: [&str; 2]) -> Table {
         Table::new(
-            ["name", "requests/s"],
+            ["name", "messages/s"],
             names.map(|name| [name, "41,235"].map(str::to_owned)),
         )
     }
@@ -203,7 +203,7 @@ mod tests {
         // Method: enough room, then room for a part of the name.
         assert_eq!(
             table(["a", "b"]).text(80),
-            "name  requests/s\na         41,235\nb         41,235\n"
+            "name  messages/s\na         41,235\nb         41,235\n"
         );
         let narrow = table(["nginx-1.24.0", "nginx-1.24.1"]).text(21);
         let row = "nginx-         41,235\n  1.24.0\n";
@@ -216,6 +216,16 @@ mod tests {
         let text = table(["aaaaaaaa-1-zzzzzzzz", "aaaaaaaa-2-zzzzzzzz"]).text(22);
         let first: Vec<&str> = text.lines().take(2).collect();
         assert_eq!(first, ["name:", "aaaaaaaa-1-zzzzzzzz"]);
-        assert!(text.contains("\n  requests/s  41,235\n"));
+        assert!(text.contains("\n  messages/s  41,235\n"));
+    }
+
+    #[test]
+    fn the_commonest_unit_is_shortened_so_that_names_keep_their_lines() {
+        // Method: room for the names beside the long unit, and beside the short one alone.
+        let row = ["nginx-1.24.0", "41,235"].map(str::to_owned);
+        let table = Table::new(["name", "requests/s"], [row]);
+        assert!(table.text(24).starts_with("name          requests/s\n"));
+        let narrow = table.text(20);
+        assert_eq!(narrow, "name           req/s\nnginx-1.24.0  41,235\n");
     }
 }

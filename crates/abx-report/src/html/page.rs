@@ -25,8 +25,12 @@ struct Section {
 
 struct Embedded {
     file: String,
-    json: String,
+    /// `None` for a record that would make the page too large.
+    json: Option<String>,
 }
+
+/// A larger record, in bytes of JSON, stays out of the page.
+const EMBEDDED_MAX: usize = 1_000_000;
 
 impl Page {
     /// A page of no record, of these sections: the id, title and body of each.
@@ -44,8 +48,9 @@ impl Page {
         }
     }
 
-    /// The report of one record, which is in it.
+    /// The report of one record, which is in it unless it is large.
     pub(crate) fn with_record(mut self, file: String, json: String) -> Page {
+        let json = Some(json).filter(|json| json.len() <= EMBEDDED_MAX);
         self.record = Some(Embedded { file, json });
         self
     }
@@ -110,11 +115,12 @@ impl Page {
                 .add(heading.text(section.title))
                 .add(section.body.clone())
         });
-        let json = self.record.as_ref().map(|record| {
+        let json = self.record.as_ref().and_then(|record| record.json.as_ref());
+        let json = json.map(|json| {
             element("script")
                 .with("type", "application/json")
                 .with("id", "record")
-                .add(Markup::json(&record.json))
+                .add(Markup::json(json))
         });
         let skip = element("a").class("skip").with("href", "#main");
         let first = match self.record {
@@ -134,6 +140,12 @@ impl Page {
 /// The record as something to take away. Without the program of the page it is
 /// still there, for those who look at its source.
 fn raw(record: &Embedded) -> Markup {
+    if record.json.is_none() {
+        let message = "Everything above is computed from the record, which is too large for this \
+                       page. `abx history` lists the record; `abx report ID --html FILE` writes \
+                       this page again, and `abx report ID --json FILE` prints the record.";
+        return element("p").add(quoting(message)).into();
+    }
     let button = element("button")
         .with("type", "button")
         .with("id", "download")

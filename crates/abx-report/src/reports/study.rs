@@ -9,8 +9,8 @@ use crate::html::page::Page;
 use crate::json::record_json;
 use crate::markdown::escape;
 use crate::sections::compared::alone::{CURVE_LEGEND, curve, curve_table, found, is_alone};
-use crate::sections::compared::answers::also_decided;
 use crate::sections::compared::block_ratios::block_ratios;
+use crate::sections::compared::decided::also_decided;
 use crate::sections::compared::expectations::{expectations, headline, like, overall};
 use crate::sections::compared::faults::faults;
 use crate::sections::compared::findings::{

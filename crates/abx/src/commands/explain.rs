@@ -4,7 +4,7 @@ use abx_evidence::{FindingId, Level};
 use abx_lab::meant;
 use abx_report::Style;
 use abx_report::printing::wrap;
-use abx_verdict::Declared as _;
+use abx_verdict::{Declared as _, Verdict};
 use clap::Args;
 
 use crate::flags::output::{OutputFlags, style};
@@ -141,10 +141,13 @@ fn list(entries: &[Entry], style: &Style) -> String {
 }
 
 fn entries() -> Vec<Entry> {
-    let verdicts = VERDICTS.iter().map(|(name, text)| Entry {
+    let verdicts = VERDICTS.iter().map(|(name, verdict, text)| Entry {
         kind: Kind::Verdict,
         name: (*name).to_owned(),
-        text: vec![(*text).to_owned()],
+        text: vec![
+            (*text).to_owned(),
+            format!("In JSON: {}.", serde_json::json!(verdict)),
+        ],
     });
     let levels = LEVELS.iter().map(|(name, text)| Entry {
         kind: Kind::Level,
@@ -219,42 +222,48 @@ fn without_markup(text: &str) -> String {
     (out + rest).replace("**", "").replace('*', "")
 }
 
-const VERDICTS: [(&str, &str); 7] = [
+const VERDICTS: [(&str, Verdict, &str); 7] = [
     (
         "faster",
+        Verdict::Faster,
         "▲ The subject is faster than its baseline: the whole interval of the ratio is on that \
          side of 1.",
     ),
     (
         "slower",
+        Verdict::Slower,
         "▼ The subject is slower than its baseline: the whole interval of the ratio is on that \
          side of 1.",
     ),
     (
         "less",
+        Verdict::Less,
         "▲ The subject uses less of a cost, such as CPU per response: the whole interval is below \
          1.",
     ),
     (
         "more",
+        Verdict::More,
         "▼ The subject uses more of a cost, such as CPU per response: the whole interval is above \
          1.",
     ),
     (
         "same",
-        "= The whole interval lies within the margin (`--margin`, 3 % by default). In JSON: \
-         `equivalent`.",
+        Verdict::Equivalent,
+        "= The whole interval lies within the margin (`--margin`, 3 % by default).",
     ),
     (
         "undecided",
+        Verdict::Inconclusive,
         "? The interval includes 1 and reaches beyond the margin, or there are too few blocks. It \
          never means that there is no difference. More blocks (`--blocks`, `--budget`) narrow the \
-         interval; the report shows about how many are needed. In JSON: `inconclusive`.",
+         interval; the report shows about how many are needed.",
     ),
     (
         "no result",
+        Verdict::Invalid,
         "– A finding rules out any verdict, for example because one server failed requests. The \
-         report names the finding. In JSON: `invalid`.",
+         report names the finding.",
     ),
 ];
 
@@ -280,7 +289,7 @@ mod tests {
     fn every_finding_outcome_and_verdict_has_an_entry() {
         // Method: each name as it is printed, and with blanks; each has at least one paragraph.
         let entries = entries();
-        let verdicts = VERDICTS.iter().map(|(name, _)| (*name).to_owned());
+        let verdicts = VERDICTS.iter().map(|(name, ..)| (*name).to_owned());
         let outcomes = abx_evidence::Outcome::ALL.iter();
         let outcomes = outcomes.map(|outcome| outcome.name().to_owned());
         let findings = FindingId::ALL.iter().map(|id| id.name().to_owned());

@@ -1,8 +1,8 @@
 //! What was concluded from a study.
 
 pub(crate) mod alone;
-pub(crate) mod answers;
 pub(crate) mod block_ratios;
+pub(crate) mod decided;
 pub(crate) mod expectations;
 pub(crate) mod faults;
 pub(crate) mod findings;

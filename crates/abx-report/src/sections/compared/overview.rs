@@ -4,7 +4,7 @@
 use abx_verdict::{Comparison, Metric, Ranking, StudyRecord, Verdict};
 
 use crate::document::{CellDetail, Document};
-use crate::sections::compared::answers::{answers, largest};
+use crate::sections::compared::decided::{decided_groups, largest};
 use crate::sections::compared::grid::matrix;
 use crate::words::metrics::metric_under;
 use crate::words::style::{ReportExtent, Style};
@@ -112,20 +112,20 @@ pub(crate) fn overview(record: &StudyRecord, extent: ReportExtent, style: &Style
     let most = match (extent, questions.len()) {
         (ReportExtent::Full, _) => usize::MAX,
         (_, 0 | 1) => SENTENCES_MAX,
-        _ => ANSWERS_MAX,
+        _ => PER_QUESTION_MAX,
     };
     let mut left_out = 0;
     for (question, pairs) in questions {
-        let (shown, others) = largest(answers(of_pairs(record, &pairs)), most);
+        let (shown, others) = largest(decided_groups(of_pairs(record, &pairs)), most);
         left_out += others;
         if let Some(question) = question {
             out.question(question);
             if shown.is_empty() {
-                out.paragraph(without_answer(&pairs));
+                out.paragraph(undecided_pairs(&pairs));
             }
         }
-        for answer in &shown {
-            out.paragraph(sentence_of_all(record, &answer.comparisons, style));
+        for group in &shown {
+            out.paragraph(sentence_of_all(record, &group.comparisons, style));
         }
     }
     if left_out > 0 {
@@ -138,7 +138,7 @@ pub(crate) fn overview(record: &StudyRecord, extent: ReportExtent, style: &Style
     out
 }
 
-fn without_answer(pairs: &[[&str; 2]]) -> String {
+fn undecided_pairs(pairs: &[[&str; 2]]) -> String {
     let each = pairs.iter().map(|pair| {
         let [subject, baseline] = pair.map(name);
         format!("{subject} ÷ {baseline}")
@@ -150,7 +150,7 @@ fn without_answer(pairs: &[[&str; 2]]) -> String {
 /// Sentences of a study without questions.
 const SENTENCES_MAX: usize = 4;
 /// Sentences of one question.
-const ANSWERS_MAX: usize = 2;
+const PER_QUESTION_MAX: usize = 2;
 
 /// The subjects that are first, by loads; `None` if no first place is certain.
 fn leaders(record: &StudyRecord) -> Option<String> {

@@ -33,6 +33,7 @@ pub(crate) fn rankings(record: &StudyRecord) -> Document {
 }
 
 const FIRST_MAX: usize = 3;
+const PAIRS_MAX: usize = 28;
 
 pub(crate) const RANKING_LEGEND: &str = "possible ranks of each subject; no subject is certainly better than one that is \
      tied for first";
@@ -76,7 +77,12 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
     };
     let table = Table::new(["subject", "rank", "first"], ranking.places.iter().map(row));
     let table = table.captioned(format!("Ranking by {by}")).of_words();
-    let pairs = pairs(record, &format!("All pairs by {by}"), &ranking.pairs);
+    // So many would make most of the page; JSON has them.
+    let few = match ranking.pairs.len() {
+        ..=PAIRS_MAX => &ranking.pairs[..],
+        _ => &[],
+    };
+    let pairs = pairs(record, &format!("All pairs by {by}"), few);
     let pairs = (!pairs.is_empty()).then(|| folded("All pairs", pairs));
     element("div")
         .add(Document::from(table).html())

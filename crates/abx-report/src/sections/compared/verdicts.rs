@@ -4,11 +4,12 @@ use abx_verdict::{Comparison, Role, StudyRecord};
 
 use crate::document::{Document, Statement};
 use crate::sections::compared::alone::{is_alone, sentences};
-use crate::sections::compared::findings::reasons;
+use crate::sections::compared::findings::{limits_briefly, reasons};
 use crate::sections::compared::grid;
 use crate::sections::compared::overview::{at_a_glance, overview};
 use crate::sections::compared::past_baseline::past_baseline;
 use crate::sections::compared::ratios::compared_table;
+use crate::sections::measured::how_measured::when_and_where;
 use crate::sections::measured::scope::scope;
 use crate::words::style::{LINE, ReportExtent, Style};
 use crate::words::units::percent;
@@ -64,6 +65,8 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     if grid::is_needed(record) {
         out.append(overview(record, ReportExtent::Brief, &LINE));
         out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
+        out.append(limits_briefly(&record.conclusions.validity.findings));
+        out.paragraph(when_and_where(record));
     }
     if record.conclusions.primary().count() > CARDS_MAX {
         out.folded(IN_WORDS, verdicts);

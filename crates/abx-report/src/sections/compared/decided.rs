@@ -9,11 +9,11 @@ use crate::words::units::count;
 use crate::words::verdict::{name, ratio_range, word};
 
 /// Comparisons of one pair by one metric with one decided verdict, each with a ratio.
-pub(crate) struct Answer<'a> {
+pub(crate) struct DecidedGroup<'a> {
     pub(crate) comparisons: Vec<&'a Comparison>,
 }
 
-impl Answer<'_> {
+impl DecidedGroup<'_> {
     /// The largest difference, as a logarithm.
     fn size(&self) -> f64 {
         let ratios = self.comparisons.iter().filter_map(|other| other.ratio);
@@ -22,23 +22,25 @@ impl Answer<'_> {
 }
 
 /// The decided comparisons among these, in their order.
-pub(crate) fn answers<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Answer<'a>> {
-    let mut answers: Vec<Answer> = Vec::new();
+pub(crate) fn decided_groups<'a>(
+    comparisons: impl Iterator<Item = &'a Comparison>,
+) -> Vec<DecidedGroup<'a>> {
+    let mut groups: Vec<DecidedGroup> = Vec::new();
     let decided = comparisons.filter(|other| other.verdict.is_decided() && other.ratio.is_some());
     for comparison in decided {
-        let same = answers.iter_mut().find(|answer| {
-            key(answer.comparisons[0]) == key(comparison)
+        let same = groups.iter_mut().find(|group| {
+            key(group.comparisons[0]) == key(comparison)
                 // How one recovers is a sentence of its own.
                 && comparison.metric != Metric::Recovery
         });
         match same {
-            Some(answer) => answer.comparisons.push(comparison),
-            None => answers.push(Answer {
+            Some(group) => group.comparisons.push(comparison),
+            None => groups.push(DecidedGroup {
                 comparisons: vec![comparison],
             }),
         }
     }
-    answers
+    groups
 }
 
 fn key(comparison: &Comparison) -> impl PartialEq + use<'_> {
@@ -51,13 +53,14 @@ fn key(comparison: &Comparison) -> impl PartialEq + use<'_> {
 
 /// At most so many of them, the largest differences, in their order; and how many comparisons the
 /// others have.
-pub(crate) fn largest(answers: Vec<Answer>, most: usize) -> (Vec<Answer>, usize) {
-    let mut sizes: Vec<f64> = answers.iter().map(Answer::size).collect();
+pub(crate) fn largest(groups: Vec<DecidedGroup>, most: usize) -> (Vec<DecidedGroup>, usize) {
+    let mut sizes: Vec<f64> = groups.iter().map(DecidedGroup::size).collect();
     sizes.sort_by(|a, b| b.total_cmp(a));
     let least = sizes.get(most).copied();
-    let is_shown = |answer: &Answer| least.is_none_or(|least| answer.size() > least);
-    let (shown, others): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(is_shown);
-    let left_out = others.iter().map(|answer| answer.comparisons.len()).sum();
+    let is_shown = |group: &DecidedGroup| least.is_none_or(|least| group.size() > least);
+    let (shown, others): (Vec<DecidedGroup>, Vec<DecidedGroup>) =
+        groups.into_iter().partition(is_shown);
+    let left_out = others.iter().map(|group| group.comparisons.len()).sum();
     (shown, left_out)
 }
 
@@ -66,19 +69,19 @@ pub(crate) fn also_decided(record: &StudyRecord) -> Document {
     let comparisons = record.conclusions.comparisons.iter();
     let explored = comparisons.filter(|comparison| comparison.role == Role::Exploratory);
     let explored: Vec<&Comparison> = explored.collect();
-    let (shown, left_out) = largest(answers(explored.iter().copied()), ROWS_MAX);
-    let rows = shown.iter().map(|answer| {
-        let first = answer.comparisons[0];
+    let (shown, left_out) = largest(decided_groups(explored.iter().copied()), ROWS_MAX);
+    let rows = shown.iter().map(|group| {
+        let first = group.comparisons[0];
         let pair = format!("{} ÷ {}", name(&first.subject), name(&first.baseline));
         let metric = metric_of(record, first);
-        let place = match answer.comparisons.len() {
+        let place = match group.comparisons.len() {
             _ if first.load.is_empty() => String::new(),
             1 => format!(", {}", name(&first.load)),
             several => format!(", {several} loads"),
         };
         vec![
             format!("{pair}: {metric}{place}"),
-            ratio_range(&answer.comparisons),
+            ratio_range(&group.comparisons),
             format!("{} {}", mark(first.verdict), word(first.verdict)),
         ]
     });
@@ -89,7 +92,7 @@ pub(crate) fn also_decided(record: &StudyRecord) -> Document {
         return out;
     }
     out.table(Some(table), "");
-    let decided: usize = shown.iter().map(|answer| answer.comparisons.len()).sum();
+    let decided: usize = shown.iter().map(|group| group.comparisons.len()).sum();
     let others = explored.len() - decided - left_out;
     out.note(format!(
         "With so many intervals, one may miss by chance. Not shown: {} decided and {} others; \
