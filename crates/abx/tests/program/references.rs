@@ -108,11 +108,17 @@ const KEYS_HEAD: &str = "# Keys of records\n\nEvery key of a record, from its [J
 /// A text of the schema on one line of a table.
 fn one_line(value: &Value) -> String {
     let text = value["description"].as_str().unwrap_or_default();
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = text.split_whitespace().map(without_path).collect();
     words
         .join(" ")
         .replace('|', "\\|")
         .replace("`None`", "null")
+}
+
+/// A word without the path in the code that its link leads to.
+fn without_path(word: &str) -> &str {
+    let name = word.split_once("](crate::").map(|(name, _)| name);
+    name.map_or(word, |name| name.trim_start_matches('['))
 }
 
 /// What a value of the schema may be, in words.
