@@ -17,7 +17,7 @@ use abx_sys::Nanos;
 
 use super::deadline::OrderAllowance;
 use super::discovery::Discovery;
-use super::line::{Line, RunBus, now_ns};
+use super::line::{AgentLine, RunBus, now_ns};
 use super::liveness::{Liveness, Loss};
 use super::member::{Member, SliceOfMember};
 use super::plan::{FleetEvent, FleetPlan, TellFleet};
@@ -137,7 +137,7 @@ impl Fleet {
     /// What each gave, by slot.
     fn each<T: Send>(
         &self,
-        ask: impl Fn(&Line, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
+        ask: impl Fn(&AgentLine, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
         on_progress: &mut dyn FnMut(&[TaskProgress], Vec<ReportedInterval>),
     ) -> Results<T> {
         let mut progress = vec![TaskProgress::Nothing; self.members.len()];
@@ -195,9 +195,9 @@ impl Fleet {
             .map(|(slot, _)| slot)
     }
 
-    fn line(&self, slot: usize) -> Line<'_> {
+    fn line(&self, slot: usize) -> AgentLine<'_> {
         let member = &self.members[slot];
-        Line {
+        AgentLine {
             bus: &self.bus,
             roll: &self.roll,
             slot,
@@ -272,7 +272,7 @@ impl Fleet {
             connections: load.connections,
             ..OrderAllowance::new(&self.stopper, Some(Duration::ZERO), timeout)
         };
-        let ask = |line: &Line, tell: &mut dyn FnMut(Working)| {
+        let ask = |line: &AgentLine, tell: &mut dyn FnMut(Working)| {
             line.deliver(order, task(line.slot))?;
             match line.collect(order, &allowance, tell)? {
                 TaskResult::Opened {
@@ -405,7 +405,7 @@ impl LoadGenerator for Fleet {
         self.read_clocks()?;
         let order = self.next_command();
         let starts_ns = now_ns() + i64::try_from(self.lead.as_nanos()).unwrap_or(i64::MAX);
-        let ask = |line: &Line, _: &mut dyn FnMut(Working)| {
+        let ask = |line: &AgentLine, _: &mut dyn FnMut(Working)| {
             let task = AgentTask::Slice {
                 pool: pool.number(),
                 plan: *plan,
@@ -452,7 +452,7 @@ impl LoadGenerator for Fleet {
         };
         let within = length_ns.map(Duration::from_nanos);
         let allowance = OrderAllowance::new(&self.stopper, within, self.timeout(pool.number()));
-        let ask = |line: &Line, tell: &mut dyn FnMut(Working)| match line
+        let ask = |line: &AgentLine, tell: &mut dyn FnMut(Working)| match line
             .collect(order, &allowance, tell)?
         {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),

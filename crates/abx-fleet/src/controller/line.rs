@@ -32,7 +32,7 @@ pub struct RunBus {
 const RESULT_MOST: usize = 256 << 20;
 
 /// One agent, to be asked.
-pub struct Line<'a> {
+pub struct AgentLine<'a> {
     pub bus: &'a RunBus,
     pub roll: &'a Liveness,
     pub slot: usize,
@@ -89,7 +89,7 @@ impl RunBus {
     }
 }
 
-impl Line<'_> {
+impl AgentLine<'_> {
     /// Asks until there is a response.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Line<'_> {
     /// Reads the agent's clock again.
     ///
     /// # Errors
-    /// As [`Line::deliver`].
+    /// As [`AgentLine::deliver`].
     pub fn clock_offset(&self) -> Result<ClockOffset, FleetError> {
         loop {
             if let Ok(offset) = self.bus.clock_offset(self.id) {

@@ -1,6 +1,6 @@
 //! The code in the memory of one process.
 
-use super::code_files::FileId;
+use super::code_kind::CodeKind;
 
 /// Ranges of addresses that do not overlap.
 #[derive(Debug, Clone, Default)]
@@ -17,14 +17,6 @@ struct CodeRegion {
     /// Where it starts in the file.
     offset: u64,
     kind: CodeKind,
-}
-
-/// Where code comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CodeKind {
-    File(FileId),
-    /// Memory that the program wrote itself.
-    Jit,
 }
 
 impl AddressSpace {
@@ -84,6 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::user::FileId;
 
     proptest! {
         #[test]
@@ -94,7 +87,7 @@ mod tests {
             let mut space = AddressSpace::default();
             let mut table = BTreeMap::new();
             for (number, (start, len, offset, is_jit)) in maps.into_iter().enumerate() {
-                let file = CodeKind::File(FileId::of_number(number));
+                let file = CodeKind::File(FileId(number));
                 let kind = Some(CodeKind::Jit).filter(|_| is_jit).unwrap_or(file);
                 space.map(start, len, offset, kind);
                 for address in start..start + len {

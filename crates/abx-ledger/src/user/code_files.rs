@@ -9,13 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::address_space::CodeKind;
+use super::code_kind::{CodeKind, FileId};
 use super::maps_file::CodeMapping;
 use crate::clean_name;
-
-/// A file of [`CodeFiles`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct FileId(usize);
 
 /// The files by path and inode.
 #[derive(Debug, Default)]
@@ -40,13 +36,6 @@ enum FileState {
     Open(File),
     /// It is no file, or cannot be opened.
     Closed,
-}
-
-impl FileId {
-    #[cfg(test)]
-    pub(super) fn of_number(number: usize) -> FileId {
-        FileId(number)
-    }
 }
 
 impl CodeFiles {

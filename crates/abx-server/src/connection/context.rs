@@ -48,10 +48,14 @@ impl Context {
         ending: Ending,
         read_bytes: usize,
     ) -> Result<Context, ServeError> {
+        let costs = CostPlanter::open(&config.planted_costs).map_err(|source| ServeError::Log {
+            path: config.planted_costs.log.clone().unwrap_or_default(),
+            source,
+        })?;
         Ok(Context {
             site: Arc::new(site),
             injector: FaultInjector::new(config.faults, config.fault_seed()),
-            costs: CostPlanter::open(&config.planted_costs)?,
+            costs,
             websocket: config.websocket,
             rooms: Rooms::default(),
             due: VecDeque::new(),

@@ -2,15 +2,13 @@
 //! checked against.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use abx_sys::FreshPages;
 use rustix::process::getppid;
-
-use crate::config::ServeError;
 
 /// What each response costs on purpose, beside [`crate::Work`]. The default is nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,20 +39,17 @@ pub(crate) struct CostPlanter {
 
 impl CostPlanter {
     /// Opens the log.
-    pub(crate) fn open(costs: &PlantedCosts) -> Result<CostPlanter, ServeError> {
-        let open = |path: &PathBuf| {
-            let file = File::options().append(true).create(true).open(path);
-            file.map(Arc::new).map_err(|source| ServeError::Log {
-                path: path.clone(),
-                source,
-            })
-        };
+    ///
+    /// # Errors
+    /// Those of the log.
+    pub(crate) fn open(costs: &PlantedCosts) -> io::Result<CostPlanter> {
+        let open = |path: &PathBuf| File::options().append(true).create(true).open(path);
         Ok(CostPlanter {
             extra_syscalls: costs.extra_syscalls,
             split_writes: costs.split_writes.map_or(1, |writes| writes.get() as usize),
             touch_pages: costs.touch_pages,
             pages: None,
-            log: costs.log.as_ref().map(open).transpose()?,
+            log: costs.log.as_ref().map(open).transpose()?.map(Arc::new),
             lock: costs.lock.then(Arc::default),
         })
     }
