@@ -417,8 +417,14 @@ mod tests {
         let oha = r#"{"summary":{"requestsPerSec":9.5},"statusCodeDistribution":{"200":7,"503":2},
                       "errorDistribution":{"connection refused":4}}"#;
         assert_eq!(Generator::Oha.report(oha), report(7, 6, 9.5, None));
-        let abx = r#"{"requests":{"sent":9,"ok":7},"throughput_per_s":3.5,"silent":1}"#;
-        assert_eq!(Generator::Abx.report(abx), report(7, 2, 3.5, Some(1)));
+        let abx = r#"{"sent":9,"ok":7,"throughput_per_s":3.5,
+                      "blocks":[{"loads":[{"slices":{"silent":[1]}}]}]}"#;
+        let asleep = |report: Report| Report {
+            awake_us: Some(0.0),
+            ..report
+        };
+        let expected = report(7, 2, 3.5, Some(1)).map(asleep);
+        assert_eq!(Generator::Abx.report(abx), expected);
         let bare = "requests 10 failures 1 silent 2 seconds 2.5\n";
         assert_eq!(Generator::Bare.report(bare), report(10, 1, 4.0, Some(2)));
     }
@@ -429,8 +435,8 @@ mod tests {
         let bare = "requests 10 failures 1 silent 2 awake_us 7 seconds 2.5\n";
         let awake = Generator::BareAwake.report(bare).unwrap().awake_us;
         assert_eq!(awake, Some(7.0));
-        let abx = r#"{"requests":{"sent":9,"ok":9},"throughput_per_s":3.5,
-                      "generator":{"waiting_awake_s":0.5}}"#;
+        let abx = r#"{"sent":9,"ok":9,"throughput_per_s":3.5,
+                      "blocks":[{"loads":[{"slices":{"waiting_awake_ns":[500000000]}}]}]}"#;
         assert_eq!(Generator::Abx.report(abx).unwrap().awake_us, Some(5e5));
     }
 
@@ -444,8 +450,8 @@ mod tests {
         let paced = "requests 10 failures 0 silent 0 seconds 2.5 late_p50_us 1.5 late_p99_us 30\n";
         let report = Generator::Paced.report(paced).unwrap();
         assert_eq!(report.late, late);
-        let abx = r#"{"requests":{"sent":9,"ok":9},"throughput_per_s":3.5,
-                      "generator":{"lateness_us":{"p50":1.5,"p90":7.0,"p99":30,"max":99}}}"#;
+        let abx = r#"{"sent":9,"ok":9,"throughput_per_s":3.5,
+                      "lateness_us":{"p50":1.5,"p90":7.0,"p99":30,"max":99}}"#;
         assert_eq!(Generator::Abx.report(abx).unwrap().late, late);
     }
 

@@ -46,18 +46,20 @@ pub fn bare(text: &str) -> Option<Report> {
 /// abx's record.
 pub fn abx(text: &str) -> Option<Report> {
     let record: Value = serde_json::from_str(text).ok()?;
-    let requests = &record["requests"];
-    let completed = requests["ok"].as_u64()?;
+    let completed = record["ok"].as_u64()?;
+    // A column of zeroes is left out.
+    let slice = &record["blocks"][0]["loads"][0]["slices"];
+    let count = |column: &str| slice[column][0].as_u64().unwrap_or(0);
     Some(Report {
         completed,
-        failed: requests["sent"].as_u64()? - completed,
+        failed: record["sent"].as_u64()? - completed,
         per_second: record["throughput_per_s"].as_f64()?,
-        silent: record["silent"].as_u64(),
-        late: record["generator"]["lateness_us"]["p50"]
+        silent: Some(count("silent")),
+        late: record["lateness_us"]["p50"]
             .as_f64()
-            .zip(record["generator"]["lateness_us"]["p99"].as_f64())
+            .zip(record["lateness_us"]["p99"].as_f64())
             .map(|(median_us, p99_us)| Late { median_us, p99_us }),
-        awake_us: { record["generator"]["waiting_awake_s"].as_f64() }.map(|seconds| seconds * 1e6),
+        awake_us: Some(count("waiting_awake_ns") as f64 / 1e3),
     })
 }
 

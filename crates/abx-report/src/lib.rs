@@ -22,8 +22,8 @@ pub use formats::csv::{comparisons_csv, slices_csv};
 pub use formats::exporter::{EXPORTERS, Exported, ExportedText, Exporter};
 pub use formats::hgrm::{Percentiles, study_hgrm};
 pub use formats::junit::study_junit;
-pub use formats::otlp::{run_otlp, study_otlp};
-pub use formats::prometheus::{run_openmetrics, study_openmetrics};
+pub use formats::otlp::study_otlp;
+pub use formats::prometheus::study_openmetrics;
 pub use html::page::page_policy;
 pub use json::record_json;
 pub use reports::catalog::check_text;
@@ -37,10 +37,8 @@ pub use reports::progress::{
     opening_line, piloted_line, progress_line, ready_line, responses_line, run_line, seed_line,
     service_died_line, time_left_line, try_line, verification_line,
 };
-pub use reports::run::{run_markdown, run_text};
-pub use reports::run_page::run_html;
 pub use reports::scenario::{scenario_html, scenario_text};
-pub use reports::side_by_side::{AnyRecord, NamedRecord, NotShown, side_by_side_html};
+pub use reports::side_by_side::{NamedRecord, NotShown, side_by_side_html};
 pub use reports::study::{study_html, study_markdown, study_text};
 pub use reports::timer::timer_text;
 pub use sections::compared::expectations::{expectations_text, no_claim_line, settling_flag};

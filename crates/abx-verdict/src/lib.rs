@@ -17,9 +17,7 @@ pub mod timer;
 mod view;
 
 pub use expectation::{Doubt, Expectation, ExpectationResult, GoalReading, Standing, Threshold};
-pub use file::run::{
-    GeneratorSide, NotARun, RUN_SCHEMA, Requests, RunRecord, RunSettings, ServerSide,
-};
+pub use file::run::{OLD_RUN_SCHEMA, RUN_SCHEMA, RunView};
 pub use file::schema::record_schema;
 pub use file::study::StudyRecord;
 pub use findings::rule::{Declared, Definition, new_finding};

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::file::run::RunRecord;
 use crate::view::sums::Sums;
 use crate::view::{BlockView, SubjectView};
-use abx_evidence::record::{BlockLoad, CEILING, FaultRecord, LoadRecord, Measured};
-use abx_evidence::{Course, Histogram, Quantile, median, share};
+use abx_evidence::record::{CEILING, FaultRecord, LoadRecord, Measured};
+use abx_evidence::{Histogram, Quantile, median, share};
 
 /// One slice under one load, with its place among the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -280,27 +279,6 @@ impl SubjectView<'_> {
         let times = self.times(|histograms| &histograms.response)?;
         let at_least = self.times(|histograms| &histograms.response_at_least);
         Some(ResponseTimes::of(&times, at_least.as_ref()))
-    }
-}
-
-impl RunRecord {
-    /// How the load went over time; `None` where that was not kept.
-    #[must_use]
-    pub fn course(&self) -> Option<&Course> {
-        self.part()?.courses.values().next()
-    }
-
-    /// Its response times; `None` when none were counted.
-    #[must_use]
-    pub fn response_times(&self) -> Option<ResponseTimes> {
-        let times = self.part()?.histograms.values().next()?;
-        let is_any = !times.response.is_empty();
-        is_any.then(|| ResponseTimes::of(&times.response, Some(&times.response_at_least)))
-    }
-
-    /// Its only load in its only block.
-    fn part(&self) -> Option<&BlockLoad> {
-        self.measured.blocks.first()?.loads.first()
     }
 }
 

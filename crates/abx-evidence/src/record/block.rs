@@ -14,7 +14,7 @@ use crate::record::histograms::Histograms;
 use crate::record::service::BlockService;
 
 /// One block: every subject started afresh, loaded, stopped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "columns::blocks::BlockForm")]
 #[schemars(!try_from)]
 pub struct BlockRecord {
@@ -59,7 +59,7 @@ pub struct OtherProgram {
 }
 
 /// One subject's life in one block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockSubject {
     /// The port that it was given.
     pub port: u16,

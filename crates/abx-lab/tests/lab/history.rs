@@ -37,9 +37,10 @@ fn study(subject: &str, started: u64) -> String {
     )
 }
 
-const RUN: &str = r#"{"schema":"abx.run/1","abx_version":"0.1.0","started_unix_ms":5,"elapsed_s":1,
-    "settings":{"url":"http://127.0.0.1:80/x","connections":7,"threads":1},
-    "machine":{"cpus":2},"throughput_per_s":1234.5}"#;
+const RUN: &str = r#"{"schema":"abx.run/1","throughput_per_s":1234.5,"measured":{"abx_version":"0.1.0",
+    "started_unix_ms":5,"elapsed_s":1,"seed":9,"settings":{"threads":1},"machine":{"cpus":2},
+    "subjects":[{"name":"http://127.0.0.1:80/x","command":[],"address":"http://127.0.0.1:80/x"}],
+    "loads":[{"name":"c7"}],"blocks":[{"complete":true}]}}"#;
 
 const SCENARIO: &str = r#"{"schema":"abx.scenario/1","abx_version":"0.1.0","started_unix_ms":4,
     "elapsed_s":2.5,"url":"http://127.0.0.1:80/","scenario":"shop/login.toml","seed":9,"users":50,

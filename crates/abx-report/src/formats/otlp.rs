@@ -1,28 +1,33 @@
 //! OTLP metrics in their JSON encoding, ready to be posted to a collector.
 
-use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
+use abx_verdict::{ExpectationResult, StudyRecord};
 use serde_json::{Value, json};
 
-use crate::formats::series::{
-    DataPoint, Labels, MetricType, Number, Series, Unit, run_series, study_series,
-};
+use crate::formats::series::{DataPoint, Labels, MetricType, Number, Series, Unit, study_series};
 
 /// A study as the body of a request to `/v1/metrics`.
 #[must_use]
 pub fn study_otlp(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
-    let span = Span::of(record.measured.started_unix_ms, record.measured.elapsed_s);
-    body(
-        &study_series(record, responses),
-        &record.measured.abx_version,
-        span,
-    )
-}
-
-/// A run as the body of a request to `/v1/metrics`.
-#[must_use]
-pub fn run_otlp(record: &RunRecord) -> String {
-    let span = Span::of(record.started_unix_ms, record.elapsed_s);
-    body(&run_series(record), &record.abx_version, span)
+    let measured = &record.measured;
+    let elapsed_s = record
+        .run()
+        .map_or(measured.elapsed_s, |run| run.elapsed_s());
+    let span = Span::of(measured.started_unix_ms, elapsed_s);
+    let version = &measured.abx_version;
+    let serieses = study_series(record, responses);
+    let metrics: Vec<Value> = serieses.iter().map(|series| metric(series, span)).collect();
+    let service = vec![
+        ("service.name", "abx".to_owned()),
+        ("service.version", version.clone()),
+    ];
+    let document = json!({"resourceMetrics": [{
+        "resource": {"attributes": attributes(&service)},
+        "scopeMetrics": [{
+            "scope": {"name": "abx", "version": version},
+            "metrics": metrics,
+        }],
+    }]});
+    document.to_string()
 }
 
 /// When it was measured, in ns since 1970. In JSON such numbers are strings.
@@ -40,22 +45,6 @@ impl Span {
             end_ns: start_ns + (elapsed_s.max(0.0) * 1e9) as u128,
         }
     }
-}
-
-fn body(serieses: &[Series], version: &str, span: Span) -> String {
-    let metrics: Vec<Value> = serieses.iter().map(|series| metric(series, span)).collect();
-    let service = vec![
-        ("service.name", "abx".to_owned()),
-        ("service.version", version.to_owned()),
-    ];
-    let document = json!({"resourceMetrics": [{
-        "resource": {"attributes": attributes(&service)},
-        "scopeMetrics": [{
-            "scope": {"name": "abx", "version": version},
-            "metrics": metrics,
-        }],
-    }]});
-    document.to_string()
 }
 
 fn metric(series: &Series, span: Span) -> Value {

@@ -3,27 +3,17 @@
 
 use std::fmt::Write;
 
-use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
+use abx_verdict::{ExpectationResult, StudyRecord};
 
-use crate::formats::series::{MetricType, Number, Series, Unit, run_series, study_series};
+use crate::formats::series::{MetricType, Number, Unit, study_series};
 use crate::words::wrap::clean;
 
 /// A study as OpenMetrics text, without times of its own, so that a collector
 /// of text files takes it.
 #[must_use]
 pub fn study_openmetrics(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
-    text(&study_series(record, responses))
-}
-
-/// A run as OpenMetrics text.
-#[must_use]
-pub fn run_openmetrics(record: &RunRecord) -> String {
-    text(&run_series(record))
-}
-
-fn text(serieses: &[Series]) -> String {
     let mut out = String::new();
-    for series in serieses {
+    for series in study_series(record, responses) {
         let (unit, kind) = (unit(series.unit), kind(series.kind));
         let mut name = format!("abx_{}", series.name);
         if let Some(unit) = unit {

@@ -2,10 +2,8 @@
 
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{Figure, Finding, Level, Phase, PhaseTimes, Times};
-use abx_verdict::{Comparison, ExpectationResult, RunRecord, StudyRecord, Summary};
+use abx_verdict::{Comparison, ExpectationResult, RUN_SCHEMA, StudyRecord, Summary};
 use serde_json::{Value, json};
-
-use crate::words::described::Described;
 
 pub(crate) struct Series {
     /// In snake case, without prefix and unit.
@@ -47,12 +45,16 @@ pub(crate) enum Number {
     Count(u64),
 }
 
-/// Everything of a study, series without points left out.
+/// Everything of a study or of a run, series without points left out.
 pub(crate) fn study_series(
     record: &StudyRecord,
     expectation_results: &[ExpectationResult],
 ) -> Vec<Series> {
+    let is_run = record.run().is_some();
     let labels = |summary: &Summary| {
+        if is_run {
+            return vec![("url", summary.subject.clone())];
+        }
         vec![
             ("load", summary.load.clone()),
             ("subject", summary.subject.clone()),
@@ -60,9 +62,13 @@ pub(crate) fn study_series(
     };
     let summaries = || record.conclusions.summaries.iter();
     let described: Vec<_> = summaries()
-        .map(|summary| (labels(summary), Described::from(summary)))
+        .map(|summary| (labels(summary), summary))
         .collect();
-    let mut serieses = vec![study_info(record)];
+    let mut serieses = vec![if is_run {
+        run_info(record)
+    } else {
+        study_info(record)
+    }];
     serieses.extend(comparisons(record));
     let [requests, generator_busy, more @ ..] = described_series(&described);
     serieses.extend(more);
@@ -99,41 +105,20 @@ pub(crate) fn study_series(
     serieses
 }
 
-/// Everything of a run, series without points left out.
-pub(crate) fn run_series(record: &RunRecord) -> Vec<Series> {
-    let info = vec![
-        ("schema", record.schema.clone()),
-        ("version", record.abx_version.clone()),
-    ];
-    let labels = vec![("url", record.settings.url.clone())];
-    let described = [(labels, Described::from(record))];
-    let [requests, generator_busy, more @ ..] = described_series(&described);
-    let what = "What was measured, and by which version of abx.";
-    let mut serieses = vec![
-        of_info("run", what, info),
-        requests,
-        generator_busy,
-        findings(&record.findings),
-    ];
-    serieses.extend(more);
-    serieses.retain(|series| !series.points.is_empty());
-    serieses
-}
-
 /// A word as records have it, such as `faster`.
 pub(crate) fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn described_series(pairs: &[(Labels, Described)]) -> [Series; 10] {
-    let of = |value: fn(&Described) -> Option<f64>| {
+fn described_series(pairs: &[(Labels, &Summary)]) -> [Series; 10] {
+    let of = |value: fn(&Summary) -> Option<f64>| {
         let points = pairs.iter();
         points
             .filter_map(|(labels, described)| Some(float(labels.clone(), value(described)?)))
             .collect()
     };
     let times =
-        |pick: fn(&(Labels, Described)) -> Vec<DataPoint>| pairs.iter().flat_map(pick).collect();
+        |pick: fn(&(Labels, &Summary)) -> Vec<DataPoint>| pairs.iter().flat_map(pick).collect();
     [
         requests(pairs),
         gauge(
@@ -152,25 +137,25 @@ fn described_series(pairs: &[(Labels, Described)]) -> [Series; 10] {
             "response_time",
             "From the intended send to the last byte.",
             Unit::Seconds,
-            times(|(labels, described)| figures(labels, described.response)),
+            times(|(labels, described)| figures(labels, &described.response_time_us)),
         ),
         gauge(
             "response_time_at_least",
             "Which figures of the response time are lower bounds: requests had no answer.",
             Unit::None,
-            times(|(labels, described)| bounds(labels, described.response)),
+            times(|(labels, described)| bounds(labels, &described.response_time_us)),
         ),
         gauge(
             "service_time",
             "From the actual send to the last byte.",
             Unit::Seconds,
-            times(|(labels, described)| figures(labels, described.service)),
+            times(|(labels, described)| figures(labels, &described.service_time_us)),
         ),
         gauge(
             "service_time_at_least",
             "Which figures of the service time are lower bounds: requests had no answer.",
             Unit::None,
-            times(|(labels, described)| bounds(labels, described.service)),
+            times(|(labels, described)| bounds(labels, &described.service_time_us)),
         ),
         gauge(
             "phase_time",
@@ -179,6 +164,7 @@ fn described_series(pairs: &[(Labels, Described)]) -> [Series; 10] {
             times(|(labels, described)| {
                 described
                     .phases
+                    .as_ref()
                     .map_or(Vec::new(), |times| phases(labels, times))
             }),
         ),
@@ -186,7 +172,7 @@ fn described_series(pairs: &[(Labels, Described)]) -> [Series; 10] {
             "server_cpu_per_answer",
             "The server's processor time for each whole answer.",
             Unit::Seconds,
-            of(|described| Some(described.cpu_us? / 1e6)),
+            of(|described| Some(described.server_cpu_us_per_request? / 1e6)),
         ),
         gauge(
             "server_memory",
@@ -232,6 +218,15 @@ fn with_figure(labels: &Labels, figure: Figure) -> Labels {
     let mut labels = labels.clone();
     labels.push(("figure", figure.name().to_owned()));
     labels
+}
+
+fn run_info(record: &StudyRecord) -> Series {
+    let labels = vec![
+        ("schema", RUN_SCHEMA.to_owned()),
+        ("version", record.measured.abx_version.clone()),
+    ];
+    let what = "What was measured, and by which version of abx.";
+    of_info("run", what, labels)
 }
 
 fn study_info(record: &StudyRecord) -> Series {
@@ -311,7 +306,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
     ]
 }
 
-fn requests(pairs: &[(Labels, Described)]) -> Series {
+fn requests(pairs: &[(Labels, &Summary)]) -> Series {
     let points = pairs.iter().flat_map(|(labels, described)| {
         described.outcomes.iter().map(|(outcome, count)| {
             let mut labels = labels.clone();

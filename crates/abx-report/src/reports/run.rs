@@ -1,71 +1,81 @@
-//! A run in words: what was offered, what came of it, and what it cost.
+//! A run in words and as a page: what was offered, what came of it, and what it cost.
 
-use abx_evidence::{Figure, Level, Limits, LoadShape, Outcome, Times};
-use abx_verdict::{GeneratorSide, RunRecord, ServerSide};
+use abx_evidence::record::ListenerRecord;
+use abx_evidence::{Figure, Finding, Level, Limits, LoadShape, Outcome, Times};
+use abx_verdict::RunView;
 
-use crate::document::{Document, DocumentPart, sections_markdown, sections_text};
+use crate::document::{Document, DocumentPart, Table, pages, sections_markdown};
+use crate::html::page::Page;
 use crate::markdown::code;
-use crate::sections::compared::findings::{LoadCount, by_cause, findings, findings_folded};
+use crate::sections::compared::findings::{
+    LoadCount, all_findings, by_cause, findings, findings_folded,
+};
+use crate::sections::measured::course::course;
 use crate::sections::measured::held::held_text;
+use crate::sections::measured::how_measured::machine;
 use crate::sections::measured::outcomes::{by_class, run_outcomes};
 use crate::sections::measured::phases::run_phases;
 use crate::sections::measured::run_times::run_times;
 use crate::sections::measured::scope;
 use crate::sections::measured::server_times::{run_server_times, server_times_at_a_glance};
 use crate::words::fleet::agents;
-use crate::words::load::{arrivals, exchange, keep_alive, rate, requests_briefly};
+use crate::words::load::{arrivals, exchange, hashed, keep_alive, rate, requests_briefly};
 use crate::words::style::{LINE, ReportExtent, Style, Tint};
 use crate::words::terms::{definitions, run_terms};
 use crate::words::times::time_with_unit;
 use crate::words::units::{
-    GLUE, TimeUnit, bytes, count, figure, or_unknown, plural, seconds, share, whole_percent,
+    GLUE, TimeUnit, bytes, count, date, figure, or_unknown, plural, seconds, share, whole_percent,
 };
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
 /// Where a run went and what it offered, each on a line of its own.
-pub(crate) fn offer(record: &RunRecord) -> Document {
-    Document::from_iter([clean_name(&record.settings.url)]).explained(&offered_load(record))
+fn offer(run: &RunView) -> Document {
+    Document::from_iter([clean_name(run.url())]).explained(&offered_load(run))
 }
 
-fn offered_load(record: &RunRecord) -> String {
-    let settings = &record.settings;
+fn offered_load(run: &RunView) -> String {
+    let (settings, ordered) = (&run.load.settings, run.pilot);
     let unit = settings.exchange.shape.unit();
     let ordered = [
-        settings.duration_s.map(seconds),
-        settings.requests.map(|number| plural(number, unit)),
-        settings
-            .warm_up_s
-            .map(|warm_up_s| format!("after {} of warm-up", seconds(warm_up_s))),
+        Some(match ordered.slice_requests {
+            None => seconds(ordered.slice_ns as f64 / 1e9),
+            Some(number) => plural(number, unit),
+        }),
+        (ordered.warm_up_ns > 0).then(|| {
+            let warm_up_s = ordered.warm_up_ns as f64 / 1e9;
+            format!("after {} of warm-up", seconds(warm_up_s))
+        }),
     ];
     let is_request = settings.exchange.shape == LoadShape::Request;
     let mut parts = Vec::new();
-    let drawn = record.load().filter(|load| load.requests.len() > 1);
-    let method = || clean_name(&settings.method);
-    parts.extend(is_request.then(|| drawn.map_or_else(method, requests_briefly)));
+    parts.extend(is_request.then(|| match &settings.requests[..] {
+        [request] => clean_name(&request.method),
+        _ => requests_briefly(settings),
+    }));
     parts.extend(arrivals(&settings.arrivals));
     parts.push(plural(settings.connections.into(), "connection"));
-    parts.push(plural(settings.threads as u64, "thread"));
+    parts.push(plural(run.measured.settings.threads as u64, "thread"));
     parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
     parts.extend(ordered.into_iter().flatten());
     parts.join(", ")
 }
 
-pub(crate) fn headline(record: &RunRecord, style: &Style) -> Document {
-    Document::from_iter([match &record.held {
+fn headline(run: &RunView, style: &Style) -> Document {
+    Document::from_iter([match &run.readings.held {
         Some(held) => held_text(held),
-        None => throughput(record, style),
+        None => throughput(run, style),
     }])
 }
 
 /// The headline, limited as the findings limit it.
-fn throughput(record: &RunRecord, style: &Style) -> String {
+fn throughput(run: &RunView, style: &Style) -> String {
     // What limits times only leaves throughput as it is.
-    let findings = record.findings.iter();
+    let findings = findings_of(run).iter();
     let ours = findings.filter(|finding| finding.limits == Limits::All);
     let worst = ours.map(|finding| finding.level).max();
-    let Some(achieved) = record.throughput_per_s else {
+    let Some(achieved) = run.summary.throughput_per_s else {
         return "Throughput: not measured.".to_owned();
     };
     let (limit, claim) = match worst {
@@ -76,19 +86,19 @@ fn throughput(record: &RunRecord, style: &Style) -> String {
         Some(Level::Bound) => ("at least ", String::new()),
         Some(Level::Note) | None => ("", String::new()),
     };
-    let counted = match record.settings.exchange.shape {
+    let counted = match run.load.settings.exchange.shape {
         LoadShape::Request => "/s (verified responses)",
         LoadShape::Echo => " messages/s (each echoed back)",
         LoadShape::Broadcast => " broadcasts/s (each received by all listeners)",
         LoadShape::Connections => " connections/s",
         LoadShape::Scenario => " sessions/s (every step succeeded)",
     };
-    let asked = rate(&record.settings.arrivals)
+    let asked = rate(&run.load.settings.arrivals)
         .map_or_else(String::new, |rate| format!(" of {rate} offered"));
     format!(
         "Throughput: {limit}{}{counted}{asked}, measured for {}.{claim}",
         figure(achieved),
-        seconds(record.counted_s())
+        seconds(run.counted_s())
     )
 }
 
@@ -126,25 +136,24 @@ pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
 
 /// Complete responses by the class of their status. Older records do not say which status
 /// came where another one was expected.
-fn statuses(record: &RunRecord) -> String {
-    let requests = &record.requests;
-    let mut classes = requests.wrong_statuses.classes();
+fn statuses(run: &RunView) -> String {
+    let mut classes = run.summary.wrong_statuses.classes();
     let figure: u64 = classes.values().sum();
-    let other = requests.outcomes.count(Outcome::WrongStatus);
-    let expected = requests.completed.saturating_sub(other);
-    *classes.entry(record.response.status / 100).or_default() += expected;
+    let other = run.slice.outcomes.count(Outcome::WrongStatus);
+    let expected = run.slice.completed.saturating_sub(other);
+    *classes.entry(run.response.status / 100).or_default() += expected;
     let mut parts = vec![by_class(classes)];
     let untold = other.saturating_sub(figure);
     if untold > 0 {
-        let status = record.response.status;
+        let status = run.response.status;
         parts.push(format!("another than {status} {}", count(untold)));
     }
     parts.join(", ")
 }
 
 /// Requests without a right response, by what became of them, and those never sent.
-fn errors(record: &RunRecord) -> String {
-    let outcomes = &record.requests.outcomes;
+fn errors(run: &RunView) -> String {
+    let outcomes = &run.slice.outcomes;
     // What was sent again is told by what became of it then.
     let is_error = |outcome: Outcome| outcome.is_of_request() || outcome.is_failure();
     let all_parts = outcomes
@@ -156,10 +165,10 @@ fn errors(record: &RunRecord) -> String {
     let mut parts: Vec<String> = each.collect();
     let failed = outcomes.failed();
     if let Some(last) = parts.last_mut().filter(|_| failed > 0) {
-        let share = share(failed, record.requests.sent);
+        let share = share(failed, run.slice.sent);
         last.push_str(&format!(" ({share} of requests)"));
     }
-    let unsent = record.offered.map_or(0, |offered| offered.unsent);
+    let unsent = run.summary.offered.map_or(0, |offered| offered.unsent);
     if unsent > 0 {
         parts.push(format!("{} were due and never sent", count(unsent)));
     }
@@ -170,15 +179,16 @@ fn errors(record: &RunRecord) -> String {
     }
 }
 
-fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
-    let rate = (record.elapsed_s > 0.0).then(|| record.bytes as f64 / record.elapsed_s);
+fn side_lines(run: &RunView) -> [(&'static str, String); 4] {
+    let slice = run.slice;
+    let rate = (slice.wall_ns > 0).then(|| slice.bytes as f64 / run.elapsed_s());
     [
         (
             "received",
             format!(
                 "{} ({} in bodies), {}",
-                bytes(record.bytes as f64),
-                bytes(record.body_bytes as f64),
+                bytes(slice.bytes as f64),
+                bytes(slice.body_bytes as f64),
                 or_unknown(rate, |rate| format!("{}/s", bytes(rate)))
             ),
         ),
@@ -186,28 +196,32 @@ fn side_lines(record: &RunRecord) -> [(&'static str, String); 4] {
             "connections",
             format!(
                 "{}, {} opened after the start",
-                count(record.settings.connections.into()),
-                count(record.connects)
+                count(run.load.settings.connections.into()),
+                count(slice.connects)
             ),
         ),
-        ("generator", generator(&record.generator)),
+        ("generator", generator(run)),
         (
             "server",
-            record
-                .server
-                .as_ref()
-                .map_or_else(|| NOT_CHECKED.to_owned(), server),
+            used(run).map_or_else(
+                || NOT_CHECKED.to_owned(),
+                |(listener, used)| {
+                    let (name, process) = (name(&listener.name), listener.process_id);
+                    format!("{name} (process {process}): {used}")
+                },
+            ),
         ),
     ]
 }
 
-fn generator(side: &GeneratorSide) -> String {
-    let unit = TimeUnit::of([side.lateness_us.p99]);
-    let waited = side
-        .wait_s
-        .map(|wait| format!("waited {} for a CPU", seconds(wait)));
-    let late = side.lateness_us.p99;
-    let lag = side.loop_lag_us.p99;
+fn generator(run: &RunView) -> String {
+    let late = run.summary.lateness_us.p99;
+    let unit = TimeUnit::of([late]);
+    let waited = run
+        .slice
+        .generator_wait_ns
+        .map(|ns| format!("waited {} for a CPU", seconds(ns as f64 / 1e9)));
+    let lag = run.summary.loop_lag_us.p99;
     let turns = TimeUnit::of([lag]);
     let turns = lag.map_or_else(String::new, |_| {
         format!(
@@ -218,8 +232,8 @@ fn generator(side: &GeneratorSide) -> String {
     });
     format!(
         "{} busy, {}, {}, {turns}{}",
-        whole_percent(side.busy),
-        cpu(side.cpu_us_per_request),
+        whole_percent(run.generator_busy()),
+        cpu(run.generator_cpu_us()),
         match late {
             Some(_) => format!(
                 "99 % of sends at most {}{GLUE}{} late",
@@ -232,26 +246,19 @@ fn generator(side: &GeneratorSide) -> String {
     )
 }
 
-fn server(side: &ServerSide) -> String {
-    let (name, process) = (name(&side.name), side.process_id);
-    format!("{name} (process {process}): {}", used(side))
-}
-
-/// What it used, without its process.
-fn server_at_a_glance(side: &ServerSide) -> String {
-    format!("{}: {}", name(&side.name), used(side))
-}
-
-fn used(side: &ServerSide) -> String {
-    format!(
+/// The process that listens, and what its process tree used; `None` when it cannot be seen.
+fn used<'a>(run: &RunView<'a>) -> Option<(&'a ListenerRecord, String)> {
+    let listener = run.life.listener.as_ref()?;
+    let used = format!(
         "{} busy, {}, {}",
-        whole_percent(side.busy),
-        cpu(side.cpu_us_per_request),
-        side.rss_bytes.map_or_else(
+        whole_percent(run.server_busy()?),
+        cpu(run.summary.server_cpu_us_per_request),
+        run.life.rss_bytes_max.map_or_else(
             || format!("memory {NOT_CHECKED}"),
             |size| format!("{} of memory", bytes(size as f64))
         )
-    )
+    );
+    Some((listener, used))
 }
 
 fn cpu(us_per_request: Option<f64>) -> String {
@@ -262,75 +269,127 @@ fn cpu(us_per_request: Option<f64>) -> String {
 }
 const NOT_CHECKED: &str = "not checked";
 
-/// The report of a run, ready to be printed.
-#[must_use]
-pub fn run_text(record: &RunRecord, extent: ReportExtent, style: &Style) -> String {
-    let sections = match extent {
+fn findings_of<'a>(run: &RunView<'a>) -> &'a [Finding] {
+    &run.conclusions.validity.findings
+}
+
+pub(crate) fn run_sections(run: &RunView, extent: ReportExtent, style: &Style) -> Vec<Document> {
+    match extent {
         ReportExtent::Full => {
-            let mut sections = all_sections(record, style);
-            sections.push(findings(&record.findings, LoadCount::One));
+            let mut sections = all_sections(run, style);
+            sections.push(findings(findings_of(run), LoadCount::One));
             sections
         }
-        ReportExtent::Brief => vec![at_a_glance(record, style)],
+        ReportExtent::Brief => vec![at_a_glance(run, style)],
         ReportExtent::Explained => vec![
-            at_a_glance(record, style),
-            definitions(&run_terms(record)).collect(),
+            at_a_glance(run, style),
+            definitions(&run_terms(run)).collect(),
         ],
-    };
-    sections_text(sections, style)
+    }
 }
 
 /// A run in Markdown: its report, its findings before the figures.
-#[must_use]
-pub fn run_markdown(record: &RunRecord) -> String {
-    let url = code(&record.settings.url);
-    let headline = match record.throughput_per_s {
+pub(crate) fn run_markdown(run: &RunView) -> String {
+    let url = code(run.url());
+    let headline = match run.summary.throughput_per_s {
         Some(throughput) => format!("{} verified responses/s from {url}", figure(throughput)),
         None => format!("{url}: nothing was measured"),
     };
-    let mut sections = vec![findings_folded(&record.findings, LoadCount::One, false)];
-    sections.extend(all_sections(record, &LINE));
+    let mut sections = vec![findings_folded(findings_of(run), LoadCount::One, false)];
+    sections.extend(all_sections(run, &LINE));
     sections_markdown([format!("### abx: {headline}\n")], &sections)
 }
 
+/// The report of a run as an HTML page: one server, one load, no comparison.
+pub(crate) fn run_page(run: &RunView, title: String) -> Page {
+    let measured = run.measured;
+    let subtitle = format!(
+        "{}, {}, abx {}.",
+        date(measured.started_unix_ms),
+        seconds(run.elapsed_s()),
+        measured.abx_version
+    );
+    let mut result = headline(run, &LINE);
+    result.append(offer(run));
+    let mut where_time_goes = run_phases(run);
+    where_time_goes.append(run_server_times(run));
+    let sections = pages([
+        ("throughput", "Throughput", result.explained(&scope(run))),
+        ("course", "Over time", course(run)),
+        ("times", "Times", run_times(run, &LINE)),
+        ("phases", "Where the time goes", where_time_goes),
+        ("outcomes", "Outcomes", run_outcomes(run)),
+        ("cost", "Cost", sides(run)),
+        ("findings", "Findings", all_findings(findings_of(run), 1)),
+        ("conduct", "How it was measured", how_measured(run)),
+    ]);
+    Page::new(title, &subtitle, sections)
+}
+
+fn scope(run: &RunView) -> String {
+    scope::of_run(&run.conclusions.scope)
+}
+
+fn how_measured(run: &RunView) -> Document {
+    let settings = &run.load.settings;
+    let method = settings.requests.first();
+    let mut all_pairs = vec![
+        ("address", run.url().to_owned()),
+        (
+            "method",
+            method.map_or_else(String::new, |request| request.method.clone()),
+        ),
+        ("connections", count(settings.connections.into())),
+        ("time-out", seconds(settings.timeout.as_secs_f64())),
+        ("bodies hashed", hashed(settings)),
+    ];
+    all_pairs.extend(machine(&run.measured.machine));
+    Table::pairs("Settings and machine", all_pairs).into()
+}
+
 /// What a run tells on a few lines: how fast, how long, what came and what it cost.
-fn at_a_glance(record: &RunRecord, style: &Style) -> Document {
-    let mut out = headline(record, style);
+fn at_a_glance(run: &RunView, style: &Style) -> Document {
+    let mut out = headline(run, style);
     let mut pairs = Vec::new();
-    if record.held.is_none() {
-        let times = glance(&record.response_time_us, style);
+    if run.readings.held.is_none() {
+        let times = glance(&run.summary.response_time_us, style);
         pairs.extend(["response time", ""].into_iter().zip(times));
-        let handshakes = record.handshake_us.as_ref().map(|us| glance(us, style));
+        let handshakes = run
+            .summary
+            .handshake_us
+            .as_ref()
+            .map(|us| glance(us, style));
         if let Some(line) = handshakes.and_then(|lines| lines.into_iter().next()) {
-            pairs.push(("TLS handshake", line + &resumed(record)));
+            pairs.push(("TLS handshake", line + &resumed(run)));
         }
-        if record.settings.exchange.shape == LoadShape::Request {
-            pairs.push(("status", statuses(record)));
+        if run.load.settings.exchange.shape == LoadShape::Request {
+            pairs.push(("status", statuses(run)));
         }
-        pairs.push(("errors", errors(record)));
+        pairs.push(("errors", errors(run)));
     }
-    let server = record.server.as_ref();
-    pairs.extend(server.map(|side| ("server", server_at_a_glance(side))));
-    let message = server_times_at_a_glance(record);
+    let used = used(run).map(|(listener, used)| format!("{}: {used}", name(&listener.name)));
+    pairs.extend(used.map(|used| ("server", used)));
+    let message = server_times_at_a_glance(run);
     if !message.is_empty() {
         pairs.push(("server says", message));
     }
-    let url = clean_name(&record.settings.url);
-    pairs.push(("load", format!("{url}, {}", offered_load(record))));
+    let url = clean_name(run.url());
+    pairs.push(("load", format!("{url}, {}", offered_load(run))));
     out.0.push(DocumentPart::Pairs {
         caption: "At a glance",
         pairs,
         columns: GLANCE,
     });
-    out.append(by_cause(&record.findings));
+    out.append(by_cause(findings_of(run)));
     out.paragraph("--full prints all figures and remedies; --explain-terms says what words mean.");
     out
 }
 
 /// How many handshakes resumed a session, where all were to.
-fn resumed(record: &RunRecord) -> String {
-    let tls = record.settings.tls.as_ref();
-    let share = record
+fn resumed(run: &RunView) -> String {
+    let tls = run.load.settings.tls.as_ref();
+    let share = run
+        .summary
         .handshakes_resumed
         .filter(|_| tls.is_some_and(|tls| tls.resumption));
     share.map_or_else(String::new, |share| {
@@ -338,28 +397,28 @@ fn resumed(record: &RunRecord) -> String {
     })
 }
 
-fn all_sections(record: &RunRecord, style: &Style) -> Vec<Document> {
-    let mut sections = vec![offer(record), headline(record, style)];
-    if record.held.is_none() {
+fn all_sections(run: &RunView, style: &Style) -> Vec<Document> {
+    let mut sections = vec![offer(run), headline(run, style)];
+    if run.readings.held.is_none() {
         sections.extend([
-            run_outcomes(record),
-            run_times(record, style),
-            run_phases(record),
-            run_server_times(record),
+            run_outcomes(run),
+            run_times(run, style),
+            run_phases(run),
+            run_server_times(run),
         ]);
     }
-    sections.push(sides(record));
-    sections.push(Document::from_iter([scope::of_run(&record.scope)]));
+    sections.push(sides(run));
+    sections.push(Document::from_iter([scope(run)]));
     sections
 }
 
 /// What both sides did, and the agents that made the load.
-pub(crate) fn sides(record: &RunRecord) -> Document {
-    let fleet = record.measured.fleet.as_ref();
+fn sides(run: &RunView) -> Document {
+    let fleet = run.measured.fleet.as_ref();
     let fleet = fleet.map(|fleet| ("agents", agents(fleet)));
     Document(vec![DocumentPart::Pairs {
         caption: "On both sides",
-        pairs: side_lines(record).into_iter().chain(fleet).collect(),
+        pairs: side_lines(run).into_iter().chain(fleet).collect(),
         columns: LABEL,
     }])
 }

@@ -3,18 +3,17 @@
 
 use abx_evidence::Figure as Quantile;
 use abx_evidence::record::Machine;
-use abx_verdict::{Comparison, Metric, RunRecord, StudyRecord};
+use abx_verdict::{Comparison, Metric, StudyRecord, Summary};
 
 use crate::document::{Document, Table};
 use crate::html::markup::{Markup, element, missing, note};
 use crate::html::page::Page;
 use crate::sections::compared::ratios::{RatioRow, table};
 use crate::sections::compared::verdicts::title;
-use crate::words::described::Described;
 use crate::words::metrics::metric_name;
 use crate::words::style::LINE;
 use crate::words::times::{at_least_legend, time};
-use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent, plural};
+use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent};
 use crate::words::verdict::load_text;
 use crate::words::wrap::clean_name;
 
@@ -22,14 +21,7 @@ use crate::words::wrap::clean_name;
 #[derive(Debug, Clone, Copy)]
 pub struct NamedRecord<'a> {
     pub id: &'a str,
-    pub record: AnyRecord<'a>,
-}
-
-/// A record of any kind that has a page.
-#[derive(Debug, Clone, Copy)]
-pub enum AnyRecord<'a> {
-    Study(&'a StudyRecord),
-    Run(&'a RunRecord),
+    pub record: &'a StudyRecord,
 }
 
 /// A record that was asked for and is not shown.
@@ -61,15 +53,13 @@ pub fn side_by_side_html(records: &[NamedRecord<'_>], not_shown: &[NotShown]) ->
 fn ratios(records: &[NamedRecord<'_>]) -> Markup {
     let mut recorded_comparisons: Vec<RecordedComparison> = Vec::new();
     for named in records {
-        if let AnyRecord::Study(record) = named.record {
-            let id = named.id;
-            let comparisons = record.conclusions.primary();
-            recorded_comparisons.extend(comparisons.map(|comparison| RecordedComparison {
-                id,
-                record,
-                comparison,
-            }));
-        }
+        let (id, record) = (named.id, named.record);
+        let comparisons = record.conclusions.primary();
+        recorded_comparisons.extend(comparisons.map(|comparison| RecordedComparison {
+            id,
+            record,
+            comparison,
+        }));
     }
     // Stable: within one metric and load the order of the records stays.
     let mut loads: Vec<&str> = Vec::new();
@@ -126,23 +116,12 @@ struct RecordedComparison<'a> {
 }
 
 /// What a record has of each server under each load, behind what names it.
-fn lines<'a>(named: &NamedRecord<'a>) -> Vec<([String; 3], Described<'a>)> {
-    let names = |subject: &str, load: String| [named.id.to_owned(), clean_name(subject), load];
-    match named.record {
-        AnyRecord::Study(record) => record
-            .conclusions
-            .summaries
-            .iter()
-            .map(|summary| {
-                let load = load_text(record, &summary.load);
-                (names(&summary.subject, load), summary.into())
-            })
-            .collect(),
-        AnyRecord::Run(record) => {
-            let load = plural(record.settings.connections.into(), "connection");
-            vec![(names(&record.settings.url, load), record.into())]
-        }
-    }
+fn lines<'a>(named: &NamedRecord<'a>) -> impl Iterator<Item = ([String; 3], &'a Summary)> {
+    let (id, record) = (named.id, named.record);
+    record.conclusions.summaries.iter().map(move |summary| {
+        let load = load_text(record, &summary.load);
+        ([id.to_owned(), clean_name(&summary.subject), load], summary)
+    })
 }
 
 fn figures(records: &[NamedRecord<'_>]) -> Markup {
@@ -150,20 +129,24 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
     if lines.is_empty() {
         return Markup::new();
     }
-    let unit = TimeUnit::of(lines.iter().map(|(_, described)| described.response.p50));
+    let unit = TimeUnit::of(
+        lines
+            .iter()
+            .map(|(_, summary)| summary.response_time_us.p50),
+    );
     let mut headers: Vec<String> = ["record", "subject", "load", "requests/s"]
         .map(str::to_owned)
         .into();
     headers.extend(SHOWN.map(|figure| format!("{} {}", figure.name(), unit.sign())));
     headers.extend(["CPU µs", "ok", "failed"].map(str::to_owned));
-    let row = |(names, described): &([String; 3], Described)| {
+    let row = |(names, summary): &([String; 3], &Summary)| {
         let mut cells = names.to_vec();
-        cells.push(or_unknown(described.throughput_per_s, figure));
-        cells.extend(SHOWN.map(|figure| time(described.response, figure, unit, &LINE)));
-        cells.push(or_unknown(described.cpu_us, figure));
+        cells.push(or_unknown(summary.throughput_per_s, figure));
+        cells.extend(SHOWN.map(|figure| time(&summary.response_time_us, figure, unit, &LINE)));
+        cells.push(or_unknown(summary.server_cpu_us_per_request, figure));
         cells.extend([
-            count(described.outcomes.ok()),
-            count(described.outcomes.failed()),
+            count(summary.outcomes.ok()),
+            count(summary.outcomes.failed()),
         ]);
         cells
     };
@@ -171,7 +154,7 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
         .captioned("What each subject did in each record")
         .named_by(3);
     let at_least = at_least_legend(
-        lines.iter().map(|(_, described)| described.response),
+        lines.iter().map(|(_, summary)| &summary.response_time_us),
         &SHOWN,
         &LINE,
     );
@@ -183,27 +166,18 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
 }
 
 fn subjects(records: &[NamedRecord<'_>]) -> Markup {
-    let row = |id: &str, name: &str, version: Option<&str>, how: String| {
-        let version = version.unwrap_or(UNKNOWN).to_owned();
-        vec![id.to_owned(), clean_name(name), version, how]
-    };
-    let rows = |named: &NamedRecord| match named.record {
-        AnyRecord::Study(record) => record
-            .measured
-            .subjects
-            .iter()
-            .map(|subject| {
-                let how = match &subject.address {
-                    Some(address) => format!("was running at {address}"),
-                    None => shell_words::join(&subject.command),
-                };
-                row(named.id, &subject.name, subject.version.as_deref(), how)
-            })
-            .collect::<Vec<_>>(),
-        AnyRecord::Run(record) => {
-            let how = format!("was running at {}", record.settings.url);
-            vec![row(named.id, &record.settings.url, None, how)]
-        }
+    let rows = |named: &NamedRecord| {
+        let subjects = named.record.measured.subjects.iter();
+        let rows = subjects.map(|subject| {
+            let how = match &subject.address {
+                Some(address) => format!("was running at {address}"),
+                None => shell_words::join(&subject.command),
+            };
+            let version = subject.version.clone();
+            let version = version.unwrap_or_else(|| UNKNOWN.to_owned());
+            [named.id.to_owned(), clean_name(&subject.name), version, how]
+        });
+        rows.collect::<Vec<_>>()
     };
     let grid = Table::new(
         ["record", "subject", "version, by its own word", "command"],
@@ -225,25 +199,18 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
                 text(&machine.kernel),
             ]
         };
-        let (when, version, blocks, margin, on) = match named.record {
-            AnyRecord::Study(record) => (
-                record.measured.started_unix_ms,
-                &record.measured.abx_version,
-                count(record.measured.complete_blocks().count() as u64),
-                percent(record.measured.settings.margin),
-                machine(&record.measured.machine),
-            ),
-            AnyRecord::Run(record) => (
-                record.started_unix_ms,
-                &record.abx_version,
-                UNKNOWN.to_owned(),
-                UNKNOWN.to_owned(),
-                machine(&record.machine),
-            ),
-        };
-        let [model, cpus, kernel] = on;
-        let (id, version) = (named.id.to_owned(), version.clone());
-        vec![id, date(when), version, blocks, margin, model, cpus, kernel]
+        let measured = &named.record.measured;
+        let [model, cpus, kernel] = machine(&measured.machine);
+        [
+            named.id.to_owned(),
+            date(measured.started_unix_ms),
+            measured.abx_version.clone(),
+            count(measured.complete_blocks().count() as u64),
+            percent(measured.settings.margin),
+            model,
+            cpus,
+            kernel,
+        ]
     };
     let headers = [
         "record",
@@ -260,15 +227,9 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
         .of_words();
     let links = records.iter().map(|named| {
         let link = element("a").with("href", format!("/record/{}", named.id));
-        let what = match named.record {
-            AnyRecord::Study(record) => title(record),
-            AnyRecord::Run(record) => {
-                format!("One run against {}", clean_name(&record.settings.url))
-            }
-        };
         element("li")
             .add(link.text(named.id))
-            .text(&format!(" {what}"))
+            .text(&format!(" {}", title(named.record)))
     });
     let back = element("p").add(element("a").with("href", "/").text("All records"));
     let mut out = Document::from(grid).html();

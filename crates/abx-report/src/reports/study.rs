@@ -8,6 +8,7 @@ use crate::html::charts::Subjects;
 use crate::html::page::Page;
 use crate::json::record_json;
 use crate::markdown::escape;
+use crate::reports::run::{run_markdown, run_page, run_sections};
 use crate::sections::compared::alone::{CURVE_LEGEND, curve, curve_table, found, is_alone};
 use crate::sections::compared::block_ratios::block_ratios;
 use crate::sections::compared::decided::also_decided;
@@ -37,9 +38,12 @@ use crate::sections::measured::times::times;
 use crate::words::style::{LINE, ReportExtent, Style, mark};
 use crate::words::terms::{definitions, study_terms};
 
-/// The report of a study, ready to be printed.
+/// The report of a study or of a run, ready to be printed.
 #[must_use]
 pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> String {
+    if let Some(run) = record.run() {
+        return sections_text(run_sections(&run, extent, style), style);
+    }
     let mut sections = match extent {
         _ if is_alone(record) => sections_of_one(record, extent, style),
         ReportExtent::Full if grid::is_needed(record) => all_of_many(record, style),
@@ -184,11 +188,27 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
     sections
 }
 
-/// The report of a study as an HTML page, headed by what the study says to expectations.
+/// The report of a study or of a run as an HTML page.
 ///
 /// The page needs no other file and asks for none; the record is in it.
 #[must_use]
 pub fn study_html(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+    let (page, file) = match record.run() {
+        Some(run) => (
+            run_page(&run, title(record)),
+            format!("run-{}", record.measured.started_unix_ms),
+        ),
+        None => (
+            page(record, responses),
+            format!("study-{}", record.measured.seed),
+        ),
+    };
+    page.with_record(format!("abx-{file}.json"), record_json(record))
+        .html()
+}
+
+/// The page of a study, headed by what the study says to expectations.
+fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
     let subjects = Subjects::of(record);
     let limits = &record.conclusions.validity.findings;
     let loads = record.measured.loads.len();
@@ -229,16 +249,16 @@ pub fn study_html(record: &StudyRecord, responses: &[ExpectationResult]) -> Stri
         ("conduct", "How it was measured", how_measured(record)),
     ]);
     let title = headline(responses).unwrap_or_else(|| title(record));
-    let file = format!("abx-study-{}.json", record.measured.seed);
     Page::new(title, &subtitle(record), sections)
-        .with_record(file, record_json(record))
-        .html()
 }
 
 /// A study in Markdown, for a pull request or a job's page: verdicts, at a glance where they are
 /// many, expectations, figures, findings, and how to have the same again.
 #[must_use]
 pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+    if let Some(run) = record.run() {
+        return run_markdown(&run);
+    }
     let limits = &record.conclusions.validity.findings;
     let sections = [
         past_baseline(record, &LINE),

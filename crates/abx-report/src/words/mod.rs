@@ -1,7 +1,6 @@
 //! What every report says alike: figures with their units, names, verdicts and
 //! the phrases around them. Terminal, Markdown and HTML all take them from here.
 
-pub(crate) mod described;
 pub(crate) mod fleet;
 pub(crate) mod labels;
 pub(crate) mod load;

@@ -1,7 +1,7 @@
 //! The meanings of the words in a report. docs/terms.md has all of them.
 
 use abx_evidence::LoadShape;
-use abx_verdict::{Comparison, Metric, Role, RunRecord, StudyRecord, Verdict};
+use abx_verdict::{Comparison, Metric, Role, RunView, StudyRecord, Verdict};
 
 use crate::words::units::percent;
 use crate::words::verdict::is_open;
@@ -97,20 +97,20 @@ fn figure_terms(record: &StudyRecord) -> Vec<String> {
     ])
 }
 
-pub(crate) fn run_terms(record: &RunRecord) -> Vec<String> {
-    let is_request = record.settings.exchange.shape == LoadShape::Request;
+pub(crate) fn run_terms(run: &RunView) -> Vec<String> {
+    let is_request = run.load.settings.exchange.shape == LoadShape::Request;
     let parts = [
         (
             true,
             "throughput: verified responses per second; failed or wrong ones never count",
         ),
         (
-            record.held.is_none(),
+            run.readings.held.is_none(),
             "response time: from the intended send to the last byte; p99: 99 % of the requests \
              took no longer",
         ),
         (
-            record.handshake_us.is_some(),
+            run.summary.handshake_us.is_some(),
             "TLS handshake: from the connected socket to the end of the handshake, per \
              connection opened after the start",
         ),
@@ -123,12 +123,12 @@ pub(crate) fn run_terms(record: &RunRecord) -> Vec<String> {
             "errors: requests without a correct response, by outcome (`abx explain OUTCOME`)",
         ),
         (
-            record.server.is_some(),
+            run.life.listener.is_some(),
             "server: its process tree: the share of a CPU that it used, and CPU time per response",
         ),
     ];
     let mut terms = chosen(&parts);
-    terms.extend(levels(!record.findings.is_empty()));
+    terms.extend(levels(!run.conclusions.validity.findings.is_empty()));
     terms
 }
 

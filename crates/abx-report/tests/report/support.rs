@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::record::{
-    BlockLoad, BlockRecord, Interleave, LoadRecord, LoadSettings, Machine, PilotRecord,
-    PilotSubject, RequestSettings, ResponseRecord, Settings, StudyEnd, SubjectRecord,
+    BlockLoad, BlockRecord, BlockSubject, Interleave, LoadRecord, LoadSettings, Machine,
+    PilotRecord, PilotSubject, RequestSettings, Settings, SliceRecord, StudyEnd, SubjectRecord,
 };
 use abx_evidence::{
-    ArrivalKind, ArrivalSettings, Exchange, Figure, Finding, FindingId, Level, LoadOptions,
-    Measured, Offered, Outcomes, PhaseTime, PhaseTimes, Times,
+    ArrivalKind, ArrivalSettings, Figure, Finding, FindingId, Level, LoadOptions, Measured,
+    Offered, Outcomes, PhaseTime, PhaseTimes, Times,
 };
+use abx_fixtures::URL;
 use abx_verdict::{
-    Comparison, Conclusions, GeneratorSide, Metric, RUN_SCHEMA, Requests, Role, RunRecord,
-    RunSettings, Scope, ServerSide, StudyRecord, Summary, Verdict, new_finding,
+    Comparison, Conclusions, Metric, Role, Scope, StudyRecord, Summary, Validity, Verdict,
+    new_finding,
 };
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
@@ -278,132 +279,112 @@ pub fn finding(level: Level) -> Finding {
     }
 }
 
-/// What [`run`] was asked for.
-fn run_settings() -> RunSettings {
-    RunSettings {
-        tls: None,
-        url: "http://127.0.0.1:8080/small.bin".to_owned(),
-        connected_to: Some("127.0.0.1:8080".to_owned()),
-        method: "GET".to_owned(),
-        options: LoadOptions {
-            connections: 50,
-            verify_every: 64,
-            ..LoadOptions::default()
-        },
-        exchange: Exchange::default(),
-        arrivals: ArrivalSettings::default(),
-        threads: 1,
-        waiting: abx_evidence::Waiting::default(),
-        duration_s: Some(10.0),
-        requests: None,
-        warm_up_s: None,
-    }
-}
-
 /// 10 s of a server that answers everything.
-pub fn run() -> RunRecord {
-    RunRecord {
-        schema: RUN_SCHEMA.to_owned(),
-        abx_version: "0.1.0".to_owned(),
-        started_unix_ms: 1_750_000_000_000,
-        settings: run_settings(),
-        machine: Machine::default(),
-        response: ResponseRecord {
-            tls: None,
-            status: 200,
-            body_bytes: 1320,
-            sha256: Some("00".to_owned()),
-        },
-        elapsed_s: 10.002,
-        interrupted: false,
-        requests: Requests {
-            sent: 412_352,
-            completed: 412_352,
-            ok: 412_352,
-            hashed: 6_443,
-            outcomes: outcomes(r#"{"ok":412352}"#),
-            wrong_statuses: Default::default(),
-        },
-        offered: None,
+pub fn run() -> StudyRecord {
+    let mut record = StudyRecord::judged(abx_fixtures::run());
+    let measured = &mut record.measured;
+    measured.abx_version = "0.1.0".to_owned();
+    measured.started_unix_ms = 1_750_000_000_000;
+    measured.machine = Machine::default();
+    measured.subjects[0].connected_to = Some("127.0.0.1:8080".to_owned());
+    let settings = &mut measured.loads[0].settings;
+    (settings.connections, settings.verify_every) = (50, 64);
+    let response = measured.loads[0]
+        .responses
+        .get_mut(URL)
+        .expect("a run has a response");
+    response[0].body_bytes = 1320;
+    let listener = life(&mut record)
+        .listener
+        .as_mut()
+        .expect("its server is seen");
+    (listener.process_id, listener.name) = (1234, "nginx".to_owned());
+    life(&mut record).rss_bytes_max = Some(14_200_000);
+    let slice = slice(&mut record);
+    slice.wall_ns = 10_002_000_000;
+    (slice.sent, slice.completed, slice.ok) = (412_352, 412_352, 412_352);
+    slice.hashed = 6_443;
+    slice.outcomes = outcomes(r#"{"ok":412352}"#);
+    (slice.bytes, slice.body_bytes, slice.connects) = (610_280_960, 544_304_640, 0);
+    (slice.generator_cpu_ns, slice.generator_wait_ns) = (4_500_000_000, Some(20_000_000));
+    slice.server_cpu_ns = Some(9_800_000_000);
+    *figures(&mut record) = Summary {
         throughput_per_s: Some(41_234.5),
         response_time_us: times(843),
         service_time_us: times(801),
         phases: Some(phases([3.25, 0.0, 790.0, 49.75])),
-        handshake_us: None,
-        handshakes_resumed: None,
-        server_times: Vec::new(),
-        bytes: 610_280_960,
-        body_bytes: 544_304_640,
-        connects: 0,
-        silent: 0,
-        broadcasts: None,
-        held: None,
-        generator: GeneratorSide {
-            cpu_s: 4.5,
-            waiting_awake_s: 0.0,
-            cpu_us_per_request: Some(10.91),
-            busy: 0.45,
-            wait_s: Some(0.02),
-            lateness_us: times(4),
-            loop_lag_us: Times::default(),
-        },
-        server: Some(ServerSide {
-            process_id: 1234,
-            name: "nginx".to_owned(),
-            cpu_s: 9.8,
-            cpu_us_per_request: Some(23.77),
-            rss_bytes: Some(14_200_000),
-            busy: 0.98,
-            busiest_thread: Some(0.98),
-        }),
-        findings: Vec::new(),
-        scope: Scope::of(&abx_fixtures::run()),
-        measured: abx_fixtures::run(),
-    }
+        outcomes: outcomes(r#"{"ok":412352}"#),
+        server_cpu_us_per_request: Some(23.77),
+        rss_bytes: Some(14_200_000),
+        generator_busy: Some(0.45),
+        lateness_us: times(4),
+        loop_lag_us: Times::default(),
+        ..figures(&mut record).clone()
+    };
+    record.conclusions.validity = Validity::default();
+    record
+}
+
+/// The only slice of a run.
+pub fn slice(run: &mut StudyRecord) -> &mut SliceRecord {
+    &mut run.measured.blocks[0].loads[0].rounds[0].slices[0]
+}
+
+/// The only summary of a run.
+pub fn figures(run: &mut StudyRecord) -> &mut Summary {
+    &mut run.conclusions.summaries[0]
+}
+
+/// The life of a run's server.
+pub fn life(run: &mut StudyRecord) -> &mut BlockSubject {
+    let mut lives = run.measured.blocks[0].subjects.values_mut();
+    lives.next().expect("a run has a server")
 }
 
 /// The same at 20,000/s for 10 s, all of which was sent in time.
-pub fn open_run() -> RunRecord {
+pub fn open_run() -> StudyRecord {
     let mut record = run();
-    record.settings.arrivals = ArrivalSettings {
+    record.measured.loads[0].settings.arrivals = ArrivalSettings {
         kind: ArrivalKind::Constant,
         rate_per_s: Some(20_000.0),
         connections_rest: false,
         text: String::new(),
     };
-    record.requests.sent = 200_000;
-    record.requests.completed = 200_000;
-    record.requests.ok = 200_000;
-    record.requests.hashed = 3_125;
-    record.requests.outcomes = outcomes(r#"{"ok":200000}"#);
-    record.offered = Some(Offered {
+    slice(&mut record).generator_cpu_ns = 2_182_000_000;
+    slice(&mut record).sent = 200_000;
+    slice(&mut record).completed = 200_000;
+    slice(&mut record).ok = 200_000;
+    slice(&mut record).hashed = 3_125;
+    slice(&mut record).outcomes = outcomes(r#"{"ok":200000}"#);
+    figures(&mut record).offered = Some(Offered {
         planned: 200_000,
         sent: 200_000,
         unsent: 0,
         queued: 0,
         unfinished: 0,
     });
-    record.throughput_per_s = Some(19_998.2);
-    record.generator.loop_lag_us = times(9);
+    figures(&mut record).throughput_per_s = Some(19_998.2);
+    figures(&mut record).loop_lag_us = times(9);
     record
 }
 
 /// The same on a server that answers 15,200 in each second.
-pub fn overloaded_run() -> RunRecord {
+pub fn overloaded_run() -> StudyRecord {
     let mut record = open_run();
-    record.requests.sent = 152_050;
-    record.requests.completed = 152_000;
-    record.requests.ok = 152_000;
-    record.requests.outcomes = outcomes(r#"{"ok":152000,"unfinished":50}"#);
-    record.offered = Some(Offered {
+    slice(&mut record).generator_cpu_ns = 1_658_320_000;
+    slice(&mut record).sent = 152_050;
+    slice(&mut record).completed = 152_000;
+    slice(&mut record).ok = 152_000;
+    slice(&mut record).outcomes = outcomes(r#"{"ok":152000,"unfinished":50}"#);
+    figures(&mut record).offered = Some(Offered {
         planned: 200_000,
         sent: 152_050,
         unsent: 47_950,
         queued: 151_900,
         unfinished: 50,
     });
-    record.throughput_per_s = Some(15_200.4);
-    record.response_time_us = Times {
+    figures(&mut record).throughput_per_s = Some(15_200.4);
+    figures(&mut record).response_time_us = Times {
         p50: Some(1_240_000),
         p90: Some(2_150_000),
         p95: Some(2_270_000),
@@ -421,9 +402,9 @@ pub fn overloaded_run() -> RunRecord {
             Figure::Mean,
         ],
     };
-    record.service_time_us.at_least = vec![Figure::Max, Figure::Mean];
-    record.phases = Some(phases([1_179_200.0, 0.0, 790.0, 49.75]));
-    record.generator.lateness_us = Times {
+    figures(&mut record).service_time_us.at_least = vec![Figure::Max, Figure::Mean];
+    figures(&mut record).phases = Some(phases([1_179_200.0, 0.0, 790.0, 49.75]));
+    figures(&mut record).lateness_us = Times {
         p50: Some(1_236_000),
         p90: Some(2_143_000),
         p95: Some(2_264_000),
@@ -432,7 +413,7 @@ pub fn overloaded_run() -> RunRecord {
         max: Some(2_396_000),
         ..Times::default()
     };
-    record.findings = vec![
+    record.conclusions.validity.findings = vec![
         new_finding(
             FindingId::TimesAtLeast,
             "p90, p95, p99, p99.9 of the response times of http://127.0.0.1:8080/small.bin are at \

@@ -4,19 +4,16 @@ use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::file::run::RunRecord;
 use crate::file::study::StudyRecord;
 use abx_evidence::scenario::ScenarioRecord;
 
-/// A record of abx: a study, a run or a scenario, told apart by `schema`.
+/// A record of abx: a study (a run is one) or a scenario, told apart by `schema`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "only its schema is of use")]
 enum Record {
-    /// What `abx compare` saves.
+    /// What `abx compare` and `abx run` save.
     Study(Box<StudyRecord>),
-    /// What `abx run` saves.
-    Run(Box<RunRecord>),
     /// What `abx run --scenario` saves.
     Scenario(Box<ScenarioRecord>),
 }

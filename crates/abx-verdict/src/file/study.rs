@@ -7,11 +7,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::file::digits;
+use crate::file::run::{RUN_SCHEMA, RunView};
 use crate::findings::validity::{Status, Validity};
 use crate::judge::comparison::Comparison;
 use crate::judge::conclusions::Conclusions;
 use crate::judge::judge;
 use crate::judge::verdict::Verdict;
+use crate::view::summary::Summary;
 use abx_evidence::Level;
 use abx_evidence::record::{LoadRecord, Measured, STUDY_SCHEMA};
 
@@ -31,6 +33,12 @@ impl StudyRecord {
             measured,
             conclusions,
         }
+    }
+
+    /// Its parts if it is a run.
+    #[must_use]
+    pub fn run(&self) -> Option<RunView<'_>> {
+        RunView::of(&self.measured, &self.conclusions)
     }
 
     /// Whether no claim is possible: findings rule out a verdict, and nothing else that was
@@ -72,8 +80,11 @@ impl StudyRecord {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "StudyRecord")]
 struct RecordFile<'a> {
-    #[schemars(description = "The schema of a study.", extend("const" = STUDY_SCHEMA))]
+    #[schemars(description = "The schema of a study, or of a run.", extend("enum" = [STUDY_SCHEMA, RUN_SCHEMA]))]
     schema: &'static str,
+    /// The figures of a run.
+    #[serde(flatten)]
+    run: Option<&'a Summary>,
     /// What was concluded of the pairs that were asked for, under each load and by each
     /// metric, the primary ones first.
     #[serde(serialize_with = "digits::rounded")]
@@ -89,8 +100,10 @@ struct RecordFile<'a> {
 
 impl Serialize for StudyRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let run = self.run().map(|run| run.summary);
         RecordFile {
-            schema: STUDY_SCHEMA,
+            schema: run.map_or(STUDY_SCHEMA, |_| RUN_SCHEMA),
+            run,
             comparisons: &self.conclusions.comparisons,
             validity: &self.conclusions.validity,
             conclusions: &self.conclusions,

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::run::RUN_SCHEMA;
+use crate::file::run::{OLD_RUN_SCHEMA, RUN_SCHEMA};
 use crate::judge::comparison::Role;
 use crate::judge::metric::Metric;
 use crate::judge::past_baseline::Fingerprint;
@@ -59,11 +59,11 @@ pub struct Outline {
     /// How long it took, in seconds.
     pub elapsed_s: Option<f64>,
     pub subjects: Vec<OutlineSubject>,
-    /// The names of the loads; of a run, its connections; of a scenario, its file.
+    /// The names of the loads; of a scenario, its file.
     pub loads: Vec<String>,
     /// What was concluded of what the study was made for; nothing in others.
     pub comparisons: Vec<OutlineComparison>,
-    /// Complete blocks; only a study has any.
+    /// Complete blocks; none of a scenario.
     pub blocks: usize,
     /// Whether anything was measured: a block was begun, or it is no study.
     pub is_measured: bool,
@@ -143,7 +143,18 @@ impl Outline {
         let Schema { schema } = serde_json::from_str(json)?;
         match schema.as_str() {
             STUDY_SCHEMA => Ok(serde_json::from_str::<StudyOutline>(json)?.outline()),
-            RUN_SCHEMA => Ok(serde_json::from_str::<RunOutline>(json)?.outline()),
+            RUN_SCHEMA => Ok(Outline {
+                kind: RecordKind::Run,
+                ..serde_json::from_str::<StudyOutline>(json)?.outline()
+            }),
+            OLD_RUN_SCHEMA => {
+                let old: OldRunOutline = serde_json::from_str(json)?;
+                Ok(Outline {
+                    kind: RecordKind::Run,
+                    throughput_per_s: old.throughput_per_s,
+                    ..old.measured.outline()
+                })
+            }
             SCENARIO_SCHEMA => Ok(serde_json::from_str::<ScenarioOutline>(json)?.outline()),
             _ => Err(OutlineError::Schema(schema)),
         }
@@ -182,7 +193,11 @@ struct StudyOutline {
     machine: Machine,
     subjects: Vec<OutlineSubject>,
     loads: Vec<Named>,
+    /// Of a run.
+    throughput_per_s: Option<f64>,
+    #[serde(default)]
     comparisons: Vec<ComparisonKeys>,
+    #[serde(default)]
     conclusions: ConclusionsOutline,
     past_baseline: Option<PastBaselineOutline>,
     blocks: Vec<BlockOutline>,
@@ -205,7 +220,7 @@ struct PastBaselineOutline {
     record: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct ConclusionsOutline {
     #[serde(default)]
     past_comparisons: Vec<OutlineComparison>,
@@ -240,7 +255,7 @@ impl StudyOutline {
             comparisons,
             blocks: self.blocks.iter().filter(|block| block.complete).count(),
             is_measured: !self.blocks.is_empty(),
-            throughput_per_s: None,
+            throughput_per_s: self.throughput_per_s,
             machine: Fingerprint {
                 subject_cpus: self.settings.subject_cpus,
                 generator_cpus: self.settings.generator_cpus,
@@ -253,46 +268,11 @@ impl StudyOutline {
     }
 }
 
-/// The keys of a run that count here.
+/// The keys of a run in its old schema that count here.
 #[derive(Deserialize)]
-struct RunOutline {
-    abx_version: String,
-    started_unix_ms: u64,
-    elapsed_s: f64,
-    settings: RunSettingsOutline,
-    machine: Machine,
+struct OldRunOutline {
     throughput_per_s: Option<f64>,
-}
-
-#[derive(Deserialize)]
-struct RunSettingsOutline {
-    url: String,
-    connections: u32,
-    threads: usize,
-}
-
-impl RunOutline {
-    fn outline(self) -> Outline {
-        let settings = self.settings;
-        Outline {
-            kind: RecordKind::Run,
-            started_unix_ms: self.started_unix_ms,
-            elapsed_s: Some(self.elapsed_s),
-            subjects: vec![OutlineSubject {
-                name: settings.url.clone(),
-                address: Some(settings.url),
-                ..OutlineSubject::default()
-            }],
-            loads: vec![format!("c{}", settings.connections)],
-            comparisons: Vec::new(),
-            blocks: 0,
-            is_measured: true,
-            throughput_per_s: self.throughput_per_s,
-            machine: Fingerprint::of_machine(&self.machine, settings.threads),
-            seed: None,
-            abx_version: self.abx_version,
-        }
-    }
+    measured: StudyOutline,
 }
 
 /// The keys of a scenario that count here.

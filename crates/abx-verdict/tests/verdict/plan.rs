@@ -6,7 +6,7 @@ use abx_fixtures::{OK, pair, run, study};
 use abx_stats::Margin;
 use abx_verdict::history::OutlineSubject;
 use abx_verdict::plan::{PastStudy, PlannedStudy, SpreadSource, StudyPlan};
-use abx_verdict::{Fingerprint, RunRecord, StudyRecord};
+use abx_verdict::{Fingerprint, StudyRecord};
 
 /// An earlier study as it is read from its file.
 fn past(measured: Measured, is_of_doctor: bool) -> Option<PastStudy> {
@@ -132,7 +132,7 @@ fn more_comparisons_together_find_only_larger_differences() {
 #[test]
 fn what_compares_nothing_says_nothing() {
     // Method: a run, one block, and no record at all.
-    let run = serde_json::to_string(&RunRecord::judged(run()).unwrap()).unwrap();
+    let run = serde_json::to_string(&StudyRecord::judged(run())).unwrap();
     assert_eq!(PastStudy::read(&run, false).unwrap(), None);
     assert_eq!(past(study(&[("old", &[OK]), ("new", &[OK])]), false), None);
     assert!(PastStudy::read("{}", false).is_err());

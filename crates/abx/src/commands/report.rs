@@ -4,7 +4,6 @@ use clap::Args;
 
 use crate::commands::compare;
 use crate::commands::history::record_path;
-use crate::commands::run;
 use crate::commands::run::scenario;
 use crate::commands::saved::{SavedRecord, read};
 use crate::flags::expect;
@@ -64,7 +63,7 @@ impl Report {
 /// Reads, judges and prints.
 pub fn report(report: &Report) -> Result<End, Failure> {
     let flags = &report.output;
-    let outputs = Outputs::of_study(flags, &report.formats, &report.study_formats)?;
+    let outputs = Outputs::new(flags, &report.formats, report.study_formats.given())?;
     let style = output::style(flags);
     let [record] = &report.records[..] else {
         return several(report);
@@ -72,24 +71,19 @@ pub fn report(report: &Report) -> Result<End, Failure> {
     let path = record_path(record)?;
     match read(&path)? {
         SavedRecord::Study(record) => {
+            if record.run().is_some() {
+                let of_comparisons = report.study_formats.first_of_comparisons();
+                let slower = report.expect.fail_if_slower.as_ref();
+                let refused = of_comparisons.or(slower.map(|_| "--fail-if-slower"));
+                report.refuse("a run, which compares nothing", refused)?;
+            }
             let known = expect::known_of_record(&record);
-            let responses = expect::ask(&record, &report.expect.read(&known)?);
-            let printed = compare::print(&record, &responses, &outputs, flags);
-            compare::conclude(printed, compare::ended(&record, &responses, flags))
-        }
-        SavedRecord::Run(record) => {
-            let of_comparisons = report.study_formats.first_of_comparisons();
-            let slower = report.expect.fail_if_slower.as_ref();
-            let refused = of_comparisons.or(slower.map(|_| "--fail-if-slower"));
-            report.refuse("a run, which compares nothing", refused)?;
-            let measured = &report.study_formats.measured;
-            let outputs = Outputs::of_run(flags, &report.formats, measured)?;
-            run::print(&record, &report.expect, &outputs, flags)
+            let results = expect::ask(&record, &report.expect.read(&known)?);
+            compare::print(&record, &results, &outputs, flags)
         }
         SavedRecord::Scenario(record) => {
             let given = report.formats.first_but_html().or(report.of_studies());
             report.refuse("a scenario, which has text, --html and --json", given)?;
-            let outputs = Outputs::of_record(flags, &report.formats)?;
             scenario::print(&record, &outputs, flags)
         }
         SavedRecord::Machine(record) => {
@@ -120,7 +114,9 @@ fn several(report: &Report) -> Result<End, Failure> {
     let mut records = Vec::new();
     for word in &report.records {
         match read(&record_path(word)?)? {
-            SavedRecord::Study(record) => records.push((word.clone(), *record)),
+            SavedRecord::Study(record) if record.run().is_none() => {
+                records.push((word.clone(), *record));
+            }
             _ => return Err(not_of_a_study(word, &report.records)),
         }
     }

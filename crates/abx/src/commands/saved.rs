@@ -3,22 +3,20 @@
 use std::error::Error;
 use std::path::Path;
 
-use abx_evidence::OUTPUT_SCHEMA;
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::scenario::{SCENARIO_SCHEMA, ScenarioRecord};
+use abx_evidence::{Measured, OUTPUT_SCHEMA};
 use abx_verdict::doctor::{DoctorRecord, examine};
 use abx_verdict::timer::{TimerRecord, TimerRuns};
-use abx_verdict::{RUN_SCHEMA, RunRecord, StudyRecord};
+use abx_verdict::{OLD_RUN_SCHEMA, RUN_SCHEMA, StudyRecord};
 use serde::Deserialize;
 
 use crate::ui::end::Failure;
 
 /// A record that was read.
 pub enum SavedRecord {
-    /// That of a study, judged.
+    /// That of a study or a run, judged.
     Study(Box<StudyRecord>),
-    /// That of a run, judged.
-    Run(Box<RunRecord>),
     /// What came of a scenario.
     Scenario(Box<ScenarioRecord>),
     /// What was seen of a machine, concluded from.
@@ -32,6 +30,12 @@ pub enum SavedRecord {
 struct RecordHead {
     schema: Option<String>,
     kind: Option<String>,
+}
+
+/// A run in its old schema.
+#[derive(Deserialize)]
+struct OldRun {
+    measured: Measured,
 }
 
 /// Reads a record, and judges it.
@@ -58,8 +62,11 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
 /// The record in a text of one of the [`SCHEMAS`].
 fn parse(text: &str, schema: &str, kind: Option<&str>) -> Result<SavedRecord, Box<dyn Error>> {
     Ok(match (schema, kind) {
-        (STUDY_SCHEMA, _) => SavedRecord::Study(serde_json::from_str(text)?),
-        (RUN_SCHEMA, _) => SavedRecord::Run(serde_json::from_str(text)?),
+        (STUDY_SCHEMA | RUN_SCHEMA, _) => SavedRecord::Study(serde_json::from_str(text)?),
+        (OLD_RUN_SCHEMA, _) => {
+            let OldRun { measured } = serde_json::from_str(text)?;
+            SavedRecord::Study(Box::new(StudyRecord::judged(measured)))
+        }
         (SCENARIO_SCHEMA, _) => SavedRecord::Scenario(serde_json::from_str(text)?),
         (_, Some("doctor")) => {
             let mut record: Box<DoctorRecord> = serde_json::from_str(text)?;
@@ -95,4 +102,10 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
 }
 
 /// The schemas that this version reads.
-const SCHEMAS: [&str; 4] = [STUDY_SCHEMA, RUN_SCHEMA, SCENARIO_SCHEMA, OUTPUT_SCHEMA];
+const SCHEMAS: [&str; 5] = [
+    STUDY_SCHEMA,
+    RUN_SCHEMA,
+    OLD_RUN_SCHEMA,
+    SCENARIO_SCHEMA,
+    OUTPUT_SCHEMA,
+];

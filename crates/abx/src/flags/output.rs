@@ -3,10 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use abx_evidence::scenario::ScenarioRecord;
 use abx_lab::Target;
 use abx_report::{EXPORTERS, Exported, ExportedText, ReportExtent, Style};
-use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
 use clap::Args;
 use serde::Serialize;
 
@@ -108,8 +106,8 @@ pub struct StudyFormatFlags {
 pub struct Outputs<'a> {
     flags: &'a OutputFlags,
     formats: &'a FormatFlags,
-    measured: Option<&'a MeasuredFormatFlags>,
-    study: Option<&'a StudyFormatFlags>,
+    /// Every flag that names a place, and the place.
+    places: Vec<(&'static str, &'a str)>,
 }
 
 /// A text and where it goes.
@@ -120,48 +118,31 @@ struct Document {
 }
 
 impl<'a> Outputs<'a> {
-    /// Those of a record that has no formats of its own.
-    pub fn of_record(
+    /// Those of a command that also has these. Two formats in one place would overwrite each
+    /// other.
+    pub fn new(
         flags: &'a OutputFlags,
         formats: &'a FormatFlags,
+        others: impl IntoIterator<Item = (&'static str, &'a str)>,
     ) -> Result<Outputs<'a>, Failure> {
-        let outputs = Outputs {
+        let record = flags.json.as_deref();
+        let record = record.map(|place| ("--json", place));
+        let shared = record.into_iter().chain(formats.given());
+        let places: Vec<_> = shared.chain(others).collect();
+        for (number, (flag, place)) in places.iter().enumerate() {
+            let mut before = places[..number].iter();
+            if let Some((other, _)) = before.find(|(_, other)| other == place) {
+                return Err(Failure::usage(format!(
+                    "{other} and {flag} both write to {}: give each its own file",
+                    said(place)
+                )));
+            }
+        }
+        Ok(Outputs {
             flags,
             formats,
-            measured: None,
-            study: None,
-        };
-        outputs.checked()
-    }
-
-    /// Those of a run.
-    pub fn of_run(
-        flags: &'a OutputFlags,
-        formats: &'a FormatFlags,
-        measured: &'a MeasuredFormatFlags,
-    ) -> Result<Outputs<'a>, Failure> {
-        let outputs = Outputs {
-            flags,
-            formats,
-            measured: Some(measured),
-            study: None,
-        };
-        outputs.checked()
-    }
-
-    /// Those of a study.
-    pub fn of_study(
-        flags: &'a OutputFlags,
-        formats: &'a FormatFlags,
-        study: &'a StudyFormatFlags,
-    ) -> Result<Outputs<'a>, Failure> {
-        let outputs = Outputs {
-            flags,
-            formats,
-            measured: Some(&study.measured),
-            study: Some(study),
-        };
-        outputs.checked()
+            places,
+        })
     }
 
     /// How much is to be printed.
@@ -173,63 +154,10 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Two formats in one place would overwrite each other.
-    fn checked(self) -> Result<Outputs<'a>, Failure> {
-        let places: Vec<_> = self.places().collect();
-        for (number, (flag, place)) in places.iter().enumerate() {
-            let mut before = places[..number].iter();
-            if let Some((other, _)) = before.find(|(_, other)| other == place) {
-                return Err(Failure::usage(format!(
-                    "{other} and {flag} both write to {}: give each its own file",
-                    said(place)
-                )));
-            }
-        }
-        Ok(self)
-    }
-
-    /// Every flag that names a place, and the place.
-    fn places(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
-        let record = self.flags.json.as_deref();
-        let record = record.map(|place| ("--json", place));
-        let measured = self
-            .measured
-            .into_iter()
-            .flat_map(MeasuredFormatFlags::given);
-        let study = self.study.into_iter().flat_map(StudyFormatFlags::given);
-        let shared = record.into_iter().chain(self.formats.given());
-        shared.chain(measured).chain(study)
-    }
-
-    /// Prints a study and writes everything that was asked for. One document that
+    /// Prints a report and writes everything that was asked for. One document that
     /// cannot be written does not stop the others.
-    pub fn print_study(
-        &self,
-        report: &str,
-        record: &StudyRecord,
-        responses: &[ExpectationResult],
-    ) -> Result<(), Failure> {
-        self.write(report, Exported::Study(record, responses))
-    }
-
-    /// Prints a run, which is this study of one subject, and writes everything that was asked
-    /// for, as [`Outputs::print_study`] does.
-    pub fn print_run(
-        &self,
-        report: &str,
-        record: &RunRecord,
-        (study, responses): (&StudyRecord, &[ExpectationResult]),
-    ) -> Result<(), Failure> {
-        self.write(report, Exported::Run(record, study, responses))
-    }
-
-    /// Prints the report of a scenario, which has two formats.
-    pub fn print_scenario(&self, report: &str, record: &ScenarioRecord) -> Result<(), Failure> {
-        self.write(report, Exported::Scenario(record))
-    }
-
-    fn write(&self, report: &str, record: Exported) -> Result<(), Failure> {
-        let places = self.places();
+    pub fn print(&self, report: &str, record: Exported) -> Result<(), Failure> {
+        let places = self.places.iter();
         let documents = places.flat_map(|(flag, place)| documents(flag, place, record));
         let documents: Vec<Document> = documents.collect();
         let mut wrong = write(report, &documents, self.flags);
@@ -320,7 +248,7 @@ impl MeasuredFormatFlags {
     }
 
     /// The formats that were asked for, each with its place.
-    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
             ("--csv", &self.csv),
             ("--junit", &self.junit),
@@ -332,16 +260,20 @@ impl MeasuredFormatFlags {
 impl StudyFormatFlags {
     /// The first flag of them that was given.
     pub fn first(&self) -> Option<&'static str> {
-        self.measured.first().or(self.first_of_comparisons())
+        self.given().next().map(|(flag, _)| flag)
     }
 
     /// The first flag of those that need a comparison.
     pub fn first_of_comparisons(&self) -> Option<&'static str> {
-        self.given().next().map(|(flag, _)| flag)
+        self.of_comparisons().next().map(|(flag, _)| flag)
     }
 
-    /// The formats of comparisons that were asked for, each with its place.
-    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// The formats that were asked for, each with its place.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.measured.given().chain(self.of_comparisons())
+    }
+
+    fn of_comparisons(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
             ("--svg", &self.svg),
             ("--csv-comparisons", &self.csv_comparisons),
@@ -518,7 +450,6 @@ mod tests {
         let mut flags: Vec<&str> = formats
             .given()
             .chain(study.given())
-            .chain(study.measured.given())
             .map(|(flag, _)| flag)
             .chain(formats.posted())
             .chain(["--json"])

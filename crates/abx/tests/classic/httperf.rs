@@ -286,7 +286,7 @@ fn the_command_that_is_named_makes_the_same_load() {
     let words = shell_words::split(command).unwrap();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let ended = home.run_abx(&[&words[..], &["--json", "-"]].concat());
-    let outcomes = &ended.json()["requests"]["outcomes"];
+    let outcomes = &ended.json()["outcomes"];
     assert_eq!(outcomes["ok"], 20, "{ended:#?}");
 }
 

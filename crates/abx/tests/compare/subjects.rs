@@ -6,7 +6,7 @@ use abx_sys::process::Signal;
 use serde_json::Value;
 
 use crate::support::{
-    ABX, Home, Server, assert_honest, findings, read_json, send, subject, wait_for,
+    ABX, Home, Server, assert_honest, findings, only_slice, read_json, send, subject, wait_for,
 };
 
 #[rustfmt::skip]
@@ -180,8 +180,8 @@ fn a_run_whose_server_dies_makes_no_claim() {
     send(server.id(), Signal::Kill);
     let ended = running.wait();
     let record = ended.expect(3, &[]).json();
-    let requests = &record["requests"];
-    assert_honest(requests);
+    let requests = only_slice(&record);
+    assert_honest(&requests);
     assert!(requests["ok"].as_u64() > Some(0), "{requests}");
     assert!(
         requests["ok"].as_u64() < requests["sent"].as_u64(),

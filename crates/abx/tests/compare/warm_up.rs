@@ -20,10 +20,11 @@ fn a_warm_up_is_sent_and_counted_nowhere() {
         let mut texts = vec!["run", url, "--warmup", "200ms", "--quiet", "--json", "-"];
         texts.extend(words.split(' '));
         let record = home.run_abx(&texts).json();
-        assert_eq!(record["settings"]["warm_up_s"], json!(0.2), "{words}");
+        let ordered = &record["loads"][0]["pilot"];
+        assert_eq!(ordered["warm_up_ns"], 200_000_000, "{words}");
         let asked: u64 = words.split(' ').nth(1).unwrap().parse().unwrap();
-        assert_eq!(record["requests"]["sent"], json!(asked), "{words}");
-        let load = &record["measured"]["blocks"][0]["loads"][0];
+        assert_eq!(record["sent"], json!(asked), "{words}");
+        let load = &record["blocks"][0]["loads"][0];
         assert_eq!(load["slices"]["discarded"].as_object(), None, "{words}");
         let warm_up = &load["sides"]["readings"]["warm_up"]["values"];
         assert!(

@@ -249,8 +249,8 @@ fn the_commands_that_are_printed_work_as_printed() {
     let desk = Home::new();
     let ended = desk.run(desk.abx(&words).current_dir(bus.home.path()));
     let record = ended.expect(0, &["joined"]).json();
-    assert_eq!(record["requests"]["ok"], 500);
-    let fleet = &record["measured"]["fleet"];
+    assert_eq!(record["ok"], 500);
+    let fleet = &record["fleet"];
     assert_eq!(fleet["agents"].as_array().unwrap().len(), 3);
     bus.assert_secret(&format!("{ended:?}{record}"));
     for agent in agents {

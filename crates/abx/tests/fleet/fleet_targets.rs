@@ -33,7 +33,7 @@ fn agents_load_servers_of_both_kinds_of_addresses() {
         let run = ["run", &server.url, "-n", "101", "-c", "3", "--quiet"];
         let record = home.run_abx(&[&run[..], &by_agents].concat());
         let record = record.expect(0, &[]).json();
-        assert_eq!(record["requests"]["ok"], 101, "{}", server.url);
+        assert_eq!(record["ok"], 101, "{}", server.url);
         assert_eq!(fleet_of(&record).len(), 2);
     }
     let home = Home::new();

@@ -203,8 +203,8 @@ fn the_agents_of_the_job_make_a_load() {
     words.extend(["--agents", &count]);
     words.extend(flags.iter().map(String::as_str));
     let record = desk.run_abx(&words).expect(0, &[]).json();
-    assert_eq!(record["requests"]["ok"], 300);
-    let mut names: Vec<&str> = list(&record["measured"]["fleet"]["agents"])
+    assert_eq!(record["ok"], 300);
+    let mut names: Vec<&str> = list(&record["fleet"]["agents"])
         .iter()
         .map(|value| text(&value["name"]))
         .collect();

@@ -11,7 +11,9 @@ use abx_fixtures::pair;
 use abx_verdict::StudyRecord;
 use serde_json::Value;
 
-use crate::support::{Home, Server, assert_honest, findings, read_json, slices, subject};
+use crate::support::{
+    Home, Server, assert_honest, findings, only_slice, read_json, slices, subject,
+};
 
 #[rustfmt::skip]
 const SHORT: [&str; 8] = [
@@ -263,10 +265,10 @@ fn a_run_sends_exactly_as_many_requests_as_asked() {
             more,
         ]);
         let record = ended.expect(0, &[]).json();
-        assert_eq!(record["schema"], "abx.run/1");
-        assert_honest(&record["requests"]);
-        assert_eq!(record["requests"]["ok"].to_string(), requests);
-        assert_eq!(record["requests"]["sent"].to_string(), requests);
+        assert_eq!(record["schema"], "abx.run/2");
+        assert_honest(&only_slice(&record));
+        assert_eq!(record["ok"].to_string(), requests);
+        assert_eq!(record["sent"].to_string(), requests);
     }
 }
 
@@ -279,12 +281,13 @@ fn a_run_finds_the_server_on_this_machine() {
     let ended = home.run_abx(&run);
     ended.expect(0, &["Loading", &server.url]);
     let record = read_json(&home.join("run.json"));
-    assert_eq!(record["server"]["process_id"], server.id());
-    assert_eq!(record["server"]["name"], "abx");
-    assert!(record["server"]["cpu_s"].as_f64() > Some(0.0));
-    assert!(record["server"]["cpu_us_per_request"].as_f64() > Some(0.0));
-    assert_eq!(record["settings"]["duration_s"], 0.2);
-    assert_honest(&record["requests"]);
+    let life = &record["blocks"][0]["subjects"][&server.url];
+    assert_eq!(life["listener"]["process_id"], server.id());
+    assert_eq!(life["listener"]["name"], "abx");
+    assert!(only_slice(&record)["server_cpu_ns"].as_u64() > Some(0));
+    assert!(record["server_cpu_us_per_request"].as_f64() > Some(0.0));
+    assert_eq!(record["loads"][0]["pilot"]["slice_ns"], 200_000_000);
+    assert_honest(&only_slice(&record));
     let again = home.run_abx(&["report", "run.json"]);
     assert_eq!(again.expect(0, &[]).stdout, ended.stdout);
 }
@@ -300,7 +303,7 @@ fn languages_and_missing_variables_change_nothing() {
         let mut command = home.abx(&run);
         command.env("LC_ALL", language).env("LANG", language);
         let record = home.run(&mut command).expect(0, &[]).json();
-        assert_eq!(record["requests"]["ok"], 100);
+        assert_eq!(record["ok"], 100);
     }
     let mut bare = home.abx(&run);
     for name in ["HOME", "XDG_STATE_HOME", "LC_ALL", "LANG", "TERM", "PATH"] {
@@ -308,10 +311,7 @@ fn languages_and_missing_variables_change_nothing() {
     }
     // Without a home, records are kept where temporary files are.
     bare.env("TMPDIR", home.path());
-    assert_eq!(
-        home.run(&mut bare).expect(0, &[]).json()["requests"]["ok"],
-        100
-    );
+    assert_eq!(home.run(&mut bare).expect(0, &[]).json()["ok"], 100);
 }
 
 #[test]

@@ -291,8 +291,8 @@ fn the_static_program_measures_where_there_is_nothing_else(dist: &Path) {
     let mut bare = in_a_bare_root(&home, dist, script);
     home.run(&mut bare).expect(0, &[]);
     let run = read_json(&home.join("root/state/run.json"));
-    assert_eq!(run["requests"]["ok"], 1000);
-    assert_eq!(run["settings"]["connected_to"], "127.0.0.1:8080");
+    assert_eq!(run["ok"], 1000);
+    assert_eq!(run["subjects"][0]["connected_to"], "127.0.0.1:8080");
     let study = read_json(&home.join("root/state/compare.json"));
     assert_eq!(study["end"]["reason"], "blocks");
     // Both are also where records are kept.

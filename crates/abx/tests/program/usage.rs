@@ -274,9 +274,9 @@ fn a_name_leads_to_the_address_that_responds_and_the_record_says_which() {
         let ended = home.run(&mut home.abx_apart("m", hosts, &run));
         assert_eq!(ended.stderr.contains(passed_over), !is_first, "{ended:#?}");
         let record = ended.expect(0, &[]).json();
-        assert_eq!(record["requests"]["ok"], 10);
-        assert_eq!(record["settings"]["url"], *url);
-        assert_eq!(record["settings"]["connected_to"], *connected_to);
+        assert_eq!(record["ok"], 10);
+        assert_eq!(record["subjects"][0]["address"], *url);
+        assert_eq!(record["subjects"][0]["connected_to"], *connected_to);
         if is_first {
             continue;
         }

@@ -8,7 +8,7 @@ use abx_sys::process::Signal;
 use serde_json::{Value, json};
 
 use crate::protocols::tls::certify;
-use crate::support::{Home, assert_honest, findings, send, wait_for};
+use crate::support::{Home, assert_honest, findings, only_slice, response, send, wait_for};
 
 /// Speaks HTTP/2 by nghttp2's library, which holds each frame against the standard. It
 /// counts requests, and the bytes of their bodies, and writes both down when it ends.
@@ -139,20 +139,20 @@ fn a_run_over_streams_is_what_nginx_logged() {
         let url = nginx.url().replace("http", scheme);
         let words = format!("-c 4 --streams 16 -n 5000 --verify-every 7{words}");
         let record = record(&home, &url, &words, 0);
-        let settings = &record["settings"];
+        let settings = &record["loads"][0]["settings"];
         assert_eq!(
             (&settings["protocol"], &settings["pipeline"]),
             (&json!("http/2"), &json!(16))
         );
-        let agreed = &record["answer"]["tls"];
+        let agreed = &response(&record)["tls"];
         let expected = if scheme == "https" {
             json!("h2")
         } else {
             Value::Null
         };
         assert_eq!(agreed["protocol"], expected, "{agreed}");
-        let requests = &record["requests"];
-        assert_honest(requests);
+        let requests = only_slice(&record);
+        assert_honest(&requests);
         assert_eq!(requests["ok"], 5_000, "{requests}");
         let outcomes = requests["outcomes"].as_object().unwrap();
         // What nginx had not looked at when it ended a connection was sent again.
@@ -183,8 +183,8 @@ fn bodies_and_few_streams_are_what_node_counted() {
     });
     let words = "-m POST -b @body -c 3 --streams 12 -n 300 --verify-every 1";
     let record = record(&home, &node.url(), words, 0);
-    let requests = &record["requests"];
-    assert_honest(requests);
+    let requests = only_slice(&record);
+    assert_honest(&requests);
     assert_eq!(requests["outcomes"], json!({ "ok": 300 }));
     assert_eq!(requests["hashed"], 300);
     node.end(Signal::Term);
@@ -221,7 +221,7 @@ fn what_a_server_does_wrong_has_its_outcome() {
         let words = format!("-c 2 --streams 4 -n 64{more}");
         let code = if outcome == "ok" { 0 } else { 3 };
         let record = record(&home, &server.url(), &words, code);
-        let outcomes = record["requests"]["outcomes"].as_object().unwrap();
+        let outcomes = record["outcomes"].as_object().unwrap();
         assert!(outcomes.contains_key(outcome), "{fault}: {outcomes:?}");
         let others = ["idle_close", "rest_close", "unfinished"];
         let is_known = |name: &String| name == outcome || others.contains(&name.as_str());

@@ -9,7 +9,7 @@ use std::process::Command;
 use abx_sys::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Server, assert_honest, send, slices};
+use crate::support::{Home, Server, assert_honest, only_slice, send, slices};
 
 /// Every process model, with the flags that it needs.
 const MODELS: &[&[&str]] = &[
@@ -70,8 +70,8 @@ fn outcomes(home: &Home, url: &str, words: &str) -> Value {
     let ended = home.run_abx(&texts);
     ended.expect(0, &[]);
     let record = ended.json();
-    assert_honest(&record["requests"]);
-    record["requests"]["outcomes"].clone()
+    assert_honest(&only_slice(&record));
+    record["outcomes"].clone()
 }
 
 /// What a command says that is to end well.
@@ -243,7 +243,7 @@ fn the_server_counts_the_same_requests_in_both_versions() {
         let flags = format!("-c 1 -n 1000 --verify-every 1 --expect-status 200 {version}");
         texts.extend(flags.split(' '));
         let record = home.run_abx(&texts).json();
-        let outcomes = &record["requests"]["outcomes"];
+        let outcomes = &record["outcomes"];
         let cut = ["early_close", "stream_reset"].map(|name| outcomes[name].as_u64());
         counted.push((
             outcomes["wrong_status"].clone(),
@@ -278,7 +278,7 @@ fn workers_are_replaced_without_losing_a_stream() {
     }
     let record = running.wait().json();
     assert!(replaced > 1);
-    let outcomes = record["requests"]["outcomes"].as_object().unwrap();
+    let outcomes = record["outcomes"].as_object().unwrap();
     assert!(outcomes["ok"].as_u64() > Some(100), "{outcomes:?}");
     let others = ["ok", "idle_close", "unfinished"];
     let are_known = outcomes.keys().all(|name| others.contains(&name.as_str()));

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::protocols::tls::certify;
-use crate::support::{Home, Server, slices};
+use crate::support::{Home, Server, response, slices};
 
 /// Every process model, with the flags that it needs.
 const MODELS: &[&str] = &["event", "thread", "thread-per-request", "hybrid", "null"];
@@ -41,14 +41,14 @@ fn every_model_serves_over_tls() {
             let ended = home.run_abx(&[&words[..], flags].concat());
             let record = ended.json();
             ended.expect(0, &[]);
-            let came = &record["requests"]["outcomes"];
+            let came = &record["outcomes"];
             if *model == "prefork" {
                 // It ends connections while others wait.
                 assert_eq!(came["ok"], 60, "{flags:?}: {came}");
                 continue;
             }
             assert_eq!(came, &json!({ "ok": 60 }), "{model} {flags:?}");
-            let histograms = &record["measured"]["blocks"][0]["loads"][0]["histograms"];
+            let histograms = &record["blocks"][0]["loads"][0]["histograms"];
             let own_value = histograms.as_object().unwrap().values().next().unwrap();
             let is_timed = own_value["handshake"].is_array();
             assert_eq!(is_timed, is_fresh, "{model} {flags:?}");
@@ -119,7 +119,7 @@ fn websockets_are_served_over_tls() {
         let ended = home.run_abx(&words);
         let record = ended.json();
         ended.expect(0, &[]);
-        let outcomes = record["requests"]["outcomes"].as_object().unwrap();
+        let outcomes = record["outcomes"].as_object().unwrap();
         assert_eq!(outcomes.keys().collect::<Vec<_>>(), ["ok"], "{path}");
     }
 }
@@ -150,10 +150,10 @@ fn files_are_encrypted_where_they_are_read() {
     ]);
     let record = ended.json();
     ended.expect(0, &[]);
-    assert_eq!(record["requests"]["outcomes"], json!({ "ok": 40 }));
+    assert_eq!(record["outcomes"], json!({ "ok": 40 }));
     let sum = Command::new("sha256sum").arg(&file).output().unwrap();
     let sum = String::from_utf8(sum.stdout).unwrap();
-    let message = record["answer"]["sha256"].as_str().unwrap();
+    let message = response(&record)["sha256"].as_str().unwrap();
     assert!(sum.starts_with(message), "{message} of {sum}");
     for way in ["sendfile", "uring"] {
         home.run_abx(&[

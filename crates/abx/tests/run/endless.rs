@@ -30,7 +30,7 @@ fn outcomes_of(url: &str, words: &str) -> Value {
     let words = format!("run {url} {usual} {words}");
     let ended = home.run_abx(&words.split_whitespace().collect::<Vec<_>>());
     ended.expect(3, &[]);
-    ended.json()["requests"]["outcomes"].clone()
+    ended.json()["outcomes"].clone()
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn a_stop_of_abx_is_found_and_not_charged_to_the_server() {
     let record = ended.json();
     let pauses = findings(&record, "generator_paused");
     assert_eq!(pauses.len(), 1, "{ended:#?}");
-    let load = &record["measured"]["blocks"][0]["loads"][0];
+    let load = &record["blocks"][0]["loads"][0];
     assert_eq!(
         load["rounds"]["disturbed"][0].as_array().unwrap().last(),
         Some(&json!("paused"))

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::Home;
+use crate::support::{Home, only_slice};
 
 /// A request as it came: its method, its path, one of its headers, and its body.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,14 +111,14 @@ fn run(home: &Home, server: &Listener, words: &[&str]) -> Value {
     let fixed = ["run", &server.url, "-c", "1", "--quiet", "--json", "-"];
     let record = home.run_abx(&[&fixed[..], words].concat());
     let record = record.expect(0, &[]).json();
-    let requests = &record["requests"];
+    let requests = only_slice(&record);
     assert_eq!(requests["ok"], requests["sent"], "{requests}");
     record
 }
 
 /// What a record says of the requests of its first load.
 fn requests(record: &Value) -> &Value {
-    &record["measured"]["loads"][0]["settings"]["requests"]
+    &record["loads"][0]["settings"]["requests"]
 }
 
 #[test]
@@ -231,9 +231,7 @@ fn three_thousand_paths_are_verified_and_asked() {
     // Drawn with repetition, few of them are never asked: 5 in 100.
     let loaded = counts.values().filter(|count| **count > 3).count();
     assert!(loaded > 2_700, "{loaded}");
-    let responses = record["measured"]["loads"][0]["answers"]
-        .as_object()
-        .unwrap();
+    let responses = record["loads"][0]["answers"].as_object().unwrap();
     assert_eq!(
         responses.values().next().unwrap().as_array().unwrap().len(),
         3_000
@@ -252,7 +250,7 @@ fn a_class_of_statuses_is_right_as_a_whole() {
         &server,
         &[&paths[..], &["--expect-status", "2xx"]].concat(),
     );
-    let load = &record["measured"]["loads"][0];
+    let load = &record["loads"][0];
     assert_eq!(load["settings"]["status"], "2xx");
     let responses = load["answers"]
         .as_object()
@@ -380,14 +378,18 @@ fn flags_of_other_tools_do_what_they_do_there() {
             .run_abx(&[&fixed[..], words].concat())
             .expect(0, &[])
             .json();
-        assert_eq!(record["settings"]["url"], *server.url);
-        record["settings"].clone()
+        assert_eq!(record["subjects"][0]["address"], *server.url);
+        let load = &record["loads"][0];
+        (load["settings"].clone(), load["pilot"]["slice_ns"].clone())
     };
-    assert_eq!(settings(&["-d", "1", "-k"])["duration_s"], 1.0);
-    let timed = settings(&["-z", "100ms", "--rps", "0.1k"]);
-    assert_eq!(timed["duration_s"], 0.1);
+    assert_eq!(settings(&["-d", "1", "-k"]).1, 1_000_000_000);
+    let (timed, slice_ns) = settings(&["-z", "100ms", "--rps", "0.1k"]);
+    assert_eq!(slice_ns, 100_000_000);
     assert_eq!(timed["arrivals"]["rate_per_s"], 100.0);
-    assert_eq!(settings(&["-n", "0.05k", "-X", "PUT"])["method"], "PUT");
+    assert_eq!(
+        settings(&["-n", "0.05k", "-X", "PUT"]).0["requests"][0]["method"],
+        "PUT"
+    );
     for (words, message) in [
         (&["-q", "100"][..], "-r RATE"),
         (&["-T", "text/plain"], "Content-Type"),

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Home};
+use crate::support::{Ended, Home, only_slice};
 
 /// The server, which writes down what it is asked; ended when it is dropped.
 struct Peer<'a> {
@@ -56,7 +56,7 @@ impl Peer<'_> {
         let fixed = ["run", "-c", "2", "-n", "40", "--quiet", "--json", "-"];
         let ended = self.home.run_abx(&[&fixed[..], words].concat());
         let record = ended.expect(0, &[]).json();
-        let requests = &record["requests"];
+        let requests = only_slice(&record);
         assert_eq!(requests["ok"], requests["sent"], "{words:?} {requests}");
         self.asked()
     }

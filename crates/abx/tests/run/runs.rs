@@ -6,7 +6,7 @@ use std::fs;
 use abx_sys::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Home, Server, assert_honest, findings};
+use crate::support::{Home, Server, assert_honest, findings, only_slice};
 
 /// Runs, and reads the record again: what is printed then is the record.
 fn run_twice(home: &Home, url: &str, words: &str) -> Value {
@@ -19,7 +19,7 @@ fn run_twice(home: &Home, url: &str, words: &str) -> Value {
     again.expect(code, &[]);
     assert_eq!(again.stdout, ended.stdout, "{words}");
     let record = ended.json();
-    let slices = &record["measured"]["blocks"][0]["loads"][0]["slices"];
+    let slices = &record["blocks"][0]["loads"][0]["slices"];
     assert_eq!(slices["subject"]["names"], json!([url]), "{words}");
     record
 }
@@ -43,12 +43,13 @@ fn runs_of_every_shape_are_read_as_they_were_saved() {
         (&echo, "--shape connections -c 50 --hold 50ms"),
     ] {
         let record = run_twice(&home, url, words);
-        assert_eq!(record["schema"], "abx.run/1");
-        assert_honest(&record["requests"]);
-        assert_eq!(record["server"]["process_id"], server.id(), "{words}");
-        let shape = record["settings"]["shape"].as_str();
+        assert_eq!(record["schema"], "abx.run/2");
+        assert_honest(&only_slice(&record));
+        let life = &record["blocks"][0]["subjects"][url.as_str()];
+        assert_eq!(life["listener"]["process_id"], server.id(), "{words}");
+        let shape = record["loads"][0]["settings"]["shape"].as_str();
         let is_held = shape == Some("connections");
-        let course = &record["measured"]["blocks"][0]["loads"][0]["courses"][url.as_str()];
+        let course = &record["blocks"][0]["loads"][0]["courses"][url.as_str()];
         assert_eq!(course.is_object(), !is_held, "{words}");
         let ended: u64 = course["ok"]
             .as_array()
@@ -56,7 +57,7 @@ fn runs_of_every_shape_are_read_as_they_were_saved() {
             .flatten()
             .map(|ok| ok.as_u64().unwrap())
             .sum();
-        let ok = record["requests"]["ok"].as_u64().unwrap();
+        let ok = record["ok"].as_u64().unwrap();
         // What is answered behind the end of a time is in no interval of it.
         let expected = if words.contains("-n ") {
             ok..=ok
@@ -85,7 +86,7 @@ fn a_saved_run_is_judged_by_what_was_measured() {
     let record = run_twice(&home, &server.url, "-n 2000 -c 4");
     let changed = |change: fn(&mut Value)| {
         let mut record = record.clone();
-        change(&mut record["measured"]["blocks"][0]["loads"][0]);
+        change(&mut record["blocks"][0]["loads"][0]);
         home.write("changed.json", &record.to_string())
     };
     let failed =
@@ -119,8 +120,8 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
     assert!(report.contains(stopped), "{report}");
     let path = home.record_path();
     let record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(record["interrupted"], true);
-    assert!(record["requests"]["ok"].as_u64() > Some(0), "{record}");
+    assert_eq!(record["end"]["reason"], "interrupted");
+    assert!(record["ok"].as_u64() > Some(0), "{record}");
     assert!(record["throughput_per_s"].as_f64() > Some(0.0), "{record}");
     let again = home.run_abx(&["report", path.to_str().unwrap()]);
     assert_eq!(again.expect(130, &[]).stdout, ended.stdout);
@@ -141,9 +142,10 @@ fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
         }
         ended.expect(3, &["no verdict is possible (exit code 3)", "wrong_status"]);
         assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
-        let requests = &ended.json()["requests"];
+        let requests = only_slice(&ended.json());
         let wrong = &requests["outcomes"]["wrong_status"];
-        let statuses = requests["wrong_statuses"].as_object().unwrap();
+        let record = ended.json();
+        let statuses = record["wrong_statuses"].as_object().unwrap();
         let total: u64 = statuses.values().map(|count| count.as_u64().unwrap()).sum();
         assert_eq!(wrong.as_u64(), Some(total), "{requests}");
         let saved = home.write("run.json", &ended.stdout);

@@ -20,6 +20,20 @@ pub fn slices(record: &Value, subject: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The only slice of a run.
+pub fn only_slice(record: &Value) -> Value {
+    let subject = record["subjects"][0]["name"].as_str().unwrap();
+    let mut slices = slices(record, subject);
+    assert_eq!(slices.len(), 1, "{record}");
+    slices.remove(0)
+}
+
+/// The response of a run's server before the load.
+pub fn response(record: &Value) -> &Value {
+    let subject = record["subjects"][0]["name"].as_str().unwrap();
+    &record["loads"][0]["answers"][subject][0]
+}
+
 /// One slice, with zeroes where a column of nothing but zeroes was left out.
 fn slice(columns: &Value, index: usize) -> Value {
     let mut slice = row(columns, index);

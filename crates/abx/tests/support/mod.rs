@@ -20,7 +20,7 @@ use abx_sys::process::{Process, Signal, process_cpu};
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub use columns::{readings, slices};
+pub use columns::{only_slice, readings, response, slices};
 
 /// The program under test.
 pub const ABX: &str = env!("CARGO_BIN_EXE_abx");

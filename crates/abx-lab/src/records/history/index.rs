@@ -31,7 +31,7 @@ pub struct Query {
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 

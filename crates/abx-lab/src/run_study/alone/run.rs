@@ -3,18 +3,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use abx_engine::{LoadGenerator, ReportedInterval, SliceEnd, Stopper};
-use abx_evidence::SliceTally;
 use abx_evidence::record::{
-    BlockLoad, BlockRecord, BlockSubject, Histograms, Interleave, Measured, PilotRecord, Round,
-    SliceRecord, StudyEnd, SubjectReadings,
+    BlockLoad, BlockRecord, BlockSubject, Histograms, Interleave, PilotRecord, Round, SliceRecord,
+    StudyEnd, SubjectReadings,
 };
+use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
-use abx_verdict::{NotARun, RunRecord};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -25,28 +24,16 @@ use crate::process::pending::Pending;
 use crate::run_study::block::start_block::StartedBlock;
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::study_record::{new_record, note_responses};
-use abx_study::subject::{Source, Subject, Target};
-use abx_study::{Load, PilotEffort, Study, WaitChoice};
+use abx_study::{PilotEffort, Study};
 
 /// What a run is asked to do.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
-    pub target: Target,
-    pub load: Load,
+    /// One server under one load.
+    pub study: Study,
     pub end: RunEnd,
     /// For how long the load is sent before anything counts.
     pub warm_up: Duration,
-    /// Worker threads; `None` for one on each of the generator's processors,
-    /// and at most one for each connection.
-    pub threads: Option<usize>,
-    /// How the workers wait for responses.
-    pub wait: WaitChoice,
-    /// Local addresses that connections come from; empty for the usual ones.
-    pub local_addresses: Vec<IpAddr>,
-    /// What randomness is drawn from.
-    pub seed: u64,
-    /// The command line, for the record.
-    pub command: Vec<String>,
 }
 
 /// When a run ends.
@@ -108,7 +95,7 @@ const INTERVAL_MAX: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// [`RunError`] when nothing was measured. What happens under load is in the record.
-pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError> {
+pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<Measured, RunError> {
     let (end, warm_up) = (plan.end, plan.warm_up);
     let study = study(plan);
     let is_watched = around.watch.is_some();
@@ -159,22 +146,19 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<RunRecord, RunError>
     } else {
         StudyEnd::Blocks
     };
-    Ok(RunRecord::judged(measured).expect("one subject, one load, one slice and one block"))
+    Ok(measured)
 }
 
 /// A run that was measured elsewhere, of which nothing was read on this side: what was known
-/// of it before its load, and what that gave.
-///
-/// # Errors
-/// [`NotARun`] when it was no run.
-pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Result<RunRecord, NotARun> {
+/// of it before its load, and what that gave. `None` when it was no run.
+#[must_use]
+pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Option<Measured> {
     let ([subject], [load]) = (&measured.subjects[..], &measured.loads[..]) else {
-        return Err(NotARun);
+        return None;
     };
-    let (subject, port) = (
-        subject.name.clone(),
-        port_of(subject.connected_to.as_deref()),
-    );
+    let address =
+        { subject.connected_to.as_deref() }.and_then(|text| text.parse::<SocketAddr>().ok());
+    let subject = subject.name.clone();
     let mut record = SliceRecord::of(&subject, &slice);
     record.clocks = Some(slice.tally.clocks);
     measured.elapsed_s = slice.wall_ns as f64 / 1e9;
@@ -191,48 +175,23 @@ pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Result<RunRec
         sides: BTreeMap::from([(subject.clone(), SubjectReadings::default())]),
     };
     let life = BlockSubject {
-        port,
-        ready_s: None,
-        cpu_s: None,
-        rss_bytes_max: None,
+        port: address.map_or(0, |address| address.port()),
         end: "is not known".to_owned(),
-        died: false,
-        failed_start: None,
-        listener: None,
+        ..BlockSubject::default()
     };
     measured.blocks = vec![BlockRecord {
-        index: 0,
         seed: measured.seed,
         complete: true,
         order: vec![subject.clone()],
-        services: BTreeMap::new(),
-        canaries: Vec::new(),
-        other_programs: Vec::new(),
         subjects: BTreeMap::from([(subject, life)]),
         loads: vec![part],
-        missing_agents: Vec::new(),
-        faults: Vec::new(),
+        ..BlockRecord::default()
     }];
-    RunRecord::judged(measured)
+    Some(measured)
 }
 
-/// The port of an address; 0 when that is not known.
-fn port_of(address: Option<&str>) -> u16 {
-    let address = address.and_then(|text| text.parse::<SocketAddr>().ok());
-    address.map_or(0, |address| address.port())
-}
-
+/// The study that a run is.
 fn study(plan: RunPlan) -> Study {
-    let mut load = plan.load;
-    for request in &mut load.requests {
-        request.path.get_or_insert(plan.target.path.clone());
-    }
-    let subject = Subject {
-        name: plan.target.url.clone(),
-        source: Source::Address(plan.target),
-        stand_in_for: None,
-        http2: false,
-    };
     Study {
         budget: match plan.end {
             RunEnd::After(span) => Some(span.saturating_add(plan.warm_up)),
@@ -241,11 +200,8 @@ fn study(plan: RunPlan) -> Study {
         blocks: Some(1),
         rounds: Some(1),
         interleave: Interleave::Trials,
-        wait: plan.wait,
-        local_addresses: plan.local_addresses,
-        threads: plan.threads,
         pilot: PilotEffort::Brief,
-        ..Study::of_one(subject, vec![load], plan.seed, plan.command)
+        ..plan.study
     }
 }
 
@@ -305,17 +261,13 @@ fn block(
     let part = run.result;
     let other_programs = running.meter.other_programs().since(&programs);
     Ok(BlockRecord {
-        index: 0,
-        seed: 0,
         // What was measured until it was stopped counts.
         complete: true,
         order,
-        services: BTreeMap::new(),
         canaries: canaries(&speeds, &running.meter.processors.speeds()),
         other_programs,
         subjects: running.stop_all(None).into_iter().collect(),
         loads: vec![part],
-        missing_agents: Vec::new(),
-        faults: Vec::new(),
+        ..BlockRecord::default()
     })
 }

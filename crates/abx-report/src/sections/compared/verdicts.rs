@@ -14,8 +14,12 @@ use crate::sections::measured::scope::scope;
 use crate::words::style::{LINE, ReportExtent, Style};
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, remarks, sentence};
+use crate::words::wrap::clean_name;
 
 pub(crate) fn title(record: &StudyRecord) -> String {
+    if let Some(run) = record.run() {
+        return format!("One run against {}", clean_name(run.url()));
+    }
     let names: Vec<String> = record
         .measured
         .subjects

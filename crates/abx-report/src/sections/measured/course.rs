@@ -1,7 +1,7 @@
 //! How a run went over time: throughput and response times of each interval of it.
 
 use abx_evidence::CourseInterval;
-use abx_verdict::RunRecord;
+use abx_verdict::RunView;
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
@@ -13,16 +13,16 @@ use crate::words::metrics::rate_name;
 use crate::words::units::{UNKNOWN, count, figure, seconds};
 
 /// Both plots; nothing where the course was not kept, or is too short for a curve.
-pub(crate) fn course(record: &RunRecord) -> Document {
+pub(crate) fn course(run: &RunView) -> Document {
     let mut out = Document::default();
-    let Some(course) = record.course() else {
+    let Some(course) = run.course() else {
         return out;
     };
     let intervals: Vec<CourseInterval> = course.intervals().collect();
     let Some(last) = intervals.last().filter(|_| intervals.len() > 1) else {
         return out;
     };
-    let unit = rate_name(record.settings.exchange.shape);
+    let unit = rate_name(run.load.settings.exchange.shape);
     let length = seconds(course.interval_ns as f64 / 1e9);
     let figures = [
         Some(throughput(&intervals, last.to_s, (unit, &length))),

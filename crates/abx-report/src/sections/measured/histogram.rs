@@ -1,6 +1,6 @@
 //! How often response times came: a histogram over a logarithmic axis.
 
-use abx_verdict::{RunRecord, TimeBin};
+use abx_verdict::{RunView, TimeBin};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, rate, time_text};
@@ -8,9 +8,9 @@ use crate::html::markup::Markup;
 use crate::words::units::{count, share};
 
 /// The histogram of a run; nothing without a time, or in records of older versions.
-pub(crate) fn histogram(record: &RunRecord) -> Document {
+pub(crate) fn histogram(run: &RunView) -> Document {
     let mut out = Document::default();
-    let Some(times) = record.response_times() else {
+    let Some(times) = run.response_times() else {
         return out;
     };
     let total = times.count();

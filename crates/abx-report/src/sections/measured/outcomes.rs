@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::{Outcome, Outcomes, Statuses};
-use abx_verdict::{RunRecord, StudyRecord};
+use abx_verdict::{RunView, StudyRecord};
 
 use crate::document::{Document, Table};
 use crate::words::load::offered;
@@ -77,35 +77,36 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Document {
 }
 
 /// Every attempt of a run, by what became of it.
-pub(crate) fn run_outcomes(record: &RunRecord) -> Document {
-    let requests = &record.requests;
-    let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, requests.sent)];
+pub(crate) fn run_outcomes(run: &RunView) -> Document {
+    let slice = run.slice;
+    let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, slice.sent)];
     // A run without any ok answer says so.
-    let without_ok = (requests.ok == 0).then(|| row("ok", 0));
-    let each = requests.outcomes.iter();
+    let without_ok = (slice.ok == 0).then(|| row("ok", 0));
+    let each = slice.outcomes.iter();
     let rows = without_ok
         .into_iter()
         .chain(each.map(|(outcome, times)| row(outcome.name(), times)))
-        .chain([row("sent", requests.sent)]);
+        .chain([row("sent", slice.sent)]);
     let table = Table::new(["outcome", "count", "share"], rows);
     let mut out = Document::from(table.captioned("Attempts by what became of them"));
-    let responses = match requests.completed {
+    let responses = match slice.completed {
         1 => "response",
         _ => "responses",
     };
-    let bodies = match requests.hashed {
+    let bodies = match slice.hashed {
         1 => "1 body was".to_owned(),
         hashed => format!("{} bodies were", count(hashed)),
     };
-    let completed = count(requests.completed);
+    let completed = count(slice.completed);
     out.note(format!(
         "Of {completed} complete {responses}, {bodies} verified."
     ));
-    let wrong = wrong_statuses(&requests.wrong_statuses);
+    let wrong = wrong_statuses(&run.summary.wrong_statuses);
     if !wrong.is_empty() {
         out.note(format!("Wrong status: {wrong}."));
     }
-    record.offered.iter().for_each(|due| out.note(offered(due)));
+    let due = run.summary.offered.iter();
+    due.for_each(|due| out.note(offered(due)));
     out
 }
 

@@ -2,7 +2,7 @@
 
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Phase, PhaseTime, PhaseTimes};
-use abx_verdict::{RunRecord, StudyRecord};
+use abx_verdict::{RunView, StudyRecord};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
@@ -96,10 +96,10 @@ const NOT_RECORDED: &str = "Where the time goes: not recorded. It is timed for t
 
 /// Where the time of a run goes: a figure on a page, elsewhere a table; that nothing was recorded
 /// when there were responses to follow.
-pub(crate) fn run_phases(record: &RunRecord) -> Document {
+pub(crate) fn run_phases(run: &RunView) -> Document {
     let mut out = Document::default();
-    let Some(times) = &record.phases else {
-        if record.requests.completed > 0 {
+    let Some(times) = &run.summary.phases else {
+        if run.slice.completed > 0 {
             out.paragraph(NOT_RECORDED);
         }
         return out;

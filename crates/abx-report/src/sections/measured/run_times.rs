@@ -1,7 +1,7 @@
 //! Times of a run: the quantiles of each kind of time, on a page with their picture.
 
 use abx_evidence::{Figure, Times};
-use abx_verdict::RunRecord;
+use abx_verdict::RunView;
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
@@ -15,12 +15,12 @@ use crate::words::times::{at_least_legend, time};
 use crate::words::units::TimeUnit;
 
 /// A table, and for a page a longer one and pictures.
-pub(crate) fn run_times(record: &RunRecord, style: &Style) -> Document {
-    let of_both = both(record);
-    let is_open = record.settings.arrivals.is_open();
-    let lateness = ("lateness", &record.generator.lateness_us);
-    let handshakes = record.handshake_us.iter().map(|us| ("handshake", us));
-    let listeners = record.broadcasts.iter().flat_map(|broadcasts| {
+pub(crate) fn run_times(run: &RunView, style: &Style) -> Document {
+    let of_both = both(run);
+    let is_open = run.load.settings.arrivals.is_open();
+    let lateness = ("lateness", &run.summary.lateness_us);
+    let handshakes = run.summary.handshake_us.iter().map(|us| ("handshake", us));
+    let listeners = run.summary.broadcasts.iter().flat_map(|broadcasts| {
         [
             ("first", &broadcasts.first_listener_us),
             ("half", &broadcasts.median_listener_us),
@@ -32,7 +32,7 @@ pub(crate) fn run_times(record: &RunRecord, style: &Style) -> Document {
         .into_iter()
         .chain(late)
         .chain(others.iter().copied());
-    let lag = ("loop lag", &record.generator.loop_lag_us);
+    let lag = ("loop lag", &run.summary.loop_lag_us);
     let of_page = of_both
         .into_iter()
         .chain([lateness, lag])
@@ -40,9 +40,9 @@ pub(crate) fn run_times(record: &RunRecord, style: &Style) -> Document {
     let mut out = Document::default();
     let page = Document::from(page_table(of_page)).html();
     out.picture(page, text_table(shown, is_open, style).into());
-    out.note(explained(record, style));
-    out.append(histogram(record));
-    out.figures(quantiles(record).into_iter().collect());
+    out.note(explained(run, style));
+    out.append(histogram(run));
+    out.figures(quantiles(run).into_iter().collect());
     out
 }
 
@@ -103,44 +103,44 @@ fn cells(
     names
 }
 
-fn explained(record: &RunRecord, style: &Style) -> String {
+fn explained(run: &RunView, style: &Style) -> String {
     let mut text = "Response time is counted from the intended send, service time from the actual \
                     send"
         .to_owned();
-    if record.settings.arrivals.is_open() {
+    if run.load.settings.arrivals.is_open() {
         text.push_str("; lateness is what the generator adds");
     }
     text.push('.');
-    if record.handshake_us.is_some() {
+    if run.summary.handshake_us.is_some() {
         text.push_str(
             " Handshake: of TLS, from the connected socket on, for each connection opened after \
              the start.",
         );
     }
-    if record.broadcasts.is_some() {
+    if run.summary.broadcasts.is_some() {
         text.push_str(
             " A broadcast is complete when the last listener has it; first and half: when the \
              first listener and half of them have it.",
         );
     }
-    let times = both(record).map(|(_, times)| times).into_iter();
+    let times = both(run).map(|(_, times)| times).into_iter();
     text + &at_least_legend(times, &SHOWN, style)
 }
 
-fn both(record: &RunRecord) -> [(&'static str, &Times); 2] {
+fn both<'a>(run: &RunView<'a>) -> [(&'static str, &'a Times); 2] {
     [
-        ("response", &record.response_time_us),
-        ("service", &record.service_time_us),
+        ("response", &run.summary.response_time_us),
+        ("service", &run.summary.service_time_us),
     ]
 }
 
 /// `None` without a time.
-fn quantiles(record: &RunRecord) -> Option<CaptionedFigure> {
+fn quantiles(run: &RunView) -> Option<CaptionedFigure> {
     let keys = PLOTTED.iter().enumerate();
     Some(CaptionedFigure {
         title: Some("Quantiles".to_owned()),
         legend: legend(keys.map(|(number, name)| entry(number, name, None))),
-        body: plot(record)?,
+        body: plot(run)?,
         note:
             "In the table: lateness is what the generator adds, loop lag how long it did not look \
                at its clock."
@@ -149,8 +149,8 @@ fn quantiles(record: &RunRecord) -> Option<CaptionedFigure> {
     })
 }
 
-fn plot(record: &RunRecord) -> Option<Markup> {
-    let all_times = [&record.response_time_us, &record.service_time_us];
+fn plot(run: &RunView) -> Option<Markup> {
+    let all_times = [&run.summary.response_time_us, &run.summary.service_time_us];
     let places = all_times.map(|times| {
         let place = |(figure, share)| {
             let (x, y) = (nines(share), times.figure(figure)?);

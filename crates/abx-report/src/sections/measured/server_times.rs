@@ -1,6 +1,6 @@
 //! What subjects say of their own time, in `Server-Timing`: a table for each load.
 
-use abx_verdict::{MeanInterval, RunRecord, ServerTime, StudyRecord};
+use abx_verdict::{MeanInterval, RunView, ServerTime, StudyRecord};
 
 use crate::document::{Document, Table};
 use crate::words::units::{GLUE, UNKNOWN, count, figure};
@@ -51,8 +51,8 @@ const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server
      gave in the header Server-Timing of the responses that are verified, and their mean.";
 
 /// A row for each name that a server gave in a run; nothing where it gave none.
-pub(crate) fn run_server_times(record: &RunRecord) -> Document {
-    let rows = record.server_times.iter().map(|server_time| {
+pub(crate) fn run_server_times(run: &RunView) -> Document {
+    let rows = run.conclusions.server_times.iter().map(|server_time| {
         let name = clean_name(&server_time.name);
         [name, figure(server_time.us.mean), count(server_time.count)]
     });
@@ -64,8 +64,8 @@ pub(crate) fn run_server_times(record: &RunRecord) -> Document {
 }
 
 /// The same on one line, the longest first; empty where it gave none.
-pub(crate) fn server_times_at_a_glance(record: &RunRecord) -> String {
-    let mut times: Vec<&ServerTime> = record.server_times.iter().collect();
+pub(crate) fn server_times_at_a_glance(run: &RunView) -> String {
+    let mut times: Vec<&ServerTime> = run.conclusions.server_times.iter().collect();
     times.sort_by(|server_time, other| other.us.mean.total_cmp(&server_time.us.mean));
     let shown = times.iter().take(SHOWN_AT_A_GLANCE);
     let each = shown.map(|server_time| {

@@ -4,8 +4,8 @@
 use abx_evidence::record::{Histograms, Round, SliceRecord};
 use abx_evidence::{Figure, FindingId, Histogram, Level, Outcomes, SliceTally};
 use abx_report::{
-    ReportExtent, Style, comparisons_csv, expectations_text, run_markdown, run_openmetrics,
-    run_otlp, slices_csv, study_hgrm, study_junit, study_markdown, study_openmetrics, study_otlp,
+    ReportExtent, Style, comparisons_csv, expectations_text, slices_csv, study_hgrm, study_junit,
+    study_markdown, study_openmetrics, study_otlp,
 };
 use abx_verdict::expectation::{KnownNames, expectation_results};
 use abx_verdict::{Expectation, ExpectationResult, StudyRecord, Validity, Verdict, new_finding};
@@ -174,7 +174,7 @@ fn markdown_of_hostile_words() {
 #[test]
 fn markdown_of_a_run() {
     // Method: a run whose times are bounds, with the finding that says so.
-    assert_snapshot!(run_markdown(&overloaded_run()));
+    assert_snapshot!(study_markdown(&overloaded_run(), &[]));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn openmetrics() {
 #[test]
 fn openmetrics_of_a_run() {
     // Method: a run with every figure.
-    assert_snapshot!(run_openmetrics(&run()));
+    assert_snapshot!(study_openmetrics(&run(), &[]));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn otlp_says_what_openmetrics_says() {
         .iter()
         .find(|metric| metric["name"] == "abx.requests");
     assert_snapshot!(serde_json::to_string_pretty(&requests).expect("JSON"));
-    assert!(run_otlp(&run()).contains("abx.throughput"));
+    assert!(study_otlp(&run(), &[]).contains("abx.throughput"));
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The pages of several records: the list, and side by side.
 
 use abx_report::{
-    AnyRecord, Listed, NamedRecord, NotShown, index_html, notice_html, page_policy,
-    side_by_side_html,
+    Listed, NamedRecord, NotShown, index_html, notice_html, page_policy, side_by_side_html,
 };
 use abx_verdict::{Metric, Verdict};
 use insta::assert_snapshot;
@@ -13,7 +12,7 @@ use crate::pages::html::{golden, hostile, measured, tainted};
 use crate::pages::page::Page;
 use crate::support::{comparison, load, run, study};
 
-fn side<'a>(id: &'a str, record: AnyRecord<'a>) -> NamedRecord<'a> {
+fn side<'a>(id: &'a str, record: &'a abx_verdict::StudyRecord) -> NamedRecord<'a> {
     NamedRecord { id, record }
 }
 
@@ -37,9 +36,9 @@ fn a_page_of_records_side_by_side() {
         Verdict::Slower,
     )];
     let records = [
-        side("3fa9c1", AnyRecord::Study(&first)),
-        side("9c0d1e", AnyRecord::Study(&second)),
-        side("77aa00", AnyRecord::Run(&run)),
+        side("3fa9c1", &first),
+        side("9c0d1e", &second),
+        side("77aa00", &run),
     ];
     let not_shown = NotShown {
         id: "0a1b2c".to_owned(),
@@ -67,10 +66,7 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
         .conclusions
         .comparisons
         .insert(0, of("c100", Metric::ResponseP99));
-    let records = [
-        side("a", AnyRecord::Study(&first)),
-        side("b", AnyRecord::Study(&second)),
-    ];
+    let records = [side("a", &first), side("b", &second)];
     let html = side_by_side_html(&records, &[]);
     let page = Page::read(&html);
     let rows: Vec<&str> = page
@@ -94,7 +90,7 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
 fn nothing_side_by_side_is_told() {
     // Method: no record at all, and a run alone, which compares nothing.
     let run = run();
-    for records in [&[][..], &[side("77aa00", AnyRecord::Run(&run))]] {
+    for records in [&[][..], &[side("77aa00", &run)]] {
         assert!(side_by_side_html(records, &[]).contains("None of them compares anything."));
     }
 }
@@ -139,9 +135,10 @@ proptest! {
             list.unread[0].why = why.replace('`', "");
             let record = tainted(texts);
             let mut run = run();
-            run.settings.url = format!("http://{name}/");
+            run.measured.subjects[0].name = format!("http://{name}/");
+            run.measured.subjects[0].address = Some(format!("http://{name}/"));
             let not_shown = NotShown { id: format!("a{name}"), why: "x".to_owned() };
-            let records = [side("a", AnyRecord::Study(&record)), side("b", AnyRecord::Run(&run))];
+            let records = [side("a", &record), side("b", &run)];
             let listed = Listed::ObjectiveInput { text: Some(message) };
             [
                 index_html(&list, listed),

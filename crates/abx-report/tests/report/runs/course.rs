@@ -2,8 +2,8 @@
 
 use abx_evidence::Course;
 use abx_fixtures::{URL, histogram, times};
-use abx_report::run_html;
-use abx_verdict::RunRecord;
+use abx_report::study_html;
+use abx_verdict::StudyRecord;
 use insta::assert_snapshot;
 
 use crate::pages::html::golden;
@@ -12,7 +12,7 @@ use crate::support::run;
 
 /// A run of 450 ms: a stall in its third interval, failures in its fourth, and two kinds of
 /// requests.
-fn with_course() -> RunRecord {
+fn with_course() -> StudyRecord {
     let mut record = run();
     let us = |times: [u64; 5]| times.map(|us| (us > 0).then_some(us)).to_vec();
     let course = Course {
@@ -41,7 +41,7 @@ fn with_course() -> RunRecord {
 #[test]
 fn a_page_of_a_run_over_time() {
     // Method: the part of the page between throughput and the quantiles.
-    let html = golden(&run_html(&with_course()));
+    let html = golden(&study_html(&with_course(), &[]));
     let from = html.find("<section id=\"course\"").expect(&html);
     let to = html.find("Quantiles of response").expect(&html);
     assert_snapshot!(&html[from..to]);
@@ -52,7 +52,7 @@ fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
     // Method: what each mark says of itself; an interval without a request has a throughput of
     // zero and no time. Without a failure there is one curve, without a course no part.
     let record = with_course();
-    let html = run_html(&record);
+    let html = study_html(&record, &[]);
     let page = Page::read(&html);
     let labels: Vec<String> = page
         .values("aria-label")
@@ -82,14 +82,14 @@ fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
     let mut calm = record.clone();
     let course = calm.measured.blocks[0].loads[0].courses.get_mut(URL);
     course.unwrap().failed = vec![0; 5];
-    assert!(!of_failures(&run_html(&calm)));
-    assert!(!run_html(&run()).contains("id=\"course\""));
+    assert!(!of_failures(&study_html(&calm, &[])));
+    assert!(!study_html(&run(), &[]).contains("id=\"course\""));
 }
 
 #[test]
 fn the_columns_of_the_histogram_hold_every_request() {
     // Method: what the columns say, added up; the last one stands for a single request.
-    let html = run_html(&with_course());
+    let html = study_html(&with_course(), &[]);
     let page = Page::read(&html);
     let counted = page.values("aria-label").filter_map(|label| {
         let (_, rest) = label.split_once(": ")?;

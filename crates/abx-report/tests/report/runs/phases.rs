@@ -2,14 +2,13 @@
 
 use abx_evidence::Phase;
 use abx_report::{
-    ReportExtent, Style, run_html, run_openmetrics, run_otlp, run_text, study_html, study_markdown,
-    study_openmetrics, study_text,
+    ReportExtent, Style, study_html, study_markdown, study_openmetrics, study_otlp, study_text,
 };
 use abx_verdict::StudyRecord;
 use insta::assert_snapshot;
 
 use crate::pages::page::Page;
-use crate::support::{load, phases, run, set_blocks, study, summary};
+use crate::support::{figures, load, phases, run, set_blocks, slice, study, summary};
 
 /// lighttpd's connections take a third of its time; nothing tells of nginx.
 fn connecting() -> StudyRecord {
@@ -29,7 +28,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 #[test]
 fn a_run_says_where_its_time_went() {
     // Method: a run whose connections stood, so that none had to be made.
-    let text = run_text(&run(), ReportExtent::Full, &Style::plain());
+    let text = study_text(&run(), ReportExtent::Full, &Style::plain());
     assert_snapshot!(between(&text, "where time goes", "\n\n"));
 }
 
@@ -91,8 +90,8 @@ fn metrics_have_each_phase_that_was_there() {
         .for_each(|summary| summary.phases = None);
     assert!(!study_openmetrics(&none, &[]).contains("phase"));
     // A run has them too, and OTLP by the name of the same series.
-    assert!(run_openmetrics(&run()).contains("abx_phase_time_seconds{url="));
-    assert!(run_otlp(&run()).contains("abx.phase_time"));
+    assert!(study_openmetrics(&run(), &[]).contains("abx_phase_time_seconds{url="));
+    assert!(study_otlp(&run(), &[]).contains("abx.phase_time"));
 }
 
 #[test]
@@ -129,7 +128,7 @@ fn bars_of_all_subjects_are_on_one_axis() {
 fn what_was_not_recorded_is_said_to_be_not_recorded() {
     // Method: records without phases, and a run without any response.
     let mut run_record = run();
-    run_record.phases = None;
+    figures(&mut run_record).phases = None;
     let mut many = study();
     many.conclusions
         .summaries
@@ -137,15 +136,15 @@ fn what_was_not_recorded_is_said_to_be_not_recorded() {
         .for_each(|summary| summary.phases = None);
     let message = "Where the time goes: not recorded.";
     for text in [
-        run_text(&run_record, ReportExtent::Full, &Style::plain()),
-        run_html(&run_record),
+        study_text(&run_record, ReportExtent::Full, &Style::plain()),
+        study_html(&run_record, &[]),
         study_html(&many, &[]),
     ] {
         assert!(text.contains(message), "{text}");
     }
-    run_record.requests.completed = 0;
-    assert!(!run_text(&run_record, ReportExtent::Full, &Style::plain()).contains(message));
-    assert!(!run_html(&run_record).contains(message));
+    slice(&mut run_record).completed = 0;
+    assert!(!study_text(&run_record, ReportExtent::Full, &Style::plain()).contains(message));
+    assert!(!study_html(&run_record, &[]).contains(message));
     // One subject of two: its bar is missing, and so is its figure.
     many.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
     let html = study_html(&many, &[]);

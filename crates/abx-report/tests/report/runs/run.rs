@@ -2,21 +2,23 @@
 
 use abx_evidence::record::{RequestSettings, TlsSettings, TlsTrustKind};
 use abx_evidence::{ArrivalKind, FindingId, Level, Times};
-use abx_report::{ReportExtent, Style, record_json, run_html, run_text};
-use abx_verdict::{MeanInterval, RunRecord, ServerTime, new_finding};
+use abx_report::{ReportExtent, Style, record_json, study_html, study_text};
+use abx_verdict::{MeanInterval, ServerTime, StudyRecord, new_finding};
 use insta::assert_snapshot;
 
-use crate::support::{finding, open_run, outcomes, overloaded_run, run, times};
+use crate::support::{
+    figures, finding, life, open_run, outcomes, overloaded_run, run, slice, times,
+};
 
 #[test]
 fn everything_ok() {
     // Method: a server on this machine that answers everything.
-    assert_snapshot!(run_text(&run(), ReportExtent::Full, &Style::plain()));
+    assert_snapshot!(study_text(&run(), ReportExtent::Full, &Style::plain()));
 }
 
 /// A run on a few lines.
-fn at_a_glance(record: &RunRecord) -> String {
-    let text = run_text(record, ReportExtent::Brief, &Style::plain());
+fn at_a_glance(record: &StudyRecord) -> String {
+    let text = study_text(record, ReportExtent::Brief, &Style::plain());
     assert!(text.lines().count() <= 14, "{text}");
     text
 }
@@ -26,7 +28,7 @@ fn a_run_at_a_glance() {
     // Method: a server on this machine that answers everything, and the same with what the
     // words mean, of which the report on a few lines is the beginning.
     assert_snapshot!(at_a_glance(&run()));
-    let explained = run_text(&run(), ReportExtent::Explained, &Style::plain());
+    let explained = study_text(&run(), ReportExtent::Explained, &Style::plain());
     assert!(explained.starts_with(&at_a_glance(&run())), "{explained}");
     assert!(explained.contains("\nthroughput: verified"), "{explained}");
 }
@@ -35,23 +37,23 @@ fn a_run_at_a_glance() {
 fn handshakes_have_a_line_where_there_were_any() {
     // Method: the usual run with times of handshakes: a line of the screen, a row of all
     // figures and of the page, and what the word means; nothing of them without.
-    let shown = |record: &RunRecord| {
+    let shown = |record: &StudyRecord| {
         [
             ReportExtent::Brief,
             ReportExtent::Full,
             ReportExtent::Explained,
         ]
-        .map(|extent| run_text(record, extent, &Style::plain()))
+        .map(|extent| study_text(record, extent, &Style::plain()))
     };
     let mut record = run();
-    let without = shown(&record).concat() + &run_html(&record);
+    let without = shown(&record).concat() + &study_html(&record, &[]);
     assert!(!without.to_lowercase().contains("handshake"), "{without}");
-    record.handshake_us = Some(times(1_234));
+    figures(&mut record).handshake_us = Some(times(1_234));
     let [brief, full, explained] = shown(&record);
     assert!(brief.contains("TLS handshake  p50 1.23 ms, p99"), "{brief}");
     assert!(!brief.contains("resumed"), "{brief}");
-    record.handshakes_resumed = Some(0.66);
-    record.settings.tls = Some(TlsSettings {
+    figures(&mut record).handshakes_resumed = Some(0.66);
+    record.measured.loads[0].settings.tls = Some(TlsSettings {
         trust: TlsTrustKind::System,
         version: None,
         resumption: true,
@@ -72,7 +74,7 @@ fn handshakes_have_a_line_where_there_were_any() {
         explained.contains("\nTLS handshake: from the connected"),
         "{explained}"
     );
-    assert!(run_html(&record).contains(">handshake<"));
+    assert!(study_html(&record, &[]).contains(">handshake<"));
 }
 
 #[test]
@@ -83,7 +85,7 @@ fn failures_at_a_glance() {
         let message = format!("{number} % of the time was taken: by others");
         new_finding(FindingId::Steal, message)
     });
-    record.findings.extend(notes);
+    record.conclusions.validity.findings.extend(notes);
     let text = at_a_glance(&record);
     assert_eq!(text.matches("close other programs").count(), 0, "{text}");
     assert_eq!(text.matches("of the time was taken").count(), 1, "{text}");
@@ -95,11 +97,11 @@ fn statuses_and_errors_are_told_apart_at_a_glance() {
     // Method: responses of another status, and of the right status with another body; an
     // attempt that was made again is no error.
     let mut record = run();
-    record.requests.sent = 1_000;
-    record.requests.completed = 990;
-    record.requests.ok = 900;
+    slice(&mut record).sent = 1_000;
+    slice(&mut record).completed = 990;
+    slice(&mut record).ok = 900;
     let came = r#"{"ok":900,"wrong_status":60,"wrong_body":30,"timeout":8,"idle_close":2}"#;
-    record.requests.outcomes = outcomes(came);
+    slice(&mut record).outcomes = outcomes(came);
     let text = at_a_glance(&record);
     assert!(
         text.contains("status         2xx 930, another than 200 60\n"),
@@ -107,13 +109,13 @@ fn statuses_and_errors_are_told_apart_at_a_glance() {
     );
     // Of older records it is not known which ones came.
     let came = r#"{"204":1,"404":50,"429":4,"503":5}"#;
-    record.requests.wrong_statuses = serde_json::from_str(came).unwrap();
+    figures(&mut record).wrong_statuses = serde_json::from_str(came).unwrap();
     let text = at_a_glance(&record);
     assert!(
         text.contains("status         2xx 931, 4xx 54, 5xx 5\n"),
         "{text}"
     );
-    let full = run_text(&record, ReportExtent::Full, &Style::plain());
+    let full = study_text(&record, ReportExtent::Full, &Style::plain());
     let message = "Wrong status: 2xx 1, 4xx 54, 5xx 5 (204 1, 404 50, 429 4, 503 5).";
     assert!(full.contains(message), "{full}");
     let errors = "errors         wrong status 60, wrong body 30, timeout 8 (9.80 % of requests)\n";
@@ -130,18 +132,18 @@ fn an_overloaded_run_at_a_glance() {
 fn failures() {
     // Method: one failure in about 400,000 must not vanish, resets void, and
     // the server is on another machine.
-    assert_snapshot!(run_text(&failing(), ReportExtent::Full, &Style::plain()));
+    assert_snapshot!(study_text(&failing(), ReportExtent::Full, &Style::plain()));
 }
 
-fn failing() -> RunRecord {
+fn failing() -> StudyRecord {
     let mut record = run();
-    record.requests.ok = 411_151;
-    record.requests.completed = 411_151;
-    record.requests.outcomes = outcomes(r#"{"ok":411151,"reset":1200,"timeout":1}"#);
-    record.connects = 1_201;
-    record.server = None;
-    record.generator.wait_s = None;
-    record.findings = vec![finding(Level::Void), finding(Level::Note)];
+    slice(&mut record).ok = 411_151;
+    slice(&mut record).completed = 411_151;
+    slice(&mut record).outcomes = outcomes(r#"{"ok":411151,"reset":1200,"timeout":1}"#);
+    slice(&mut record).connects = 1_201;
+    life(&mut record).listener = None;
+    slice(&mut record).generator_wait_ns = None;
+    record.conclusions.validity.findings = vec![finding(Level::Void), finding(Level::Note)];
     record
 }
 
@@ -149,33 +151,32 @@ fn failing() -> RunRecord {
 fn nothing_responded() {
     // Method: every connection refused; no figure is made up.
     let mut record = run();
-    record.requests.sent = 50;
-    record.requests.completed = 0;
-    record.requests.ok = 0;
-    record.requests.hashed = 0;
-    record.requests.outcomes = outcomes(r#"{"refused":50}"#);
-    record.throughput_per_s = None;
-    record.response_time_us = Times::default();
-    record.service_time_us = Times::default();
-    record.phases = None;
-    record.generator.lateness_us = Times::default();
-    record.generator.cpu_us_per_request = None;
-    record.bytes = 0;
-    record.body_bytes = 0;
-    record.elapsed_s = 0.0;
-    assert_snapshot!(run_text(&record, ReportExtent::Full, &Style::plain()));
+    slice(&mut record).sent = 50;
+    slice(&mut record).completed = 0;
+    slice(&mut record).ok = 0;
+    slice(&mut record).hashed = 0;
+    slice(&mut record).outcomes = outcomes(r#"{"refused":50}"#);
+    figures(&mut record).throughput_per_s = None;
+    figures(&mut record).response_time_us = Times::default();
+    figures(&mut record).service_time_us = Times::default();
+    figures(&mut record).phases = None;
+    figures(&mut record).lateness_us = Times::default();
+    slice(&mut record).bytes = 0;
+    slice(&mut record).body_bytes = 0;
+    slice(&mut record).wall_ns = 0;
+    assert_snapshot!(study_text(&record, ReportExtent::Full, &Style::plain()));
 }
 
 #[test]
 fn an_open_loop_that_kept_its_rate() {
     // Method: what was asked for beside what was achieved, and how late sends were.
-    assert_snapshot!(run_text(&open_run(), ReportExtent::Full, &Style::plain()));
+    assert_snapshot!(study_text(&open_run(), ReportExtent::Full, &Style::plain()));
 }
 
 #[test]
 fn an_open_loop_that_was_overloaded() {
     // Method: a quarter never sent; quantiles that rest on it are at least.
-    assert_snapshot!(run_text(
+    assert_snapshot!(study_text(
         &overloaded_run(),
         ReportExtent::Full,
         &Style::plain()
@@ -189,7 +190,7 @@ fn an_open_loop_that_was_overloaded_in_ascii() {
         unicode: false,
         ..Style::plain()
     };
-    let text = run_text(&overloaded_run(), ReportExtent::Full, &style);
+    let text = study_text(&overloaded_run(), ReportExtent::Full, &style);
     assert!(text.is_ascii(), "{text}");
     assert_snapshot!(text);
 }
@@ -199,12 +200,12 @@ fn arrivals_are_said_as_they_were_asked_for() {
     // Method: each kind; a rate that changes has no single figure to be offered.
     let line = |kind, text: &str| {
         let mut record = open_run();
-        record.settings.arrivals.kind = kind;
-        record.settings.arrivals.text = text.to_owned();
+        record.measured.loads[0].settings.arrivals.kind = kind;
+        record.measured.loads[0].settings.arrivals.text = text.to_owned();
         if matches!(kind, ArrivalKind::Stages | ArrivalKind::Replay) {
-            record.settings.arrivals.rate_per_s = None;
+            record.measured.loads[0].settings.arrivals.rate_per_s = None;
         }
-        let text = run_text(&record, ReportExtent::Full, &Style::plain());
+        let text = study_text(&record, ReportExtent::Full, &Style::plain());
         let lines: Vec<&str> = text.lines().collect();
         (lines[1].to_owned(), text.contains(" offered"))
     };
@@ -246,8 +247,8 @@ fn arrivals_are_said_as_they_were_asked_for() {
 fn what_limits_times_does_not_limit_throughput() {
     // Method: a bound about times alone.
     let mut record = run();
-    record.findings = vec![finding(Level::Bound).of_times()];
-    let text = run_text(&record, ReportExtent::Full, &Style::plain());
+    record.conclusions.validity.findings = vec![finding(Level::Bound).of_times()];
+    let text = study_text(&record, ReportExtent::Full, &Style::plain());
     assert!(text.contains("Throughput: 41,235/s"), "{text}");
 }
 
@@ -255,18 +256,18 @@ fn what_limits_times_does_not_limit_throughput() {
 fn a_bound_run_says_at_least() {
     // Method: the generator was the limit.
     let mut record = run();
-    record.findings = vec![finding(Level::Bound)];
-    let text = run_text(&record, ReportExtent::Full, &Style::plain());
+    record.conclusions.validity.findings = vec![finding(Level::Bound)];
+    let text = study_text(&record, ReportExtent::Full, &Style::plain());
     assert!(text.contains("Throughput: at least 41,235/s"), "{text}");
 }
 
 #[test]
 fn json_is_the_record_on_one_line() {
     // Method: there and back.
-    let record = RunRecord::judged(abx_fixtures::run()).unwrap();
+    let record = StudyRecord::judged(abx_fixtures::run());
     let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);
-    assert_eq!(serde_json::from_str::<RunRecord>(&json).unwrap(), record);
+    assert_eq!(serde_json::from_str::<StudyRecord>(&json).unwrap(), record);
 }
 
 #[test]
@@ -277,7 +278,7 @@ fn a_run_says_what_the_server_says_of_its_own_time() {
     assert!(!at_a_glance(&record).contains("server says"));
     let time = |name: &str, mean| ServerTime {
         load: "small".to_owned(),
-        subject: record.settings.url.clone(),
+        subject: abx_fixtures::URL.to_owned(),
         name: name.to_owned(),
         count: 1_200,
         us: MeanInterval {
@@ -292,16 +293,16 @@ fn a_run_says_what_the_server_says_of_its_own_time() {
         ("db", 312.4),
         ("render", 40.0),
     ];
-    record.server_times = pairs.map(|(name, mean)| time(name, mean)).into();
+    record.conclusions.server_times = pairs.map(|(name, mean)| time(name, mean)).into();
     let plain = |text: String| text.replace('\u{a0}', " ");
     let text = plain(at_a_glance(&record));
     let message = "server says    db 312 µs, render 40.0 µs, app 5.25 µs, 1 more\n";
     assert!(text.contains(message), "{text}");
-    let full = plain(run_text(&record, ReportExtent::Full, &Style::plain()));
+    let full = plain(study_text(&record, ReportExtent::Full, &Style::plain()));
     let row = full.lines().find(|line| line.starts_with("db "));
     let row: Vec<&str> = row.expect(&full).split_whitespace().collect();
     assert_eq!(row, ["db", "312", "1,200"]);
-    assert!(run_html(&record).contains("Server timings"));
+    assert!(study_html(&record, &[]).contains("Server timings"));
 }
 
 #[test]

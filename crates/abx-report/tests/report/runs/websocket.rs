@@ -1,14 +1,15 @@
 //! Loads of WebSocket in reports: their own words.
 
 use abx_evidence::{Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind};
-use abx_report::{ReportExtent, Style, run_html, run_text, study_html, study_markdown, study_text};
-use abx_verdict::{Axis, Metric, RunRecord, Scalability, Sweep, Verdict};
+use abx_fixtures::{URL, sides};
+use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_verdict::{Axis, Metric, Scalability, StudyRecord, Sweep, Verdict};
 
-use crate::support::{comparison, run, study, times};
+use crate::support::{comparison, figures, run, study, times};
 
 /// A run as its words on one line.
-fn words(record: &RunRecord) -> String {
-    let text = run_text(record, ReportExtent::Full, &Style::plain());
+fn words(record: &StudyRecord) -> String {
+    let text = study_text(record, ReportExtent::Full, &Style::plain());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -16,9 +17,9 @@ fn words(record: &RunRecord) -> String {
 fn a_run_says_what_it_sent_and_what_came_back() {
     // Method: the usual run as echoes; nothing of it is said of requests.
     let mut record = run();
-    record.settings.exchange.shape = LoadShape::Echo;
-    record.settings.exchange.protocol = "websocket".to_owned();
-    record.settings.exchange.message = Some(Message {
+    record.measured.loads[0].settings.exchange.shape = LoadShape::Echo;
+    record.measured.loads[0].settings.exchange.protocol = "websocket".to_owned();
+    record.measured.loads[0].settings.exchange.message = Some(Message {
         bytes: 5_000,
         kind: MessageKind::Binary,
     });
@@ -38,8 +39,8 @@ fn a_run_says_what_it_sent_and_what_came_back() {
 fn a_run_of_broadcasts_says_when_listeners_have_them() {
     // Method: first and median listener with figures of their own.
     let mut record = run();
-    record.settings.exchange.shape = LoadShape::Broadcast;
-    record.broadcasts = Some(Broadcasts {
+    record.measured.loads[0].settings.exchange.shape = LoadShape::Broadcast;
+    figures(&mut record).broadcasts = Some(Broadcasts {
         first_listener_us: times(77),
         median_listener_us: times(88),
         lost: 0,
@@ -54,7 +55,7 @@ fn a_run_of_broadcasts_says_when_listeners_have_them() {
         text.contains("first µs 77") && text.contains("half µs 88"),
         "{text}"
     );
-    let page = run_html(&record);
+    let page = study_html(&record, &[]);
     assert!(page.contains(">first<") && page.contains(">half<"));
 }
 
@@ -62,8 +63,8 @@ fn a_run_of_broadcasts_says_when_listeners_have_them() {
 fn a_run_of_held_connections_has_no_requests_to_tell_of() {
     // Method: 999 of 1,000 held, one lost, 10 kB each.
     let mut record = run();
-    record.settings.exchange.shape = LoadShape::Connections;
-    record.held = Some(Held {
+    record.measured.loads[0].settings.exchange.shape = LoadShape::Connections;
+    sides(&mut record.measured, URL).next().unwrap().held = Some(Held {
         asked: 1_000,
         standing: 999,
         lost: 1,
@@ -79,7 +80,7 @@ fn a_run_of_held_connections_has_no_requests_to_tell_of() {
         !text.contains("outcome") && !text.contains("Throughput"),
         "{text}"
     );
-    assert!(run_html(&record).contains("999 of 1,000 held"));
+    assert!(study_html(&record, &[]).contains("999 of 1,000 held"));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use abx_evidence::FindingId;
 use abx_evidence::record::Contrast;
 use abx_report::{
-    ReportExtent, Style, comparisons_csv, record_json, run_html, run_markdown, run_text,
-    study_html, study_junit, study_markdown, study_text, verdict_matrix,
+    ReportExtent, Style, comparisons_csv, record_json, study_html, study_junit, study_markdown,
+    study_text, verdict_matrix,
 };
 use abx_verdict::{
     Axis, Capacity, Ceiling, Crossover, Families, Metric, Place, Ranking, Role, Scalability,
@@ -330,7 +330,7 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
     let record = run();
     let scope = "Scope: loopback, one machine, one boot, one build of the server, left running; \
                  1 CPU for the generator, those of the servers not set by abx; warm caches.";
-    let text = run_text(
+    let text = study_text(
         &record,
         ReportExtent::Full,
         &Style {
@@ -338,9 +338,13 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
             ..plain()
         },
     );
-    let html = run_html(&record);
+    let html = study_html(&record, &[]);
     let page = html.split("<script").next().unwrap();
-    for report in [&text, &run_markdown(&record).replace("\n  ", " "), page] {
+    for report in [
+        &text,
+        &study_markdown(&record, &[]).replace("\n  ", " "),
+        page,
+    ] {
         assert!(report.contains(scope), "{report}");
     }
     assert!(record_json(&record).contains("\"scope\""));

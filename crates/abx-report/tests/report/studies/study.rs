@@ -1,7 +1,10 @@
 //! The end report of a study. Every text is a file under `snapshots/`, to be
 //! read by the person who changes it.
 
-use abx_verdict::{Declared, new_finding};
+use abx_verdict::{
+    Bounds, Comparison, Declared, Metric, Role, StudyRecord, Undisturbed, Validity, Verdict,
+    new_finding,
+};
 use std::time::Duration;
 
 use abx_evidence::record::StudyEnd;
@@ -10,12 +13,11 @@ use abx_report::{
     ReportExtent, Style, failures_line, files_line, opening_line, progress_line, ready_line,
     record_json, responses_line, study_text, verification_line,
 };
-use abx_verdict::{Bounds, Comparison, Metric, Role, StudyRecord, Undisturbed, Validity, Verdict};
 use insta::assert_snapshot;
 
 use crate::support::{
-    comparison, finding, load, open_run, outcomes, overloaded_run, set_blocks, study, subject,
-    summary,
+    comparison, figures, finding, load, open_run, outcomes, overloaded_run, set_blocks, study,
+    subject, summary,
 };
 
 fn text(record: &StudyRecord) -> String {
@@ -419,13 +421,14 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
         .about("lighttpd"),
     ];
     let mut record = with(this_comparison);
-    record.measured.loads[0].settings.arrivals = open_run().settings.arrivals;
-    let offered = open_run().offered;
+    record.measured.loads[0].settings.arrivals =
+        open_run().measured.loads[0].settings.arrivals.clone();
+    let offered = figures(&mut open_run()).offered;
     for summary in &mut record.conclusions.summaries {
         summary.offered = offered;
     }
     let nginx = &mut record.conclusions.summaries[0];
-    nginx.offered = overloaded_run().offered;
+    nginx.offered = figures(&mut overloaded_run()).offered;
     nginx.response_time_us.at_least = vec![Figure::P99, Figure::Max, Figure::Mean];
     assert_snapshot!(text(&record));
 }

@@ -1,11 +1,13 @@
 //! No line is wider than it may be, whatever the record holds.
 
 use abx_evidence::{ArrivalKind, ArrivalSettings, Figure, FindingId, Offered, Times};
-use abx_report::{ReportExtent, Style, progress_line, run_text, study_text};
-use abx_verdict::{Bounds, Comparison, Undisturbed, Validity, Verdict, new_finding};
+use abx_report::{ReportExtent, Style, progress_line, study_text};
+use abx_verdict::{Bounds, Comparison, Summary, Undisturbed, Validity, Verdict, new_finding};
 use proptest::prelude::*;
 
-use crate::support::{comparison, load, run, set_blocks, study, subject, summary};
+use crate::support::{
+    comparison, figures, life, load, run, set_blocks, slice, study, subject, summary,
+};
 
 const EXTENTS: [ReportExtent; 3] = [
     ReportExtent::Brief,
@@ -162,34 +164,38 @@ proptest! {
     ) {
         // Method: as above, with any arrivals and any times at least.
         let mut record = run();
-        record.settings.arrivals = ArrivalSettings {
+        record.measured.loads[0].settings.arrivals = ArrivalSettings {
             kind,
             rate_per_s: rate,
             connections_rest: false,
             text: words[2].clone(),
         };
         let [planned, sent, unsent, queued, unfinished, late] = counts;
-        record.offered = Some(Offered { planned, sent, unsent, queued, unfinished });
-        record.generator.lateness_us.p99 = Some(late);
-        record.generator.loop_lag_us.p99 = Some(late);
-        record.settings.url = words[0].clone();
-        record.settings.method = words[1].clone();
-        record.settings.connections = counts[0] as u32;
-        record.settings.duration_s = Some(numbers[0]);
-        record.settings.requests = Some(counts[1]);
-        record.elapsed_s = numbers[1];
-        record.throughput_per_s = Some(numbers[2]);
-        record.requests.sent = counts[2];
-        record.bytes = counts[3];
-        record.response_time_us = Times { p50: Some(counts[4]), max: Some(counts[5]), at_least: vec![Figure::P50, Figure::Max], ..Times::default() };
-        record.generator.busy = numbers[3];
-        record.generator.cpu_us_per_request = Some(numbers[4]);
-        let server = record.server.as_mut().unwrap();
-        server.name = words[2].clone();
-        server.cpu_us_per_request = Some(numbers[5]);
-        record.findings = vec![new_finding(FindingId::Steal, words[0].clone()).with_remedy(words[1].clone())];
+        let subject = &mut record.measured.subjects[0];
+        subject.address = Some(words[0].clone());
+        let load = &mut record.measured.loads[0];
+        load.settings.requests[0].method = words[1].clone();
+        load.settings.connections = counts[0] as u32;
+        let ordered = load.pilot.as_mut().unwrap();
+        (ordered.slice_ns, ordered.warm_up_ns) = (counts[0], counts[2]);
+        ordered.slice_requests = (counts[1] % 2 > 0).then_some(counts[1]);
+        let slice = slice(&mut record);
+        (slice.sent, slice.bytes, slice.wall_ns) = (counts[2], counts[3], counts[0]);
+        slice.generator_cpu_ns = counts[4];
+        life(&mut record).listener.as_mut().unwrap().name = words[2].clone();
+        *figures(&mut record) = Summary {
+            offered: Some(Offered { planned, sent, unsent, queued, unfinished }),
+            lateness_us: Times { p99: Some(late), ..Times::default() },
+            loop_lag_us: Times { p99: Some(late), ..Times::default() },
+            throughput_per_s: Some(numbers[2]),
+            response_time_us: Times { p50: Some(counts[4]), max: Some(counts[5]), at_least: vec![Figure::P50, Figure::Max], ..Times::default() },
+            generator_busy: Some(numbers[3]),
+            server_cpu_us_per_request: Some(numbers[5]),
+            ..figures(&mut record).clone()
+        };
+        record.conclusions.validity.findings = vec![new_finding(FindingId::Steal, words[0].clone()).with_remedy(words[1].clone())];
         for extent in EXTENTS {
-            check(&run_text(&record, extent, &style), style.width)?;
+            check(&study_text(&record, extent, &style), style.width)?;
         }
     }
 }

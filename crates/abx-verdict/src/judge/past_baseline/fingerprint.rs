@@ -27,9 +27,9 @@ pub struct Fingerprint {
     pub is_virtual: Option<bool>,
     /// Worker threads of the generator.
     pub threads: usize,
-    /// Processors of the subjects; empty in a run, which has none of its own.
+    /// Processors of the subjects.
     pub subject_cpus: Vec<usize>,
-    /// Processors of the generator; empty in a run.
+    /// Processors of the generator.
     pub generator_cpus: Vec<usize>,
     /// How the generator waited for responses; asleep where it is not said.
     pub wait: Wait,

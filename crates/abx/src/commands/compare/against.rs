@@ -13,15 +13,12 @@ pub fn past(word: &str) -> Result<OlderRecord, Failure> {
     let (record, subject) = parts(word);
     let path = record_path(record)?;
     match read(&path)? {
-        SavedRecord::Study(record) => Ok(OlderRecord {
+        SavedRecord::Study(record) if record.run().is_none() => Ok(OlderRecord {
             study: record.measured,
             path: path.display().to_string(),
             subject: subject.map(str::to_owned),
         }),
-        SavedRecord::Run(_)
-        | SavedRecord::Scenario(_)
-        | SavedRecord::Machine(_)
-        | SavedRecord::Timer(_) => Err(Failure::usage(format!(
+        _ => Err(Failure::usage(format!(
             "{} is not the record of a study, so it has no blocks to compare with: give one \
                  that `abx compare` saved",
             path.display()

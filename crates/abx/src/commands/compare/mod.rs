@@ -14,7 +14,9 @@ use abx_lab::{
     Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
     StudyOutcome, Subject, run_study,
 };
+use abx_report::Exported;
 use abx_verdict::{ExpectationResult, StudyRecord};
+use serde::Serialize;
 
 use crate::commands::history;
 use crate::commands::invocation::own_program;
@@ -44,7 +46,7 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
 /// Conducts a study, and prints what came of it.
 pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
-    let outputs = Outputs::of_study(flags, &compare.formats, &compare.study_formats)?;
+    let outputs = Outputs::new(flags, &compare.formats, compare.study_formats.given())?;
     if compare.words.is_empty() && !flags.quiet {
         tell(&demonstration(study));
     }
@@ -95,7 +97,7 @@ pub fn conduct(
         return Err(failure(study, error));
     }
     let responses = expect::ask(&record, &expectations);
-    let printed = print(&record, &responses, outputs, flags);
+    let printed = printed(&record, &responses, outputs, flags);
     history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
@@ -111,7 +113,7 @@ pub fn conduct(
 
 /// How a command ends with this record and these answers; who wanted to see no more than
 /// errors is told why there is no claim.
-pub fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &OutputFlags) -> End {
+fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &OutputFlags) -> End {
     let without_responses = end(record);
     let end = expect::end(responses, without_responses);
     if end == End::NoClaim && flags.quiet {
@@ -156,8 +158,19 @@ fn choice(subject: &Subject) -> Option<String> {
     }
 }
 
-/// Prints a judged study with what it says to what was expected of it.
+/// Prints a judged study or run with what it says to what was expected of it, and says how the
+/// command ends.
 pub fn print(
+    record: &StudyRecord,
+    responses: &[ExpectationResult],
+    outputs: &Outputs,
+    flags: &OutputFlags,
+) -> Result<End, Failure> {
+    let printed = printed(record, responses, outputs, flags);
+    conclude(printed, ended(record, responses, flags))
+}
+
+fn printed(
     record: &StudyRecord,
     responses: &[ExpectationResult],
     outputs: &Outputs,
@@ -170,9 +183,11 @@ pub fn print(
         report.push('\n');
     }
     report.push_str(&abx_report::study_text(record, extent, &style));
-    let printed = outputs.print_study(&report, record, responses);
+    let printed = outputs.print(&report, Exported::Study(record, responses));
     // Without it a job that passes says nothing of what it could not settle.
-    if let Some(remark) = expect::remark(record, responses) {
+    if record.run().is_none()
+        && let Some(remark) = expect::remark(record, responses)
+    {
         tell(&remark);
     }
     printed
@@ -180,7 +195,7 @@ pub fn print(
 
 /// How a command ends: a failure that was found weighs more than a file that
 /// could not be written.
-pub fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> {
+fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> {
     match printed {
         Err(failure) if end == End::Failed => Err(Failure { end, ..failure }),
         Err(failure) => Err(failure),
@@ -197,8 +212,30 @@ fn end(record: &StudyRecord) -> End {
     }
 }
 
+/// Saves a record, prints its report, and says where it is.
+pub fn keep(
+    mut store: Store,
+    record: &impl Serialize,
+    flags: &OutputFlags,
+    print: impl FnOnce() -> Result<End, Failure>,
+) -> Result<End, Failure> {
+    let saved = store.save_somewhere(record);
+    let printed = print();
+    match saved {
+        // What was measured is in the report all the same.
+        Err(error) => tell(&format!("abx: {error}")),
+        Ok(()) => {
+            history::note(&store);
+            if !flags.quiet || store.moved().is_some() {
+                tell_where(&store);
+            }
+        }
+    }
+    printed
+}
+
 /// Tells how a record is found again, and why it is not where it usually would be.
-pub fn tell_where(store: &Store) {
+fn tell_where(store: &Store) {
     if let Some(why) = store.moved() {
         tell(&format!("abx: {why}"));
     }

@@ -33,7 +33,7 @@ pub struct CollectArgs {
 
 /// Reads the files, saves their record, and prints its report.
 pub fn collect(args: &CollectArgs) -> Result<End, Failure> {
-    let outputs = Outputs::of_record(&args.output, &args.formats)?;
+    let outputs = Outputs::new(&args.output, &args.formats, [])?;
     let read = |file: &PathBuf| {
         let item = Final::read(file).map_err(Failure::usage)?;
         Ok((file.clone(), item))
@@ -44,8 +44,8 @@ pub fn collect(args: &CollectArgs) -> Result<End, Failure> {
         .map(read)
         .collect::<Result<_, Failure>>()?;
     let Collected { measured, tally } = abx_fleet::collect(finals).map_err(Failure::usage)?;
-    let seed = measured.seed;
-    let record = collected_run(measured, tally).map_err(Failure::usage)?;
+    let measured = collected_run(measured, tally)
+        .ok_or_else(|| Failure::usage("the files are not of one server under one load"))?;
     let nothing = ExpectFlags::default();
-    run::keep_and_print(&record, &nothing, &outputs, &args.output, seed)
+    run::keep_and_print(measured, &nothing, &outputs, &args.output)
 }

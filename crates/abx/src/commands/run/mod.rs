@@ -7,25 +7,23 @@ use std::time::Duration;
 
 use abx_engine::LoadGenerator;
 use abx_engine::schedule::Arrivals;
-use abx_evidence::{Level, Shape};
+use abx_evidence::{Measured, Shape};
 use abx_lab::{
     Abort, Load, OrderedTime, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan,
     RunProgress, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
 use abx_report::plural;
+use abx_verdict::StudyRecord;
 use abx_verdict::expectation::KnownNames;
-use abx_verdict::{ExpectationResult, RunRecord, StudyRecord};
 use clap::Args;
 
 use self::scenario::ScenarioWords;
 use crate::commands::compare;
-use crate::commands::history;
 use crate::commands::invocation;
 use crate::flags::expect;
 use crate::flags::expect::{ExpectFlags, ThresholdFlags};
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
-use crate::flags::output;
 use crate::flags::output::{FormatFlags, MeasuredFormatFlags, OutputFlags, Outputs};
 use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
@@ -256,7 +254,7 @@ fn announcement_of_several(study: &Study, url: &str) -> String {
 
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
-    let outputs = Outputs::of_run(&run.output, &run.formats, &run.measured_formats)?;
+    let outputs = Outputs::new(&run.output, &run.formats, run.measured_formats.given())?;
     let target = run.target()?;
     let expect = ExpectFlags::from(&run.thresholds);
     if let Some(file) = &run.scenario {
@@ -272,7 +270,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     if !run.output.quiet {
         run.load.hint(is_encrypted).into_iter().for_each(tell);
     }
-    let load = match loads.pop() {
+    let mut load = match loads.pop() {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
         last => {
             loads.extend(last);
@@ -297,64 +295,32 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         target.choice().iter().for_each(|choice| tell(choice));
         tell(&announcement(&target.url, &load, end, warm_up));
     }
+    for request in &mut load.requests {
+        request.path.get_or_insert(target.path.clone());
+    }
     let plan = RunPlan {
-        target,
-        load,
+        study: study(run, target.url.clone(), target, vec![load]),
         end,
         warm_up,
-        threads: run.generator.threads.map(usize::from),
-        wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
-        local_addresses: run.generator.local_address.clone(),
-        seed: run.generator.seed(),
-        command: invocation::recorded(),
     };
-    let seed = plan.seed;
-    let record = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
-    keep_and_print(&record, &expect, &outputs, &run.output, seed)
+    let measured = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
+    keep_and_print(measured, &expect, &outputs, &run.output)
 }
 
-/// Saves a record, prints its report, and says where it is and how the command ends.
+/// Saves a run, prints its report, and says where it is and how the command ends.
 pub fn keep_and_print(
-    record: &RunRecord,
-    expect: &ExpectFlags,
-    outputs: &Outputs,
-    flags: &OutputFlags,
-    seed: u64,
-) -> Result<End, Failure> {
-    let mut store = Store::for_new_record("run", seed);
-    let saved = store.save_somewhere(record);
-    let printed = print(record, expect, outputs, flags);
-    let is_kept = saved.is_ok();
-    match saved {
-        // What was measured is in the report all the same.
-        Err(error) => tell(&format!("abx: {error}")),
-        Ok(()) => history::note(&store),
-    }
-    if is_kept && (!flags.quiet || store.moved().is_some()) {
-        compare::tell_where(&store);
-    }
-    printed
-}
-
-/// Prints a run with what it shows of what was expected, and says how the command ends.
-pub fn print(
-    record: &RunRecord,
+    measured: Measured,
     expect: &ExpectFlags,
     outputs: &Outputs,
     flags: &OutputFlags,
 ) -> Result<End, Failure> {
-    let style = output::style(flags);
-    let study = StudyRecord::judged(record.measured.clone());
-    let expectations = expect.read(&expect::known_of_record(&study))?;
-    let results = expect::ask(&study, &expectations);
-    let extent = outputs.extent();
-    let mut report = abx_report::expectations_text(&study, &results, extent, &style);
-    if !report.is_empty() {
-        report.push('\n');
-    }
-    report.push_str(&abx_report::run_text(record, extent, &style));
-    let printed = outputs.print_run(&report, record, (&study, &results));
-    compare::conclude(printed, ended(record, &results, flags))
+    let store = Store::for_new_record("run", measured.seed);
+    let record = StudyRecord::judged(measured);
+    compare::keep(store, &record, flags, || {
+        let expectations = expect.read(&expect::known_of_record(&record))?;
+        let results = expect::ask(&record, &expectations);
+        compare::print(&record, &results, outputs, flags)
+    })
 }
 
 /// Loads, while a person looks.
@@ -362,7 +328,7 @@ fn measure(
     plan: RunPlan,
     watch: Option<RunWatch>,
     generator: Option<Box<dyn LoadGenerator>>,
-) -> Result<RunRecord, Failure> {
+) -> Result<Measured, Failure> {
     let mut watch = watch;
     let mut see = watch
         .as_mut()
@@ -417,47 +383,32 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
     let usual = if is_search { CAPACITY_TIME } else { DURATION };
     let each = run.duration.unwrap_or(usual);
     let count = u32::try_from(loads.len()).unwrap_or(u32::MAX);
-    let subject = Subject {
-        name: target.title(),
-        source: Source::Address(target),
-        stand_in_for: None,
-        http2: false,
-    };
-    let command = invocation::recorded();
     Ok(Study {
-        threads: run.generator.threads.map(usize::from),
-        wait: run.generator.wait().unwrap_or(WaitChoice::Auto),
-        local_addresses: run.generator.local_address.clone(),
         blocks: Some(BLOCKS),
         ordered_time: Some(if is_search {
             OrderedTime::Whole(each.saturating_mul(count))
         } else {
             OrderedTime::EachLoad(each)
         }),
-        ..Study::of_one(subject, loads, run.generator.seed(), command)
+        ..study(run, target.title(), target, loads)
     })
 }
 
-/// How a command ends that printed this run with these results. With `--quiet` it says why
-/// there is no claim.
-fn ended(record: &RunRecord, results: &[ExpectationResult], flags: &OutputFlags) -> End {
-    let is_void = record
-        .findings
-        .iter()
-        .any(|finding| finding.level == Level::Void);
-    let end = if record.interrupted {
-        End::Interrupted
-    } else if is_void {
-        End::NoClaim
-    } else {
-        End::Done
+/// The study of one server of this name, as flags say.
+fn study(run: &Run, name: String, target: Target, loads: Vec<Load>) -> Study {
+    let subject = Subject {
+        name,
+        source: Source::Address(target),
+        stand_in_for: None,
+        http2: false,
     };
-    let end = expect::end(results, end);
-    if end == End::NoClaim && flags.quiet {
-        let why = abx_report::no_claim_line(&record.findings, results);
-        tell(&format!("abx: {why}"));
+    let generator = &run.generator;
+    Study {
+        threads: generator.threads.map(usize::from),
+        wait: generator.wait().unwrap_or(WaitChoice::Auto),
+        local_addresses: generator.local_address.clone(),
+        ..Study::of_one(subject, loads, generator.seed(), invocation::recorded())
     }
-    end
 }
 
 fn failure(error: RunError) -> Failure {

@@ -12,13 +12,12 @@ use abx_lab::{
 use abx_sys::Nanos;
 
 use crate::commands::compare;
-use crate::commands::history;
 use crate::commands::invocation;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
 use crate::flags::output::{self, FormatFlags, OutputFlags, Outputs};
 use crate::ui::end::{End, Failure, tell};
 use crate::ui::signals;
-use abx_report::plural;
+use abx_report::{Exported, plural};
 
 /// What the command line says of a scenario.
 pub struct ScenarioWords<'a> {
@@ -43,7 +42,7 @@ pub fn run(words: ScenarioWords) -> Result<End, Failure> {
             "a scenario has a report as text, --html and --json, so {flag} does not apply: leave it out"
         )));
     }
-    let outputs = Outputs::of_record(words.output, words.formats)?;
+    let outputs = Outputs::new(words.output, words.formats, [])?;
     if words.target.scheme != Scheme::Http {
         return Err(Failure::usage(
             "a scenario is of HTTP requests: give a URL of http:// or https://",
@@ -81,21 +80,10 @@ pub fn run(words: ScenarioWords) -> Result<End, Failure> {
     let stopper = Stopper::default();
     signals::stop_on_signals(&stopper);
     let record = run_scenario(planned, &stopper).map_err(failure)?;
-    keep(&record, words.output);
-    print(&record, &outputs, words.output)
-}
-
-/// Saves a record, and says where it is; what was measured is printed all the same.
-fn keep(record: &ScenarioRecord, flags: &OutputFlags) {
-    let mut store = Store::for_new_record("scenario", record.seed);
-    if let Err(error) = store.save_somewhere(record) {
-        tell(&format!("abx: {error}"));
-        return;
-    }
-    history::note(&store);
-    if !flags.quiet || store.moved().is_some() {
-        compare::tell_where(&store);
-    }
+    let store = Store::for_new_record("scenario", record.seed);
+    compare::keep(store, &record, words.output, || {
+        print(&record, &outputs, words.output)
+    })
 }
 
 /// Prints a scenario's record, and says how a command ends that did.
@@ -105,7 +93,7 @@ pub fn print(
     flags: &OutputFlags,
 ) -> Result<End, Failure> {
     let text = abx_report::scenario_text(record, &output::style(flags));
-    outputs.print_scenario(&text, record)?;
+    outputs.print(&text, Exported::Scenario(record))?;
     Ok(match record.sessions.completed {
         _ if record.interrupted => End::Interrupted,
         0 => {

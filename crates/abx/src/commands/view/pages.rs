@@ -4,8 +4,7 @@ use std::path::Path;
 
 use abx_lab::history::HistoryError;
 use abx_report::{
-    AnyRecord, Listed, NamedRecord, NotShown, index_html, run_html, scenario_html,
-    side_by_side_html, study_html,
+    Listed, NamedRecord, NotShown, index_html, scenario_html, side_by_side_html, study_html,
 };
 
 use super::record_index::RecordIndex;
@@ -54,7 +53,6 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
 fn record(records: &RecordIndex, id: &str) -> ViewResponse {
     match open(records, id) {
         Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record, &[])),
-        Ok(SavedRecord::Run(record)) => ViewResponse::page(run_html(&record)),
         Ok(SavedRecord::Scenario(record)) => ViewResponse::page(scenario_html(&record)),
         Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => ViewResponse::notice(
             ResponseStatus::NotFound,
@@ -93,22 +91,13 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
                 id,
                 why: WITHOUT_A_PAGE.to_owned(),
             }),
-            Ok(kept) => opened.push((id, kept)),
+            Ok(SavedRecord::Study(record)) => opened.push((id, record)),
             Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }
     }
     let records: Vec<NamedRecord> = opened
         .iter()
-        .filter_map(|(id, kept)| {
-            let record = match kept {
-                SavedRecord::Study(record) => AnyRecord::Study(record),
-                SavedRecord::Run(record) => AnyRecord::Run(record),
-                SavedRecord::Machine(_) | SavedRecord::Scenario(_) | SavedRecord::Timer(_) => {
-                    return None;
-                }
-            };
-            Some(NamedRecord { id, record })
-        })
+        .map(|(id, record)| NamedRecord { id, record })
         .collect();
     let html = side_by_side_html(&records, &not_shown);
     let status = if records.is_empty() {

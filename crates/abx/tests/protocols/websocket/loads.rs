@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::Value;
 
 use crate::support::{
-    Home, Server, assert_honest, findings, in_five_looks, readings, slices, subject,
+    Home, Server, assert_honest, findings, in_five_looks, only_slice, readings, response, slices,
+    subject,
 };
 
 /// The record of a run against a place of a server.
@@ -25,15 +26,15 @@ fn a_run_counts_messages_that_came_back() {
     let server = Server::start(&["--websocket"]);
     let words = "-n 500 -c 4 --message-bytes 5000 --binary --verify-every 1";
     let record = run_at(&server, "/echo", words, 0);
-    let settings = &record["settings"];
+    let settings = &record["loads"][0]["settings"];
     assert_eq!(settings["protocol"], "websocket");
     assert_eq!(settings["shape"], "echo");
     assert_eq!(settings["message"]["bytes"], 5000);
     assert_eq!(settings["message"]["kind"], "binary");
-    assert_eq!(record["answer"]["body_bytes"], 5000);
-    assert_honest(&record["requests"]);
-    assert_eq!(record["requests"]["ok"], 500, "{record}");
-    assert_eq!(record["requests"]["hashed"], 500);
+    assert_eq!(response(&record)["body_bytes"], 5000);
+    assert_honest(&only_slice(&record));
+    assert_eq!(record["ok"], 500, "{record}");
+    assert_eq!(only_slice(&record)["hashed"], 500);
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn a_broadcast_is_done_when_all_have_it() {
     // Method: 50 of them in a room of eight; nobody is nearer than the first.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "--shape broadcast -n 50 -c 8", 0);
-    assert_eq!(record["requests"]["ok"], 50, "{record}");
+    assert_eq!(record["ok"], 50, "{record}");
     let broadcasts = &record["broadcasts"];
     assert_eq!(broadcasts["lost"], 0);
     assert_eq!(broadcasts["out_of_order"], 0);
@@ -58,7 +59,7 @@ fn listeners_who_never_get_a_broadcast_are_found() {
     let server = Server::start(&["--websocket"]);
     let words = "--shape broadcast -n 3 -c 4 --timeout 1s";
     let record = run_at(&server, "/echo", words, 3);
-    assert_eq!(record["requests"]["ok"], 0, "{record}");
+    assert_eq!(record["ok"], 0, "{record}");
     assert!(record["broadcasts"]["lost"].as_u64() > Some(0), "{record}");
     assert_eq!(findings(&record, "listeners_missed").len(), 1);
     assert_eq!(findings(&record, "failed_requests").len(), 1);
@@ -69,8 +70,8 @@ fn messages_of_others_are_no_echo() {
     // Method: a room that looked like an echo as long as nobody else was in it.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "-n 200 -c 8", 3);
-    assert_honest(&record["requests"]);
-    assert!(record["requests"]["ok"].as_u64() < Some(200), "{record}");
+    assert_honest(&only_slice(&record));
+    assert!(record["ok"].as_u64() < Some(200), "{record}");
     let values = findings(&record, "failed_requests");
     let message = values[0]["message"].as_str().unwrap();
     assert!(message.contains(" messages to ws://"), "{message}");
@@ -82,15 +83,17 @@ fn held_connections_are_counted_and_their_memory_is_read() {
     let server = Server::start(&["--websocket"]);
     let words = "--shape connections -c 200 --hold 50ms";
     let record = run_at(&server, "/echo", words, 0);
-    let held = &record["held"];
+    let url = format!("ws://127.0.0.1:{}/echo", server.port());
+    let held = &readings(&record["blocks"][0]["loads"][0], &url)["held"];
+    let figures = &record["held"];
     assert_eq!(
-        (&held["asked"], &held["standing"], &held["lost"]),
+        (&figures["asked"], &figures["standing"], &figures["lost"]),
         (&200.into(), &200.into(), &0.into())
     );
     assert!(held["open_ns"].as_u64() > Some(0), "{held}");
     assert!(held["memory_before_bytes"].is_u64(), "{held}");
     assert!(held["memory_after_bytes"].is_u64(), "{held}");
-    assert_eq!(record["requests"]["sent"], 0);
+    assert_eq!(record["sent"], 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use abx_evidence::Measured;
 use abx_evidence::record::{AgentPace, AgentRecord, FleetRecord, MachineRole, OnLoss};
-use abx_verdict::{CpuSharing, Route, RunRecord, Scope, StudyRecord, judge};
+use abx_verdict::{CpuSharing, Route, Scope, StudyRecord, judge};
 
 use abx_fixtures::{pair, run, two_loads};
 
@@ -77,7 +77,7 @@ fn a_route_is_what_the_record_says_of_it() {
         record.subjects[0].address = Some(url.to_owned());
         record.subjects[0].connected_to = connected_to.map(str::to_owned);
         record.machine.roles = roles.into();
-        let scope = RunRecord::judged(record).unwrap().scope;
+        let scope = judge(&record).scope;
         assert_eq!(scope.routes, [expected], "{url} {connected_to:?} {roles:?}");
         assert_eq!((scope.started, scope.left_running), (0, 1));
         assert_eq!(scope.subject_cpus, None);

@@ -5,7 +5,7 @@ use abx_evidence::{
     ArrivalKind, ArrivalSettings, Finding, FindingId, Level, Limits, Measured, Outcome,
 };
 use abx_fixtures::{RUN_NS, URL, find, histogram, ids, response, run, times};
-use abx_verdict::RunRecord;
+use abx_verdict::StudyRecord;
 
 use crate::judge::loads::runs::{generator_busy, server_busy, slice};
 
@@ -43,7 +43,7 @@ fn found(wait: u64, change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
 }
 
 fn findings(record: Measured) -> Vec<Finding> {
-    RunRecord::judged(record).expect("it is a run").findings
+    StudyRecord::judged(record).conclusions.validity.findings
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! A single run: its findings, which are those of a study, and the keys that are read
 //! from what was measured.
 
-use abx_evidence::record::{SliceRecord, StudyEnd};
+use abx_evidence::record::{STUDY_SCHEMA, SliceRecord, StudyEnd};
 use abx_evidence::{ArrivalKind, Course, Finding, FindingId, Level, Measured, Outcome};
 use abx_fixtures::{
     CONNECTIONS, RUN_NS, URL, all_slices, find, histogram, ids, pair, pilot, responded, response,
     run, sides, times,
 };
-use abx_verdict::{NotARun, RunRecord};
+use abx_verdict::{RUN_SCHEMA, StudyRecord};
 use serde_json::{Value, json};
 
 /// The one slice.
@@ -53,14 +53,16 @@ fn unseen(record: &mut Measured) {
     }
 }
 
-fn judged(record: Measured) -> RunRecord {
-    RunRecord::judged(record).expect("it is a run")
+fn judged(record: Measured) -> StudyRecord {
+    let record = StudyRecord::judged(record);
+    assert!(record.run().is_some(), "it is a run");
+    record
 }
 
 fn found(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
     let mut record = run();
     change(&mut record);
-    judged(record).findings
+    judged(record).conclusions.validity.findings
 }
 
 #[test]
@@ -205,7 +207,7 @@ fn a_run_by_number_ends_without_its_connections_being_silent() {
     slice(&mut asked).silent = 9;
     assert!(
         find(
-            &judged(asked.clone()).findings,
+            &judged(asked.clone()).conclusions.validity.findings,
             FindingId::ConnectionsWithoutResponse
         )
         .is_some()
@@ -213,71 +215,84 @@ fn a_run_by_number_ends_without_its_connections_being_silent() {
     pilot(&mut asked).slice_ns = 0;
     pilot(&mut asked).slice_requests = Some(10_000);
     slice(&mut asked).clocks = Some(1);
-    let run = judged(asked);
-    assert_eq!(run.findings, []);
-    assert_eq!(run.settings.duration_s, None);
-    assert_eq!(run.settings.requests, Some(10_000));
+    let record = judged(asked);
+    assert_eq!(record.conclusions.validity.findings, []);
+    let run = record.run().unwrap();
+    assert_eq!(run.pilot.slice_ns, 0);
+    assert_eq!(run.pilot.slice_requests, Some(10_000));
     // The time is that of the connections that had something to send.
-    assert_eq!(run.throughput_per_s, Some(1_000.0 / f64::from(CONNECTIONS)));
+    let throughput_per_s = Some(1_000.0 / f64::from(CONNECTIONS));
+    assert_eq!(run.summary.throughput_per_s, throughput_per_s);
 }
 
 #[test]
-fn the_keys_of_a_run_are_read_from_what_was_measured() {
+fn the_figures_of_a_run_are_read_from_what_was_measured() {
     // Method: figures put in, figures found.
     let mut record = run();
     times(&mut record, URL).response = histogram(&[(99, 100), (1, 900)]);
     let record = judged(record);
-    assert_eq!(record.settings.url, URL);
-    assert_eq!(record.settings.duration_s, Some(10.0));
-    assert_eq!(record.throughput_per_s, Some(1_000.0));
-    assert_eq!(record.requests.ok, 10_000);
-    assert_eq!(record.elapsed_s, 10.0);
-    assert_eq!(record.response_time_us.p50, Some(100));
-    assert_eq!(record.response_time_us.max, Some(900));
-    assert_eq!(record.generator.busy, 0.5);
-    assert_eq!(record.generator.cpu_us_per_request, Some(500.0));
-    let server = record.server.expect("its process is known");
-    assert_eq!((server.process_id, server.busy), (1, 0.98));
-    assert_eq!(server.cpu_us_per_request, Some(980.0));
-    assert_eq!(server.rss_bytes, Some(14_200_000));
+    let run = record.run().unwrap();
+    assert_eq!(run.url(), URL);
+    assert_eq!(run.pilot.slice_ns, RUN_NS);
+    assert_eq!(run.summary.throughput_per_s, Some(1_000.0));
+    assert_eq!(run.slice.ok, 10_000);
+    assert_eq!(run.elapsed_s(), 10.0);
+    assert_eq!(run.summary.response_time_us.p50, Some(100));
+    assert_eq!(run.summary.response_time_us.max, Some(900));
+    assert_eq!(run.generator_busy(), 0.5);
+    assert_eq!(run.generator_cpu_us(), Some(500.0));
+    let listener = run.life.listener.as_ref().expect("its process is known");
+    assert_eq!((listener.process_id, run.server_busy()), (1, Some(0.98)));
+    assert_eq!(run.summary.server_cpu_us_per_request, Some(980.0));
+    assert_eq!(run.life.rss_bytes_max, Some(14_200_000));
 }
 
 #[test]
 fn a_saved_run_is_judged_again_by_what_was_measured() {
-    // Method: a figure changed in the file, below `measured` and at the top.
+    // Method: a figure changed in the file, in what was measured and in what was concluded.
     let saved = serde_json::to_value(judged(run())).unwrap();
-    let read = |saved: Value| serde_json::from_value::<RunRecord>(saved).unwrap();
+    assert_eq!(saved["schema"], RUN_SCHEMA);
+    assert_eq!(saved["throughput_per_s"], 1_000.0);
+    let read = |saved: Value| serde_json::from_value::<StudyRecord>(saved).unwrap();
     assert_eq!(read(saved.clone()), judged(run()));
 
     let mut failing = saved.clone();
-    let slices = &mut failing["measured"]["blocks"][0]["loads"][0]["slices"];
+    let slices = &mut failing["blocks"][0]["loads"][0]["slices"];
     slices["outcomes"] = json!({ "ok": [9_000], "reset": [1_000] });
     slices["clocked"] = json!([9_000]);
-    let findings = read(failing).findings;
+    let findings = read(failing).conclusions.validity.findings;
     assert_eq!(ids(&findings), [(FindingId::FailedRequests, Level::Void)]);
 
     let mut painted = saved;
     painted["throughput_per_s"] = json!(1e6);
-    painted["findings"] = json!([]);
+    painted["validity"]["findings"] = json!([]);
     assert_eq!(read(painted), judged(run()));
 }
 
 #[test]
-fn what_is_no_run_is_refused() {
-    // Method: a study of two; each key that a run has taken out of its file.
-    assert_eq!(RunRecord::judged(pair()), Err(NotARun));
+fn what_is_no_run_is_a_study() {
+    // Method: a study of two, of one in many slices, and of no block; each key that a run has
+    // taken out of its file.
+    let mut planned = run();
+    let found_in_pilot = pilot(&mut pair()).subjects.clone();
+    pilot(&mut planned).subjects = found_in_pilot;
+    let mut unmeasured = run();
+    unmeasured.blocks.clear();
+    for record in [pair(), planned, unmeasured] {
+        let record = StudyRecord::judged(record);
+        assert_eq!(record.run().map(|run| run.url().to_owned()), None);
+        assert_eq!(
+            serde_json::to_value(record).unwrap()["schema"],
+            STUDY_SCHEMA
+        );
+    }
     let whole = serde_json::to_value(judged(run())).unwrap();
     for key in ["settings", "loads", "subjects", "blocks", "machine"] {
         let mut json = whole.clone();
-        let object = json["measured"].as_object_mut().unwrap();
-        assert!(object.remove(key).is_some(), "{key}");
-        let error = serde_json::from_value::<RunRecord>(json).unwrap_err();
+        assert!(json.as_object_mut().unwrap().remove(key).is_some(), "{key}");
+        let error = serde_json::from_value::<StudyRecord>(json).unwrap_err();
         assert!(error.to_string().contains(key), "{error}");
     }
-    let mut empty = whole;
-    empty["measured"]["blocks"] = json!([]);
-    let error = serde_json::from_value::<RunRecord>(empty).unwrap_err();
-    assert!(error.to_string().contains("one block"), "{error}");
 }
 
 /// A run with this course, in intervals of 100 ms, of verified responses and median response
