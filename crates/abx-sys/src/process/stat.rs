@@ -85,6 +85,8 @@ pub struct ProcessStat {
     pub group: u32,
     /// Its session; 0 for one whose leader is outside of this PID namespace.
     pub session: u32,
+    /// Page faults of it and of the children that it has reaped, with and without the disk.
+    pub page_faults: u64,
     /// Time in user mode, in clock ticks; [`crate::process::process_cpu`] is finer.
     pub user_ticks: u64,
     /// Time in the kernel, in clock ticks.
@@ -115,6 +117,9 @@ impl ProcessStat {
             parent: field(4)?.parse().ok()?,
             group: field(5)?.parse().ok()?,
             session: field(6)?.parse().ok()?,
+            page_faults: (10..14)
+                .map(number)
+                .try_fold(0, |sum: u64, faults| sum.checked_add(faults?))?,
             user_ticks: number(14)?,
             system_ticks: number(15)?,
             children_user_ticks: number(16)?,
@@ -200,6 +205,7 @@ mod tests {
             parent: 7,
             group: 811,
             session: 810,
+            page_faults: 1_403,
             user_ticks: 11,
             system_ticks: 12,
             children_user_ticks: 13,

@@ -3,6 +3,7 @@
 //! Nothing here changes a process. Start at [`ProcTree`].
 
 mod births;
+mod effort;
 mod family;
 mod listen_drops;
 mod memory;
@@ -10,6 +11,7 @@ mod proc_tree;
 mod sockets;
 mod threads;
 
+pub use effort::{Effort, EffortSince};
 pub(crate) use family::below;
 pub use family::{Relative, RelativeState, descendants};
 pub use listen_drops::{ListenDrops, listen_drops};
