@@ -326,6 +326,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
             rounds: vec![round; ROUNDS],
             histograms: BTreeMap::new(),
             courses: BTreeMap::new(),
+            ledgers: BTreeMap::new(),
             sides: names().map(|name| (name, side.clone())).collect(),
         }],
         faults: Vec::new(),

@@ -163,6 +163,7 @@ fn study(blocks: Option<u32>) -> Study {
         skipped: Vec::new(),
         ordered_time: None,
         pilot: PilotEffort::Brief,
+        why: false,
     }
 }
 

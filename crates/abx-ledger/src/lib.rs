@@ -1,24 +1,31 @@
 //! Where CPU time goes: samples of call chains, charged to lines such as `openat`, `nginx`
 //! or page faults.
 //!
-//! Give [`Collector`] what a sampler delivers, and take the [`Ledger`] from it. It asks the
+//! Give `Collector` what a sampler delivers, and take the [`Ledger`] from it. It asks the
 //! system for nothing but the memory maps, programs and symbol files of the sampled processes.
+//! Without the feature `collector` only the data is here, for records.
 
 mod clean_name;
+#[cfg(feature = "collector")]
 mod collector;
 mod folded;
+#[cfg(feature = "collector")]
 mod kernel;
 mod ledger;
 mod line;
+#[cfg(feature = "collector")]
 mod user;
 
-#[cfg(any(test, fuzzing))]
+#[cfg(all(feature = "collector", any(test, fuzzing)))]
 pub mod fuzz;
 
 pub use clean_name::clean_name;
+#[cfg(feature = "collector")]
 pub use collector::Collector;
 pub use folded::{Folded, FoldedError};
+#[cfg(feature = "collector")]
 pub use kernel::{Kallsyms, line_of_kernel_chain};
 pub use ledger::Ledger;
 pub use line::{Line, LineError};
+#[cfg(feature = "collector")]
 pub use user::{CodeMapping, Symbols};

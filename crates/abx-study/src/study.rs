@@ -69,6 +69,8 @@ pub struct Study {
     pub skipped: Vec<SkippedSubject>,
     /// How long the pilot looks at each subject.
     pub pilot: PilotEffort,
+    /// Whether subjects are sampled after their slices, to learn where their CPU time goes.
+    pub why: bool,
 }
 
 impl Study {
@@ -101,6 +103,7 @@ impl Study {
             against: None,
             skipped: Vec::new(),
             pilot: PilotEffort::Usual,
+            why: false,
         }
     }
 

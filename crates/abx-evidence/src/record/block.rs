@@ -11,6 +11,7 @@ use crate::record::columns::readings::{Calibration, SubjectReadings};
 use crate::record::columns::slice::SliceRecord;
 use crate::record::fault::FaultSlice;
 use crate::record::histograms::Histograms;
+use crate::record::ledger::LedgerRecord;
 use crate::record::service::BlockService;
 
 /// One block: every subject started afresh, loaded, stopped.
@@ -112,6 +113,8 @@ pub struct BlockLoad {
     pub histograms: BTreeMap<String, Histograms>,
     /// How the load went over time, by subject: of runs.
     pub courses: BTreeMap<String, Course>,
+    /// Where each subject's CPU time went, where that was sampled.
+    pub ledgers: BTreeMap<String, LedgerRecord>,
     /// What else was read for each subject.
     pub sides: BTreeMap<String, SubjectReadings>,
 }

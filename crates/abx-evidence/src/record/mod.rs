@@ -11,6 +11,7 @@ pub(crate) mod finding;
 pub(crate) mod finding_id;
 mod fleet;
 mod histograms;
+mod ledger;
 pub(crate) mod level;
 mod load;
 mod measured;
@@ -30,6 +31,7 @@ pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 pub use fleet::{AgentPace, AgentRecord, FleetRecord, OnLoss};
 pub use histograms::Histograms;
+pub use ledger::LedgerRecord;
 pub use load::load_record::{
     LoadRecord, LoadSettings, RequestBody, RequestSettings, ResponseRecord, ScenarioSettings,
 };

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::record::{
-    BlockLoad, BlockRecord, Disturbance, Histograms, HostCounters, InUse, Round, SliceRecord,
-    SubjectReadings,
+    BlockLoad, BlockRecord, Disturbance, Histograms, HostCounters, InUse, LedgerRecord, Round,
+    SliceRecord, SubjectReadings,
 };
 use abx_evidence::{
     ConnectionOpening, Course, Held, Outcome, Outcomes, PhaseSplit, PhaseSums, Phases, Tally,
     Timestamps,
 };
+use abx_ledger::Ledger;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -52,7 +53,7 @@ fn phase_sums() -> BoxedStrategy<PhaseSums> {
 
 fn slice() -> BoxedStrategy<SliceRecord> {
     let numbers = prop::array::uniform23(counter());
-    let readings = prop::array::uniform7(reading());
+    let readings = prop::array::uniform10(reading());
     let named = ("[a-c]", outcomes(), outcomes(), phase_sums(), any::<bool>());
     let services = (vec(reading(), 0..3), vec(reading(), 0..3));
     (numbers, readings, named, services)
@@ -86,6 +87,9 @@ fn slice() -> BoxedStrategy<SliceRecord> {
                 phases,
                 server_cpu_ns: readings[0],
                 server_switches: readings[1],
+                server_user_ns: readings[7],
+                server_system_ns: readings[8],
+                server_page_faults: readings[9],
                 others_cpu_ns: readings[2],
                 services_cpu_ns: services.0,
                 services_thread_ns: services.1,
@@ -240,16 +244,43 @@ fn course() -> BoxedStrategy<Course> {
         .boxed()
 }
 
+fn ledger() -> BoxedStrategy<LedgerRecord> {
+    let line = prop_oneof![
+        "system call [a-z]{1,4}",
+        "user [a-z]{1,4}",
+        Just("page faults".to_owned())
+    ];
+    let stacks = vec((line, vec("[a-c]{1,2}", 0..3), 1_u64..9), 0..4);
+    (stacks, reading(), counter())
+        .prop_map(|(stacks, server_cpu_ns, completed)| {
+            let mut ledger = Ledger::default();
+            for (line, frames, samples) in stacks {
+                let line = line.parse().unwrap();
+                ledger.add(&line, frames.iter().map(String::as_str), samples);
+            }
+            LedgerRecord {
+                sampled_ns: 7,
+                samples_per_s: 9,
+                completed,
+                server_cpu_ns,
+                ledger,
+            }
+        })
+        .boxed()
+}
+
 fn load() -> BoxedStrategy<BlockLoad> {
     let times = btree_map("[a-c]", histograms(), 0..3);
     let sides = btree_map("[a-c]", readings(), 0..3);
     let courses = btree_map("[a-c]", course(), 0..2);
-    (vec(round(), 0..4), times, courses, sides)
-        .prop_map(|(rounds, histograms, courses, sides)| BlockLoad {
+    let ledgers = btree_map("[a-c]", ledger(), 0..2);
+    (vec(round(), 0..4), times, courses, ledgers, sides)
+        .prop_map(|(rounds, histograms, courses, ledgers, sides)| BlockLoad {
             load: "small".to_owned(),
             rounds,
             histograms,
             courses,
+            ledgers,
             sides,
         })
         .boxed()
@@ -287,6 +318,7 @@ fn two_slices() -> BlockRecord {
         rounds: rounds.to_vec(),
         histograms: BTreeMap::new(),
         courses: BTreeMap::new(),
+        ledgers: BTreeMap::new(),
         sides: BTreeMap::from([("a".to_owned(), SubjectReadings::default())]),
     };
     block(vec![load])

@@ -87,6 +87,7 @@ pub(super) fn study(examination: &Examination, subjects: Vec<Subject>, loads: Ve
         services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,
+        why: false,
         interleave: Interleave::Slices,
         files: Vec::new(),
         local_addresses: Vec::new(),

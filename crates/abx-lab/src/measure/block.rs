@@ -19,6 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::measure::idle_connections::{held, hold};
 use crate::measure::opened_pool::OpenedPool;
 use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
+use crate::measure::profile::interval_ns;
 use crate::measure::running_subjects::{Abort, LeadIn, MeasuredSlice, RunningSubjects};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and
@@ -74,6 +75,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
             rounds: Vec::new(),
             histograms: BTreeMap::new(),
             courses: BTreeMap::new(),
+            ledgers: BTreeMap::new(),
             sides: BTreeMap::new(),
         };
         running.begin_load(planned.cache);
@@ -170,6 +172,11 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
             self.side(subject).busiest_thread_ns = self.busiest_since(subject, before);
             self.note_holdings(subject);
         }
+        for subject in self.order() {
+            if let Some(pool) = pools.get(&subject) {
+                self.profile(subject, *pool)?;
+            }
+        }
         let ceiling = ceiling.map(|(_, pool)| pool);
         pools
             .into_values()
@@ -197,6 +204,9 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
                 let sum = &mut self.side(subject).busiest_thread_ns;
                 *sum = busiest.map(|busiest| sum.unwrap_or_default() + busiest);
                 self.note_holdings(subject);
+                if round + 1 == self.pilot.rounds {
+                    self.profile(subject, pool)?;
+                }
                 self.running.generator.close(pool);
             }
             if let Some((index, pool)) = self.open_ceiling()? {
@@ -245,6 +255,10 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
             self.side(ONLY).held = Some(held);
         }
         let slice = self.note_slice(ONLY, measured);
+        if !is_held {
+            // What was measured counts, whatever becomes of the samples.
+            let _ = self.profile(ONLY, opened.pool);
+        }
         self.note_holdings(ONLY);
         self.note_round(vec![slice]);
         self.running.generator.close(opened.pool);
@@ -305,6 +319,19 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         let record = self.note_slice(subject, measured);
         self.silence(subject, &record)?;
         Ok(record)
+    }
+
+    /// Samples what a subject runs under the load, when somebody asks why.
+    fn profile(&mut self, subject: usize, pool: PoolId) -> Result<(), Abort> {
+        if self.running.profiler.is_none() || self.silent.contains(&subject) {
+            return Ok(());
+        }
+        let ns = interval_ns(self.pilot.rounds, self.pilot.slice_ns);
+        if let Some(ledger) = self.running.profile(subject, pool, ns)? {
+            let name = self.running.names[subject].clone();
+            self.result.ledgers.insert(name, ledger);
+        }
+        Ok(())
     }
 
     /// Adds what a slice gave beside its record.

@@ -6,7 +6,7 @@ use abx_sys::Nanos;
 use abx_sys::counters::MachineCounters;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::strain::Strain;
-use abx_sys::tree::ProcTree;
+use abx_sys::tree::{EffortSince, ProcTree};
 
 use crate::measure::host::generator::GeneratorHost;
 use crate::measure::host::other_programs::OtherPrograms;
@@ -42,6 +42,8 @@ pub struct MeterWindow {
     /// Processor time of the subject that was loaded.
     pub server_cpu_ns: Option<u64>,
     pub server_switches: Option<u64>,
+    /// What kind of work that subject did.
+    pub server_effort: Option<EffortSince>,
     /// Processor time of the others together: none where there are no others, and not
     /// yet known where there are.
     pub others_cpu_ns: Option<u64>,
@@ -114,11 +116,13 @@ impl Meter {
         let (subject_reading, two) = (&before.subject, &after.subject);
         let used = subject_reading.cpu.zip(two.cpu);
         let switches = subject_reading.switches.as_ref().zip(two.switches.as_ref());
+        let effort = subject_reading.effort.as_ref().zip(two.effort.as_ref());
         let services = after.services.iter().zip(&before.services);
         MeterWindow {
             window_ns: after.at.since(before.at).0,
             server_cpu_ns: used.map(|(before, after)| after.since(before).0),
             server_switches: switches.and_then(|(before, after)| after.since(before)),
+            server_effort: effort.and_then(|(before, after)| after.since(before)),
             others_cpu_ns: self.subjects.has_one().then_some(0),
             services: services.map(|(now, then)| now.since(then)).collect(),
             steal_ns: machine.and_then(|(machine_counters, two)| {
@@ -139,6 +143,9 @@ impl MeterWindow {
         slice.window_ns = self.window_ns;
         slice.server_cpu_ns = self.server_cpu_ns;
         slice.server_switches = self.server_switches;
+        slice.server_user_ns = self.server_effort.map(|effort| effort.user.0);
+        slice.server_system_ns = self.server_effort.map(|effort| effort.system.0);
+        slice.server_page_faults = self.server_effort.map(|effort| effort.page_faults);
         slice.others_cpu_ns = self.others_cpu_ns;
         slice.services_cpu_ns = self.services.iter().map(|[cpu, _]| *cpu).collect();
         slice.services_thread_ns = self.services.iter().map(|[_, thread]| *thread).collect();
@@ -164,6 +171,7 @@ mod tests {
             subject: SubjectReading {
                 cpu: cpu.map(Nanos),
                 switches: None,
+                effort: None,
                 strain: Strain::default(),
             },
             services: Vec::new(),

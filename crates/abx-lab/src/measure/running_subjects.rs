@@ -9,7 +9,7 @@ use abx_engine::{
     SlicePlan, Stopper,
 };
 use abx_evidence::record::{
-    BlockService, BlockSubject, Histograms, InUse, PilotRecord, SliceRecord,
+    BlockService, BlockSubject, Histograms, InUse, LedgerRecord, PilotRecord, SliceRecord,
 };
 use abx_evidence::{Course, Outcomes, SliceTally, TimelineTally};
 use abx_sys::Nanos;
@@ -17,6 +17,7 @@ use abx_sys::strain::Strain;
 
 pub use crate::measure::abort::Abort;
 use crate::measure::meter::Meter;
+use crate::measure::profile::{Profiler, SAMPLES_PER_S};
 use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, without_response};
 use crate::process::pending::{Pending, unwatched, while_pending};
@@ -61,6 +62,8 @@ pub struct RunningSubjects<'a> {
     /// Told what ended in the last intervals of a slice whose course is kept; `None` when
     /// nobody looks.
     pub on_intervals: Option<&'a OnIntervals<'a>>,
+    /// What samples the subjects after their slices; `None` when nobody asks why.
+    pub profiler: Option<&'a mut Profiler>,
     /// What waiting for requests without a response has cost.
     timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
@@ -181,6 +184,7 @@ impl<'a> RunningSubjects<'a> {
             deadline: None,
             on_pending: &unwatched,
             on_intervals: None,
+            profiler: None,
             timeout_waits: TimeoutWaits::of(processes.len()),
             rss_bytes_max: vec![None; processes.len()],
             memory_due: Nanos(0),
@@ -299,6 +303,37 @@ impl<'a> RunningSubjects<'a> {
         measured.record.stopped_responding |= self.timeout_waits.is_over(subject);
         measured.resident_pages = resident_pages;
         Ok(measured)
+    }
+
+    /// Loads one subject for so long once more, and samples what its processes run. Nothing
+    /// of it counts in comparisons. `None` when nobody asks why, or when the subject's
+    /// processes cannot be seen.
+    ///
+    /// # Errors
+    /// As [`RunningSubjects::slice`].
+    pub fn profile(
+        &mut self,
+        subject: usize,
+        pool: PoolId,
+        ns: u64,
+    ) -> Result<Option<LedgerRecord>, Abort> {
+        let Some(members) = self.meter.subjects.members(subject) else {
+            return Ok(None);
+        };
+        let Some(profiler) = self.profiler.take() else {
+            return Ok(None);
+        };
+        let (measured, ledger) = profiler.sample(&members, || self.slice(subject, pool, ns));
+        self.profiler = Some(profiler);
+        let record = measured?.record;
+        let completed = record.outcomes.completed() + record.discarded.completed();
+        Ok(ledger.ok().map(|ledger| LedgerRecord {
+            sampled_ns: record.window_ns,
+            samples_per_s: SAMPLES_PER_S,
+            completed,
+            server_cpu_ns: record.server_cpu_ns,
+            ledger,
+        }))
     }
 
     /// Whether the load is the same for all slices of these subjects: it is not from where a

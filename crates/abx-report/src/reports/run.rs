@@ -10,6 +10,7 @@ use crate::markdown::code;
 use crate::sections::compared::findings::{
     LoadCount, all_findings, by_cause, findings, findings_folded,
 };
+use crate::sections::compared::why::of_one;
 use crate::sections::measured::course::course;
 use crate::sections::measured::held::held_text;
 use crate::sections::measured::how_measured::machine;
@@ -269,6 +270,10 @@ fn cpu(us_per_request: Option<f64>) -> String {
 }
 const NOT_CHECKED: &str = "not checked";
 
+fn run_why(run: &RunView) -> Document {
+    of_one(&run.conclusions.cpu_ledgers)
+}
+
 fn findings_of<'a>(run: &RunView<'a>) -> &'a [Finding] {
     &run.conclusions.validity.findings
 }
@@ -280,9 +285,10 @@ pub(crate) fn run_sections(run: &RunView, extent: ReportExtent, style: &Style) -
             sections.push(findings(findings_of(run), LoadCount::One));
             sections
         }
-        ReportExtent::Brief => vec![at_a_glance(run, style)],
+        ReportExtent::Brief => vec![at_a_glance(run, style), run_why(run)],
         ReportExtent::Explained => vec![
             at_a_glance(run, style),
+            run_why(run),
             definitions(&run_terms(run)).collect(),
         ],
     }
@@ -319,6 +325,7 @@ pub(crate) fn run_page(run: &RunView, title: String) -> Page {
         ("times", "Times", run_times(run, &LINE)),
         ("phases", "Where the time goes", where_time_goes),
         ("outcomes", "Outcomes", run_outcomes(run)),
+        ("why", "CPU time", run_why(run)),
         ("cost", "Cost", sides(run)),
         ("findings", "Findings", all_findings(findings_of(run), 1)),
         ("conduct", "How it was measured", how_measured(run)),
@@ -407,7 +414,7 @@ fn all_sections(run: &RunView, style: &Style) -> Vec<Document> {
             run_server_times(run),
         ]);
     }
-    sections.push(sides(run));
+    sections.extend([run_why(run), sides(run)]);
     sections.push(Document::from_iter([scope(run)]));
     sections
 }

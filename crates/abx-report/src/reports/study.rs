@@ -25,6 +25,7 @@ use crate::sections::compared::ratios::{also_compared, also_compared_folded, rat
 use crate::sections::compared::summaries::{figures_of_page, loaded, summaries, summaries_legend};
 use crate::sections::compared::sweeps::{capacities, crossovers, sweeps};
 use crate::sections::compared::verdicts::{title, verdicts, verdicts_markdown, verdicts_of_page};
+use crate::sections::compared::why::why;
 use crate::sections::measured::cost::cost;
 use crate::sections::measured::how_measured::{
     conduct, conduct_briefly, how_measured, how_measured_folded, measured_briefly, subtitle,
@@ -68,6 +69,7 @@ fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
         overview(record, ReportExtent::Brief, style),
         at_a_glance(record, ReportExtent::Brief, style),
         past_baseline(record, style),
+        why(record, ReportExtent::Brief),
         crossovers(record),
         capacities(record),
         faults(record, ReportExtent::Brief, style),
@@ -85,6 +87,7 @@ fn all_of_many(record: &StudyRecord, style: &Style) -> Vec<Document> {
         overview(record, ReportExtent::Full, style),
         at_a_glance(record, ReportExtent::Full, style),
         past_baseline(record, style),
+        why(record, ReportExtent::Full),
         scope(record),
         rankings(record).explained(RANKING_LEGEND),
         crossovers(record),
@@ -122,6 +125,7 @@ const ALSO_MAX: usize = 24;
 fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
         with(verdicts(record, style), past_baseline(record, style)),
+        why(record, ReportExtent::Brief),
         rankings(record),
         sweeps(record),
         capacities(record),
@@ -144,6 +148,7 @@ fn load_count(record: &StudyRecord) -> LoadCount {
 fn all_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
         with(verdicts(record, style), past_baseline(record, style)),
+        why(record, ReportExtent::Full),
         scope(record),
         rankings(record).explained(RANKING_LEGEND),
         sweeps(record),
@@ -170,6 +175,7 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
     let mut sections = vec![
         found(record),
         first,
+        why(record, ReportExtent::Full),
         with(sweeps(record), capacities(record)),
     ];
     let limits = &record.conclusions.validity.findings;
@@ -229,6 +235,7 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
             expectations(record, responses, &LINE),
         ),
         ("verdicts", first, verdicts_of_page(record)),
+        ("why", "Why", why(record, ReportExtent::Full)),
         ("order", "Ranking", ranking),
         ("ratios", "Ratios", all_ratios),
         ("capacity", "Capacity", capacities(record)),
@@ -265,6 +272,7 @@ pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> 
         sweeps(record),
         capacities(record),
         faults(record, ReportExtent::Full, &LINE),
+        why(record, ReportExtent::Full),
         scope(record),
         figures(record),
         mean_phases(record),

@@ -79,6 +79,7 @@ pub fn set_blocks(record: &mut StudyRecord, count: u32) {
             rounds: Vec::new(),
             histograms: BTreeMap::new(),
             courses: BTreeMap::new(),
+            ledgers: BTreeMap::new(),
             sides: BTreeMap::new(),
         })
         .collect();

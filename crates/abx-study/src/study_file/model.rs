@@ -29,6 +29,8 @@ pub struct StudyFile {
     pub blocks: Option<u32>,
     pub slice: Option<Duration>,
     pub interleave: Option<Interleave>,
+    /// Whether subjects are sampled after their slices.
+    pub why: bool,
     pub pin: Option<Pin>,
     /// How the generator waits for responses.
     pub wait: Option<WaitChoice>,

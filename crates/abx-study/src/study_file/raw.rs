@@ -35,6 +35,10 @@ pub struct RawStudy {
     pub slice: Option<TimeText>,
     /// How subjects take turns. Default: slices.
     pub interleave: Option<RawInterleave>,
+    /// Whether subjects are sampled after the counted slices of each block, to find out where
+    /// their CPU time goes.
+    #[serde(default)]
+    pub why: bool,
     /// Whether subjects and generator have processors of their own. Default: split.
     pub pin: Option<RawPin>,
     /// How the generator waits for responses: awake costs the servers nothing, and needs processors of its own. Default: auto, awake where that takes from nobody.

@@ -13,6 +13,8 @@ use crate::judge::ranking::Ranking;
 use crate::judge::scope::Scope;
 use crate::judge::server_times::{ServerTime, ServerTimeDifference};
 use crate::judge::sweeps::Sweep;
+use crate::judge::why::cpu_difference::CpuDifference;
+use crate::judge::why::cpu_ledger::CpuLedger;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
 
@@ -47,6 +49,12 @@ pub struct Conclusions {
     /// Where that differs between the pairs of the primary comparisons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_time_differences: Vec<ServerTimeDifference>,
+    /// Where the CPU time of each subject's responses went, under each load that was sampled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_ledgers: Vec<CpuLedger>,
+    /// By which lines of their ledgers the compared pairs differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_differences: Vec<CpuDifference>,
     /// What was done on purpose: one for each fault and subject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSummary>,

@@ -74,6 +74,11 @@ pub struct LostDifference {
 impl MeanInterval {
     /// Of what blocks gave; `None` without any.
     pub(crate) fn of(values: &[f64]) -> Option<MeanInterval> {
+        MeanInterval::at(values, Confidence::COMPUTED)
+    }
+
+    /// The same at another confidence.
+    pub(crate) fn at(values: &[f64], confidence: Confidence) -> Option<MeanInterval> {
         if let [only] = values {
             return Some(MeanInterval {
                 mean: *only,
@@ -82,7 +87,7 @@ impl MeanInterval {
             });
         }
         let mean = PairedMean::of(values).ok()?;
-        let LogInterval { center, low, high } = mean.interval(Confidence::COMPUTED);
+        let LogInterval { center, low, high } = mean.interval(confidence);
         Some(MeanInterval {
             mean: center,
             low: Some(low),

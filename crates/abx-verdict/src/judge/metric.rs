@@ -24,6 +24,12 @@ pub enum Metric {
     ServerCpu,
     /// Memory of its processes together after the load, shared pages counted once.
     Memory,
+    /// Of that, the time in user mode.
+    ServerUserCpu,
+    /// Of that, the time in the kernel.
+    ServerSystemCpu,
+    /// Page faults for each whole response.
+    PageFaults,
     /// Context switches of its threads for each whole response.
     ContextSwitches,
     /// Bytes received for each whole response.
@@ -70,7 +76,7 @@ const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
     /// All of them, in the order in which they are printed.
-    pub const ALL: [Metric; 20] = [
+    pub const ALL: [Metric; 23] = [
         Metric::Throughput,
         Metric::ResponseP50,
         Metric::ResponseP90,
@@ -78,6 +84,9 @@ impl Metric {
         Metric::ResponseP999,
         Metric::ServerCpu,
         Metric::Memory,
+        Metric::ServerUserCpu,
+        Metric::ServerSystemCpu,
+        Metric::PageFaults,
         Metric::ContextSwitches,
         Metric::WireBytes,
         Metric::HandshakeP50,
@@ -124,6 +133,9 @@ impl Metric {
             | Metric::StepP99 => Sense::Time,
             Metric::ServerCpu
             | Metric::Memory
+            | Metric::ServerUserCpu
+            | Metric::ServerSystemCpu
+            | Metric::PageFaults
             | Metric::ContextSwitches
             | Metric::WireBytes
             | Metric::MemoryPerConnection => Sense::Cost,
@@ -187,6 +199,9 @@ impl Metric {
             Metric::ResponseP999 => "response_p99_9",
             Metric::ServerCpu => "server_cpu",
             Metric::Memory => "memory",
+            Metric::ServerUserCpu => "server_user_cpu",
+            Metric::ServerSystemCpu => "server_system_cpu",
+            Metric::PageFaults => "page_faults",
             Metric::ContextSwitches => "context_switches",
             Metric::WireBytes => "wire_bytes",
             Metric::HandshakeP50 => "handshake_p50",

@@ -15,6 +15,7 @@ pub(crate) mod sweeps;
 pub(crate) mod values;
 pub mod verdict;
 mod verdict_word;
+pub(crate) mod why;
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ use crate::judge::scope::Scope;
 use crate::judge::server_times::{server_time_differences, server_times};
 use crate::judge::sweeps::sweeps;
 use crate::judge::verdict::decide_together;
+use crate::judge::why::cpu_difference::cpu_differences;
+use crate::judge::why::cpu_ledger::cpu_ledgers;
 use crate::view::StudyView;
 use crate::view::ceilings::ceilings;
 use crate::view::summary::summaries;
@@ -77,6 +80,8 @@ pub fn judge(study: &Measured) -> Conclusions {
         families: Families::of(&comparisons, &rankings, &lost_to_faults),
         sweeps: sweeps(study, &comparisons, &summaries),
         capacities: capacities(study),
+        cpu_ledgers: cpu_ledgers(study),
+        cpu_differences: cpu_differences(study),
         server_times: server_times(study),
         server_time_differences: server_time_differences(study, &comparisons),
         rankings,

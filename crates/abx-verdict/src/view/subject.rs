@@ -6,6 +6,7 @@ use abx_evidence::record::{
     SubjectReadings,
 };
 use abx_evidence::{Course, Histogram, Offered, Phases, Statuses};
+use abx_ledger::Ledger;
 
 /// One subject under one load, in every complete block.
 pub struct SubjectView<'a> {
@@ -177,6 +178,12 @@ impl<'a> BlockView<'a> {
     /// How its load went over time, where that was kept.
     pub(crate) fn course(&self) -> Option<&'a Course> {
         self.part.courses.get(self.subject)
+    }
+
+    /// Where its CPU time went, where that was sampled.
+    pub(crate) fn ledger(&self) -> Option<&'a Ledger> {
+        let record = self.part.ledgers.get(self.subject)?;
+        Some(&record.ledger)
     }
 
     /// What was read of it beside its slices.

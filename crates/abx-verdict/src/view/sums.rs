@@ -76,11 +76,11 @@ macro_rules! sums {
 
 sums! {
     counters:
-        unsent queued lost out_of_order hashed bytes clocked connection_ns measured_ns wall_ns
+        unsent queued lost out_of_order hashed bytes body_bytes clocked connection_ns measured_ns wall_ns
         window_ns silent response_ns_sum closing generator_cpu_ns waiting_awake_ns
         busiest_worker_ns paused_ns;
     readings:
-        server_cpu_ns server_switches others_cpu_ns generator_wait_ns steal_ns
+        server_cpu_ns server_switches server_user_ns server_system_ns server_page_faults others_cpu_ns generator_wait_ns steal_ns
         generator_steal_ns busy_ns;
     services: services_cpu_ns services_thread_ns
 }

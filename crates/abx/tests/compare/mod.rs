@@ -12,3 +12,4 @@ pub mod subjects;
 pub mod sweeps;
 pub mod thresholds;
 pub mod warm_up;
+pub mod why;

@@ -18,8 +18,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-model", &[]),
     ("abx-stats", &[]),
     ("abx-ledger", &[]),
-    ("abx-evidence", &["abx-model"]),
-    ("abx-verdict", &["abx-model", "abx-stats", "abx-evidence"]),
+    ("abx-evidence", &["abx-model", "abx-ledger"]),
+    (
+        "abx-verdict",
+        &["abx-model", "abx-stats", "abx-ledger", "abx-evidence"],
+    ),
     ("abx-audit", &["abx-evidence", "abx-report"]),
     ("abx-classic", &["abx-evidence"]),
     (
@@ -44,6 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "abx-engine",
             "abx-model",
             "abx-stats",
+            "abx-ledger",
             "abx-evidence",
             "abx-verdict",
             "abx-study",

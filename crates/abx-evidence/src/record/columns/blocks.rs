@@ -15,7 +15,7 @@ use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
 use crate::record::{
     BlockLoad, BlockRecord, BlockService, BlockSubject, Calibration, Disturbance, FaultSlice,
-    Histograms, OtherProgram, Round, SliceRecord, SubjectReadings,
+    Histograms, LedgerRecord, OtherProgram, Round, SliceRecord, SubjectReadings,
 };
 
 columns! {
@@ -86,6 +86,10 @@ pub(in crate::record) struct RoundsForm<'a> {
     /// How the load went over time, by subject; only a run has that.
     #[serde(default, skip_serializing_if = "is_default")]
     courses: Cow<'a, BTreeMap<String, Course>>,
+    /// Where each subject's CPU time went, by samples after the slices; left out when nothing
+    /// was sampled.
+    #[serde(default, skip_serializing_if = "is_default")]
+    ledgers: Cow<'a, BTreeMap<String, LedgerRecord>>,
     /// What else was read for each subject.
     sides: SideColumns,
 }
@@ -105,6 +109,7 @@ impl<'a> RoundsForm<'a> {
             slices: Cell::column(slices.cloned().collect()),
             histograms: Cow::Borrowed(&load.histograms),
             courses: Cow::Borrowed(&load.courses),
+            ledgers: Cow::Borrowed(&load.ledgers),
             sides: SideColumns {
                 subjects: load.sides.keys().cloned().collect(),
                 readings: Cell::column(load.sides.values().cloned().collect()),
@@ -138,6 +143,7 @@ impl<'a> RoundsForm<'a> {
             rounds: rounds.collect(),
             histograms: self.histograms.into_owned(),
             courses: self.courses.into_owned(),
+            ledgers: self.ledgers.into_owned(),
             sides: subjects.into_iter().zip(readings).collect(),
         })
     }

@@ -98,6 +98,13 @@ columns! {
         services_cpu_ns: Vec<Option<u64>>,
         /// The same of the busiest thread of each.
         services_thread_ns: Vec<Option<u64>>,
+        /// Processor time of the subject in user mode, to a clock tick (10 ms); `None` when not
+        /// readable, and when there are too many threads to look at.
+        server_user_ns: Option<u64>,
+        /// The same in the kernel.
+        server_system_ns: Option<u64>,
+        /// Page faults of the subject, with and without the disk.
+        server_page_faults: Option<u64>,
     }
 }
 

@@ -1,10 +1,12 @@
 //! The host that subjects run on: what their processes use and hold, and what the
 //! machine counts of its troubles while they are loaded.
 
+use std::collections::HashSet;
+
 use abx_evidence::record::InUse;
 use abx_sys::Nanos;
 use abx_sys::strain::{Strain, StrainGauge};
-use abx_sys::tree::{ProcTree, ProportionalMemory, Switches, ThreadTimes};
+use abx_sys::tree::{Effort, ProcTree, ProportionalMemory, Switches, ThreadTimes};
 
 use crate::measure::host::generator::in_use;
 use crate::measure::host::idle_time::IdleTime;
@@ -12,6 +14,9 @@ use crate::measure::host::idle_time::IdleTime;
 /// Context switches are read of this many threads at most: each takes some
 /// 10 us, at both edges of every slice.
 const SWITCHES_THREADS_MAX: usize = 100;
+/// User and kernel time and page faults are read of this many: the kernel takes some 0.1 us for
+/// each, and 10 us for a process.
+const EFFORT_THREADS_MAX: usize = 1_000;
 
 /// Reads the subjects' processes and their machine's troubles.
 ///
@@ -32,6 +37,7 @@ pub struct SubjectReading {
     /// Processor time of the subject that is loaded.
     pub cpu: Option<Nanos>,
     pub switches: Option<Switches>,
+    pub effort: Option<Effort>,
     pub strain: Strain,
 }
 
@@ -50,6 +56,13 @@ impl SubjectHost {
         self.trees.iter().flatten()
     }
 
+    /// The processes of one subject; `None` when they cannot be seen.
+    pub fn members(&mut self, subject: usize) -> Option<HashSet<u32>> {
+        let tree = self.trees.get_mut(subject)?.as_mut()?;
+        tree.refresh().ok()?;
+        Some(tree.members().map(|process| process.pid).collect())
+    }
+
     /// Whether there is one subject and no other.
     pub fn has_one(&self) -> bool {
         self.trees.len() == 1
@@ -59,10 +72,12 @@ impl SubjectHost {
     pub fn before(&mut self, loaded: usize) -> SubjectReading {
         let strain = self.strain.read();
         let switches = self.switches(loaded);
+        let effort = self.effort(loaded);
         let cpu = self.cpu(loaded);
         SubjectReading {
             cpu,
             switches,
+            effort,
             strain,
         }
     }
@@ -74,11 +89,13 @@ impl SubjectHost {
         if let Some(idle) = self.idle.get_mut(loaded) {
             idle.begin(Nanos::now(), cpu);
         }
+        let effort = self.effort(loaded);
         let switches = self.switches(loaded);
         let strain = self.strain.read();
         SubjectReading {
             cpu,
             switches,
+            effort,
             strain,
         }
     }
@@ -121,6 +138,11 @@ impl SubjectHost {
     fn switches(&self, subject: usize) -> Option<Switches> {
         let tree = self.trees.get(subject)?.as_ref()?;
         tree.switches(SWITCHES_THREADS_MAX).ok()?
+    }
+
+    fn effort(&self, subject: usize) -> Option<Effort> {
+        let tree = self.trees.get(subject)?.as_ref()?;
+        tree.effort(EFFORT_THREADS_MAX).ok()?
     }
 
     /// Memory of one subject's processes with shared pages counted once, when it

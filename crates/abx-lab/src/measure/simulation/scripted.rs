@@ -311,6 +311,7 @@ pub fn study(slice: Option<Duration>) -> Study {
         services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,
+        why: false,
     }
 }
 

@@ -171,6 +171,7 @@ pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Option<Measur
             slices: vec![record],
         }],
         courses: course.map(of_subject).into_iter().collect(),
+        ledgers: BTreeMap::new(),
         histograms: BTreeMap::from([(subject.clone(), Histograms::of(slice.tally))]),
         sides: BTreeMap::from([(subject.clone(), SubjectReadings::default())]),
     };

@@ -132,6 +132,7 @@ impl StudyContext<'_> {
         names.resize(processes.len(), CEILING.to_owned());
         let mut running = RunningSubjects::new(&mut *self.generator, meter, processes, names);
         running.services = Some(&mut self.services);
+        running.profiler = self.profiler.as_mut();
         running.deadline = deadline;
         running.on_pending = on_pending;
         let name = |place: &usize| study.subjects[*place].name.clone();

@@ -12,8 +12,10 @@ use abx_sys::Nanos;
 use abx_sys::conditions::Conditions;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
+use abx_sys::perf::SamplingRights;
 
 use crate::measure::machine;
+use crate::measure::profile::Profiler;
 use crate::measure::running_services::RunningServices;
 use crate::process::listener;
 use crate::process::pending::{Pending, unwatched};
@@ -61,6 +63,15 @@ pub enum PrepareError {
         "`--wait awake` is not possible here: {0}; leave it out, or give each side its own CPUs"
     )]
     Awake(#[from] Obstacle),
+    /// Nobody may sample what the subjects run.
+    #[error(
+        "`--why` samples what the servers run, and this machine forbids it: {0}; run abx as root, \
+         give it CAP_PERFMON, or set kernel.perf_event_paranoid to 0"
+    )]
+    Sampling(String),
+    /// No subject runs on this machine.
+    #[error("`--why` samples servers on this machine, and none of these runs here")]
+    NothingToSample,
     /// The engine does not start.
     #[error("{0}")]
     Engine(#[from] EngineError),
@@ -86,6 +97,8 @@ pub struct StudyContext<'a> {
     pub descriptors: DescriptorLimit,
     /// No slice goes on beyond this moment; `None` where time does not matter.
     pub deadline: Option<Nanos>,
+    /// What samples the subjects, when the study asks why.
+    pub profiler: Option<Profiler>,
     /// Told what is waited for.
     pub on_pending: &'a dyn Fn(Pending),
 }
@@ -147,6 +160,28 @@ struct Place {
     is_server_here: bool,
 }
 
+/// What samples the subjects of a study that asks why.
+fn profiler(study: &Study, place: &Place) -> Result<Option<Profiler>, PrepareError> {
+    if !study.why {
+        return Ok(None);
+    }
+    if !place.is_server_here {
+        return Err(PrepareError::NothingToSample);
+    }
+    let is_started = |subject: &Subject| matches!(subject.source, Source::Command(_));
+    let cpus = if study.subjects.iter().all(is_started) {
+        &place.split.subjects
+    } else {
+        &place.allowed
+    };
+    Profiler::open(cpus).map(Some).map_err(|error| {
+        PrepareError::Sampling(match SamplingRights::of_this_process() {
+            SamplingRights::All => error.to_string(),
+            SamplingRights::OwnUserOnly(limit) | SamplingRights::None(limit) => limit.to_string(),
+        })
+    })
+}
+
 impl Place {
     /// Takes descriptors, and processors for this thread.
     fn of(study: &Study) -> Result<Place, PrepareError> {
@@ -177,8 +212,9 @@ impl Place {
         (program, keeper_arguments): (PathBuf, &'a [&'a str]),
         generator: Box<dyn LoadGenerator>,
         waiting: Waiting,
-    ) -> StudyContext<'a> {
-        StudyContext {
+    ) -> Result<StudyContext<'a>, PrepareError> {
+        Ok(StudyContext {
+            profiler: profiler(study, &self)?,
             study,
             loads: study.loads.clone(),
             program,
@@ -191,7 +227,7 @@ impl Place {
             descriptors: self.descriptors,
             deadline: None,
             on_pending: &unwatched,
-        }
+        })
     }
 }
 
@@ -242,7 +278,7 @@ impl<'a> StudyContext<'a> {
             wait: waiting.wait,
         })?;
         let around = (program, keeper_arguments);
-        Ok(place.context(study, around, Box::new(engine), waiting))
+        place.context(study, around, Box::new(engine), waiting)
     }
 
     /// The same with a generator that is ready, and needs nothing of this machine.
@@ -258,7 +294,7 @@ impl<'a> StudyContext<'a> {
         let mut place = Place::of(study)?;
         place.split.generator.clear();
         let waiting = Waiting::default();
-        Ok(place.context(study, (program, keeper_arguments), generator, waiting))
+        place.context(study, (program, keeper_arguments), generator, waiting)
     }
 
     /// Whether somebody stopped the study, or its time is up.

@@ -75,6 +75,7 @@ pub fn check(
         budget: top.key("budget").time(raw.budget.as_ref())?,
         blocks: raw.blocks,
         slice: slice.transpose()?,
+        why: raw.why,
         interleave: raw.interleave.map(|turns| match turns {
             RawInterleave::Slices => Interleave::Slices,
             RawInterleave::Trials => Interleave::Trials,

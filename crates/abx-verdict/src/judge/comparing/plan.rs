@@ -347,8 +347,11 @@ struct Sorted<'a> {
 type MetricPairs<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
 
 /// What is compared beside speed and response times.
-const COSTS: [Metric; 5] = [
+const COSTS: [Metric; 8] = [
     Metric::ServerCpu,
+    Metric::ServerUserCpu,
+    Metric::ServerSystemCpu,
+    Metric::PageFaults,
     Metric::Memory,
     Metric::ContextSwitches,
     Metric::WireBytes,

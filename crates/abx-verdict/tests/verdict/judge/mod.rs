@@ -10,3 +10,4 @@ mod loads;
 mod older;
 mod phases;
 mod series;
+mod why;

@@ -83,6 +83,10 @@ pub struct Compare {
     )]
     #[arg(conflicts_with_all = ["http2", "http10", "aa"])]
     pub http2_for: Vec<String>,
+    /// Sample what each server runs, after the counted slices of every block, and report which
+    /// system calls and programs make one need more CPU than another.
+    #[arg(long, help_heading = "Study")]
+    pub why: bool,
     /// The length of a slice [default: set by the pilot, at least 100ms].
     #[arg(long, help_heading = "Measurement", value_parser = units::duration, value_name = "TIME")]
     pub slice: Option<Duration>,

@@ -84,6 +84,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         skipped: Vec::new(),
         ordered_time: None,
         pilot: pilot(compare),
+        why: compare.why,
     })
 }
 
@@ -197,6 +198,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         skipped,
         ordered_time: None,
         pilot: pilot(compare),
+        why: compare.why || file.why,
     })
 }
 

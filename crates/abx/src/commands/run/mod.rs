@@ -69,6 +69,11 @@ pub struct Run {
     /// Send the load for this long before anything counts, in seconds or with a unit.
     #[arg(long, help_heading = "Load", visible_alias = "warm-up", value_parser = units::seconds, value_name = "TIME")]
     warmup: Option<Duration>,
+    /// Sample what the server runs, after the counted load, and report where its CPU time goes.
+    ///
+    /// The server must run on this machine.
+    #[arg(long, help_heading = "Measurement", conflicts_with = "scenario")]
+    why: bool,
     /// Let -c users make sessions of several requests in order, from this TOML file.
     #[arg(long, help_heading = "Load", value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -407,6 +412,7 @@ fn study(run: &Run, name: String, target: Target, loads: Vec<Load>) -> Study {
         threads: generator.threads.map(usize::from),
         wait: generator.wait().unwrap_or(WaitChoice::Auto),
         local_addresses: generator.local_address.clone(),
+        why: run.why,
         ..Study::of_one(subject, loads, generator.seed(), invocation::recorded())
     }
 }

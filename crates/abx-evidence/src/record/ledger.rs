@@ -1,0 +1,22 @@
+//! Where a subject's CPU time went, by samples.
+
+use abx_ledger::Ledger;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Samples of what a subject's processes ran, taken after the slices of a block that count,
+/// while the same load went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerRecord {
+    /// For how long the load was sampled, in ns of wall time.
+    pub sampled_ns: u64,
+    /// Samples per second of CPU time.
+    pub samples_per_s: u32,
+    /// Whole responses meanwhile, those in the discarded part of the interval included.
+    pub completed: u64,
+    /// Processor time of the subject meanwhile; `None` when not readable.
+    pub server_cpu_ns: Option<u64>,
+    /// The samples, by what they are charged to.
+    #[serde(flatten)]
+    pub ledger: Ledger,
+}

@@ -1,0 +1,125 @@
+//! Where the CPU time of one subject goes.
+
+use std::collections::BTreeMap;
+
+use abx_evidence::share;
+use abx_ledger::Line;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::sampled_block::{SampledBlock, sampled};
+use crate::view::{StudyView, SubjectView};
+
+/// Where the CPU time of a subject's responses goes under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CpuLedger {
+    pub load: String,
+    pub subject: String,
+    /// The blocks that were sampled.
+    pub blocks: usize,
+    /// Samples of all of them.
+    pub samples: u64,
+    /// Samples that found no room, of whatever ran on the subjects' processors.
+    pub lost: u64,
+    /// The share of its user code whose functions have no names; `None` without user code.
+    pub without_symbols: Option<f64>,
+    /// CPU time per whole response in these blocks' counted slices, in µs.
+    pub us_per_response: f64,
+    /// What it is made of, the greatest first; they add up to it.
+    pub lines: Vec<LedgerLine>,
+}
+
+/// A line of one subject's ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LedgerLine {
+    /// `system call NAME`, `user FILE`, `page faults` and the like.
+    pub name: String,
+    /// CPU time per whole response, in µs: the mean over blocks.
+    pub us_per_response: f64,
+    /// The functions that ran, the greatest first; at most three.
+    pub functions: Vec<LedgerFunction>,
+}
+
+/// A function that ran for a line.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LedgerFunction {
+    pub name: String,
+    /// CPU time per whole response, in µs.
+    pub us_per_response: f64,
+}
+
+/// How many functions a line names.
+const FUNCTIONS_MAX: usize = 3;
+
+/// Every subject that was sampled, under each load.
+pub(crate) fn cpu_ledgers(study: &StudyView) -> Vec<CpuLedger> {
+    let views = study.loads.iter().flat_map(|load| &load.subjects);
+    views.filter_map(ledger_of).collect()
+}
+
+fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
+    let blocks: Vec<SampledBlock> = view.blocks.iter().filter_map(sampled).collect();
+    if blocks.is_empty() {
+        return None;
+    }
+    let count = blocks.len() as f64;
+    let mut lines: BTreeMap<String, f64> = BTreeMap::new();
+    let mut functions: BTreeMap<(String, &str), f64> = BTreeMap::new();
+    for block in &blocks {
+        for (name, us) in block.costs(Line::to_string) {
+            *lines.entry(name).or_default() += us / count;
+        }
+        for (line, frames, samples) in block.ledger.stacks.stacks() {
+            if let Some(innermost) = frames.last() {
+                let us = functions.entry((line.to_string(), innermost)).or_default();
+                *us += block.us(samples) / count;
+            }
+        }
+    }
+    let user = |block: &SampledBlock| {
+        let lines = block.ledger.lines.iter();
+        let user = lines.filter(|(line, _)| matches!(line, Line::User(_)));
+        user.fold(0, |sum: u64, (_, samples)| sum.saturating_add(*samples))
+    };
+    let sum = |count: &dyn Fn(&SampledBlock) -> u64| {
+        let counts = blocks.iter().map(count);
+        counts.fold(0, u64::saturating_add)
+    };
+    let mut lines: Vec<LedgerLine> = lines
+        .into_iter()
+        .map(|(name, us_per_response)| LedgerLine {
+            functions: greatest(&functions, &name),
+            name,
+            us_per_response,
+        })
+        .collect();
+    lines.sort_by(|line, other| other.us_per_response.total_cmp(&line.us_per_response));
+    Some(CpuLedger {
+        load: view.load.name.clone(),
+        subject: view.subject.to_owned(),
+        blocks: blocks.len(),
+        samples: sum(&|block| block.ledger.samples),
+        lost: sum(&|block| block.ledger.lost),
+        without_symbols: share(sum(&|block| block.ledger.without_symbols), sum(&user)),
+        us_per_response: blocks
+            .iter()
+            .map(|block| block.us_per_response)
+            .sum::<f64>()
+            / count,
+        lines,
+    })
+}
+
+/// The functions of a line that cost most.
+fn greatest(functions: &BTreeMap<(String, &str), f64>, line: &str) -> Vec<LedgerFunction> {
+    let of_line = functions.iter().filter(|((name, _), _)| name == line);
+    let mut of_line: Vec<LedgerFunction> = of_line
+        .map(|((_, function), us)| LedgerFunction {
+            name: (*function).to_owned(),
+            us_per_response: *us,
+        })
+        .collect();
+    of_line.sort_by(|function, other| other.us_per_response.total_cmp(&function.us_per_response));
+    of_line.truncate(FUNCTIONS_MAX);
+    of_line
+}

@@ -1,0 +1,191 @@
+//! Which parts of their CPU ledgers make one subject more costly than another.
+
+use abx_evidence::Measured;
+use abx_evidence::record::LedgerRecord;
+use abx_fixtures::{each_slice, pair};
+use abx_ledger::{Ledger, Line};
+use abx_verdict::{ConfounderKind, CpuDifference, Purpose, judge};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Samples of a block, all of them in one function of each line.
+fn ledger(lines: &[(&str, u64)]) -> LedgerRecord {
+    let mut ledger = Ledger::default();
+    for (line, samples) in lines {
+        let line: Line = line.parse().unwrap();
+        ledger.add(&line, ["main", "work"], *samples);
+    }
+    LedgerRecord {
+        sampled_ns: 200_000_000,
+        samples_per_s: 3_989,
+        completed: 1_000,
+        server_cpu_ns: Some(100_000_000),
+        ledger,
+    }
+}
+
+/// Gives a subject these samples in each block, and so much CPU time per response.
+fn give(record: &mut Measured, subject: &str, us: u64, lines: &[(&str, u64)]) {
+    for block in &mut record.blocks {
+        let ledgers = &mut block.loads[0].ledgers;
+        ledgers.insert(subject.to_owned(), ledger(lines));
+    }
+    each_slice(record, subject, |slice| {
+        let responses = slice.outcomes.completed() + slice.discarded.completed();
+        slice.server_cpu_ns = Some(us * 1_000 * responses);
+    });
+}
+
+fn difference(record: &Measured) -> CpuDifference {
+    let mut differences = judge(record).cpu_differences;
+    assert_eq!(differences.len(), 1);
+    differences.remove(0)
+}
+
+#[test]
+fn lines_add_up_to_the_cpu_time_that_slices_counted() {
+    // Method: 10 µs and 4 µs per response; a quarter, a half and a quarter of the samples
+    // against a half and a half. By hand: new is 5 µs in openat, 2.5 in its own code, 2.5 in
+    // libc; old 2 µs in its own code and 2 in writev.
+    let mut record = pair();
+    let lines = [
+        ("user new-server", 100),
+        ("system call openat", 200),
+        ("user libc.so.6", 100),
+    ];
+    give(&mut record, "new", 10, &lines);
+    let lines = [("user old-server", 500), ("system call writev", 500)];
+    give(&mut record, "old", 4, &lines);
+    let judged = judge(&record);
+    for ledger in &judged.cpu_ledgers {
+        let sum: f64 = ledger.lines.iter().map(|line| line.us_per_response).sum();
+        assert!((sum - ledger.us_per_response).abs() < 1e-9, "{ledger:?}");
+        assert!(
+            ledger
+                .lines
+                .iter()
+                .all(|line| line.functions[0].name == "work")
+        );
+    }
+    let difference = difference(&record);
+    assert_eq!((difference.subject.as_str(), difference.blocks), ("new", 6));
+    assert!((difference.difference_us.mean - 6.0).abs() < 1e-9);
+    let of = |name: &str| {
+        let line = difference.lines.iter().find(|line| line.name == name);
+        let line = line.unwrap();
+        (line.cost.us_per_response, line.cost.is_certain())
+    };
+    assert_eq!(of("system call openat"), ([5.0, 0.0], true));
+    assert_eq!(of("own code"), ([2.5, 2.0], true));
+    assert_eq!(of("system call writev"), ([0.0, 2.0], true));
+    let sums = [
+        difference
+            .lines
+            .iter()
+            .map(|line| line.cost.difference_us.mean)
+            .sum::<f64>(),
+        difference
+            .purposes
+            .iter()
+            .map(|part| part.cost.difference_us.mean)
+            .sum(),
+    ];
+    assert!(sums.iter().all(|sum| (sum - 6.0).abs() < 1e-9), "{sums:?}");
+    let first = &difference.purposes[0];
+    assert_eq!(
+        (first.purpose, &first.lines[..]),
+        (Purpose::Files, &["system call openat".to_owned()][..])
+    );
+}
+
+#[test]
+fn equal_servers_have_hardly_a_certain_line() {
+    // Method: 200 studies of two servers whose samples are drawn from the same ten shares, in
+    // six blocks; at most one line of a hundred may seem to differ.
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let names: Vec<String> = (0..10).map(|n| format!("system call call{n}")).collect();
+    let (mut certain, mut total) = (0, 0);
+    for _ in 0..200 {
+        let mut record = pair();
+        for subject in ["old", "new"] {
+            give(&mut record, subject, 8, &[("user server", 1)]);
+        }
+        for block in &mut record.blocks {
+            for ledger_record in block.loads[0].ledgers.values_mut() {
+                let mut counts = [0; 10];
+                for _ in 0..500 {
+                    counts[random.random_range(0..10)] += 1;
+                }
+                let lines: Vec<(&str, u64)> =
+                    names.iter().map(String::as_str).zip(counts).collect();
+                *ledger_record = ledger(&lines);
+            }
+        }
+        let difference = difference(&record);
+        total += difference.lines.len();
+        certain += difference
+            .lines
+            .iter()
+            .filter(|line| line.cost.is_certain())
+            .count();
+    }
+    assert_eq!(total, 2_000);
+    assert!(
+        certain * 100 <= total,
+        "{certain} of {total} lines seem to differ"
+    );
+}
+
+#[test]
+fn responses_that_differ_are_told_before_their_cost() {
+    // Method: 30 bytes more of headers and a connection for every tenth response, then
+    // differences too small to matter.
+    let mut record = pair();
+    for subject in ["old", "new"] {
+        give(&mut record, subject, 8, &[("user server", 100)]);
+    }
+    let bytes = |record: &mut Measured, subject: &str, header: u64, every: u64| {
+        each_slice(record, subject, |slice| {
+            let responses = slice.outcomes.completed();
+            slice.body_bytes = 87 * responses;
+            slice.bytes = (87 + header) * responses;
+            slice.connects = responses / every;
+        });
+    };
+    bytes(&mut record, "old", 150, 100_000);
+    bytes(&mut record, "new", 180, 10);
+    let kinds: Vec<ConfounderKind> = difference(&record)
+        .confounders
+        .iter()
+        .map(|confounder| confounder.what)
+        .collect();
+    assert_eq!(
+        kinds,
+        [ConfounderKind::HeaderBytes, ConfounderKind::Connections]
+    );
+    bytes(&mut record, "new", 154, 100_000);
+    assert!(difference(&record).confounders.is_empty());
+}
+
+#[test]
+fn blocks_without_samples_or_cpu_time_are_left_out() {
+    // Method: a block without samples, one with an empty ledger, and a study of neither.
+    let mut record = pair();
+    for subject in ["old", "new"] {
+        give(&mut record, subject, 8, &[("user server", 100)]);
+    }
+    record.blocks[0].loads[0].ledgers.clear();
+    record.blocks[1].loads[0]
+        .ledgers
+        .insert("old".to_owned(), ledger(&[]));
+    let judged = judge(&record);
+    assert_eq!(difference(&record).blocks, 4);
+    let blocks: Vec<usize> = judged
+        .cpu_ledgers
+        .iter()
+        .map(|ledger| ledger.blocks)
+        .collect();
+    assert_eq!(blocks.iter().sum::<usize>(), 4 + 5);
+    let judged = judge(&pair());
+    assert!(judged.cpu_ledgers.is_empty() && judged.cpu_differences.is_empty());
+}
