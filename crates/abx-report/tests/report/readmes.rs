@@ -59,7 +59,10 @@ pub fn read_json(json: &[u8]) -> StudyRecord {
 fn verdicts_pages() -> BTreeMap<PathBuf, String> {
     let mut pages = BTreeMap::new();
     for (folder, record) in records() {
-        let name = folder.file_name().unwrap().to_string_lossy();
+        let name = folder
+            .file_name()
+            .expect("the name of a study")
+            .to_string_lossy();
         let head = format!(
             "# Verdicts of {name}\n\nAll declared pairs, as `abx report --markdown` prints them. \
              [The study](README.md)\n"

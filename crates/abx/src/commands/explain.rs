@@ -113,8 +113,8 @@ fn unknown(entries: &[Entry], name: &str) -> String {
     let names: Vec<String> = entries.iter().map(|entry| plain(&entry.name)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     format!(
-        "`{name}` is no name that abx knows; {}. `abx explain` lists all names",
-        meant(&plain(name), &names).trim_end_matches('?')
+        "`{name}` is no name that abx knows ({}): `abx explain` lists all names",
+        meant(&plain(name), &names)
     )
 }
 

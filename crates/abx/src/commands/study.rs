@@ -95,7 +95,8 @@ struct StudyInstall {
         .num_args(1)
         .action(clap::ArgAction::Set)
         .required(true)
-        .help("Name of the study, from `abx study list`")),
+        .help("Name of the study, from `abx study list`")
+        .long_help("Name of the study, from `abx study list`")),
     after_help = "`abx study run --help` has all flags and examples.",
     after_long_help = "Examples:\n  \
         abx study run nginx-sendfile --install\n  \

@@ -196,6 +196,23 @@ fn all_outputs_of_a_record_agree_about_every_pair() {
     assert!(verdicts > 2_000, "{verdicts}");
 }
 
+/// Puts one text in the place of another one, which is there.
+fn swap(text: &mut String, from: &str, to: &str) {
+    assert!(text.contains(from), "{from}");
+    *text = text.replacen(from, to, 1);
+}
+
+/// A page on which one of two that share a place does not.
+fn without_a_tie(printed: &Printed) -> Printed {
+    let mut tied = printed.clone();
+    swap(
+        &mut tied.html,
+        "<td><bdi>tied</bdi></td>",
+        "<td><bdi></bdi></td>",
+    );
+    tied
+}
+
 #[test]
 fn a_planted_contradiction_is_found_in_every_output() {
     // Method: in a record with rankings, bounds and all verdicts, one change in one output at a
@@ -204,10 +221,6 @@ fn a_planted_contradiction_is_found_in_every_output() {
     record.conclusions.comparisons[0].at_least = true;
     let printed = Printed::of(&record);
     assert_eq!(contradictions(&record, &printed), Vec::<String>::new());
-    let swap = |text: &mut String, from: &str, to: &str| {
-        assert!(text.contains(from), "{from}");
-        *text = text.replacen(from, to, 1);
-    };
     type Plant<'a> = (&'a str, &'a dyn Fn(&mut Printed));
     let plants: [Plant; 10] = [
         ("matrix of the terminal", &|printed| {
@@ -261,16 +274,10 @@ fn a_planted_contradiction_is_found_in_every_output() {
         let wrong = contradictions(&record, &planted);
         assert!(!wrong.is_empty(), "{name}");
     }
-    let mut tied = printed.clone();
-    swap(
-        &mut tied.html,
-        "<td><bdi>tied</bdi></td>",
-        "<td><bdi></bdi></td>",
-    );
-    assert!(!contradictions(&record, &tied).is_empty());
+    assert!(!contradictions(&record, &without_a_tie(&printed)).is_empty());
     let comparisons = &mut record.conclusions.comparisons;
-    let directed = comparisons
-        .iter_mut()
+    let mut directed = comparisons.iter_mut();
+    let directed = directed
         .find(|comparison| comparison.verdict.is_directed())
         .unwrap();
     directed.verdict = directed.verdict.mirrored();

@@ -27,14 +27,14 @@ use crate::flags::units;
     Commands are split into words without a shell. {port} is a port that abx chooses, {dir} a \
     fresh directory. With a study file, flags such as --budget and --margin override it; load \
     flags (-c, --path, …) are rejected.",
-    after_help = "Example: abx compare 'old=./old --port {port}' 'new=./new --port {port}'\n\
+    after_help = "Examples:\n  abx compare 'old=./old --port {port}' 'new=./new --port {port}'\n\n\
         `abx compare --help` has all flags and more examples.",
     mut_args(|argument| help::brief(argument, BRIEF))
 )]
 pub struct Compare {
-    /// A study (file, folder, or name in `abx study list`), or subjects; the first is the baseline.
+    /// A study (file, folder or name), or subjects, of which the first is the baseline.
     ///
-    /// A subject is a URL, 'name=command with {port}' or, for a container, 'name=image:IMAGE
+    /// `abx study list` has the names. A subject is a URL, 'name=command with {port}' or, for a container, 'name=image:IMAGE
     /// words'.
     #[arg(value_name = "STUDY|SUBJECT")]
     pub words: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Compare {
     /// Differences up to this size do not matter [default: 3%].
     #[arg(long, help_heading = "Study", value_parser = margin)]
     pub margin: Option<Margin>,
-    /// Compare one subject with itself: how small a difference does this machine show?
+    /// Compare one subject with itself, as a test of the machine.
     #[arg(long, help_heading = "Study")]
     pub aa: bool,
     /// Also compare with a subject of an older record (a file, an id from `abx history`, or last).

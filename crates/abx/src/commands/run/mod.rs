@@ -46,18 +46,19 @@ use crate::ui::watch::RunWatch;
     abx run localhost:8080 --replay access.log --speed 10\n  \
     abx run -c 10 -d 5s curl 'http://127.0.0.1:8080/' -H 'Accept: text/html' --compressed\n  \
     abx run ws://127.0.0.1:8083/echo --message-bytes 5000",
-    after_help = "Example: abx run localhost:8080 -c 1,10,100 -d 20s\n\
+    after_help = "Examples:\n  abx run localhost:8080 -c 1,10,100 -d 20s\n\n\
         `abx run --help` has all flags and more examples.",
     mut_args(|argument| help::brief(argument, BRIEF))
 )]
 pub struct Run {
-    /// URL of the server: http://HOST:PORT/PATH or https://, and ws:// or wss:// for WebSocket;
-    /// without a scheme, http://. On a Unix socket: http://unix:/SOCKET:/PATH. Or, after all
-    /// flags, a curl command as browsers copy it.
-    url: String,
-    /// How long to send requests, in seconds or with a unit [default: 10s].
+    /// URL of the server, such as http://HOST:PORT/PATH.
     ///
-    /// With several loads, under each of them. With --slo, how long the whole search takes
+    /// Or https://, and ws:// or wss:// for WebSocket; without a scheme, http://. On a Unix socket:
+    /// http://unix:/SOCKET:/PATH. Or, after all flags, a curl command as browsers copy it.
+    url: String,
+    /// How long to send requests, such as 2m [default: 10s].
+    ///
+    /// In seconds, or with a unit. With several loads, under each of them. With --slo, how long the whole search takes
     /// [default: 2m].
     #[arg(short, long, help_heading = "Load", visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
     duration: Option<Duration>,
