@@ -16,10 +16,10 @@ use abx_sys::tree::{ListenDrops, ThreadTimes, listen_drops};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use crate::measure::host::profiler::interval_ns;
 use crate::measure::idle_connections::{held, hold};
 use crate::measure::opened_pool::OpenedPool;
 use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
-use crate::measure::profile::interval_ns;
 use crate::measure::running_subjects::{Abort, LeadIn, MeasuredSlice, RunningSubjects};
 
 /// A round is disturbed when the hypervisor took this many ticks of it, and

@@ -10,7 +10,6 @@ pub mod meter;
 pub mod opened_pool;
 pub mod pilot;
 pub mod planned_load;
-pub mod profile;
 pub mod rate_search;
 pub mod rate_steps;
 pub mod running_services;

@@ -16,8 +16,8 @@ use abx_sys::Nanos;
 use abx_sys::strain::Strain;
 
 pub use crate::measure::abort::Abort;
+use crate::measure::host::profiler::{Profiler, SAMPLES_PER_S};
 use crate::measure::meter::Meter;
-use crate::measure::profile::{Profiler, SAMPLES_PER_S};
 use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, without_response};
 use crate::process::pending::{Pending, unwatched, while_pending};

@@ -10,7 +10,6 @@ use crate::markdown::code;
 use crate::sections::compared::findings::{
     LoadCount, all_findings, by_cause, findings, findings_folded,
 };
-use crate::sections::compared::why::of_one;
 use crate::sections::measured::course::course;
 use crate::sections::measured::held::held_text;
 use crate::sections::measured::how_measured::machine;
@@ -19,6 +18,7 @@ use crate::sections::measured::phases::run_phases;
 use crate::sections::measured::run_times::run_times;
 use crate::sections::measured::scope;
 use crate::sections::measured::server_times::{run_server_times, server_times_at_a_glance};
+use crate::sections::why::of_one;
 use crate::words::fleet::agents;
 use crate::words::load::{arrivals, exchange, hashed, keep_alive, rate, requests_briefly};
 use crate::words::style::{LINE, ReportExtent, Style, Tint};

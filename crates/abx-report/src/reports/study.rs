@@ -25,7 +25,6 @@ use crate::sections::compared::ratios::{also_compared, also_compared_folded, rat
 use crate::sections::compared::summaries::{figures_of_page, loaded, summaries, summaries_legend};
 use crate::sections::compared::sweeps::{capacities, crossovers, sweeps};
 use crate::sections::compared::verdicts::{title, verdicts, verdicts_markdown, verdicts_of_page};
-use crate::sections::compared::why::why;
 use crate::sections::measured::cost::cost;
 use crate::sections::measured::how_measured::{
     conduct, conduct_briefly, how_measured, how_measured_folded, measured_briefly, subtitle,
@@ -36,6 +35,7 @@ use crate::sections::measured::phases::{mean_phases, phases};
 use crate::sections::measured::scope::scope;
 use crate::sections::measured::slices::slices;
 use crate::sections::measured::times::times;
+use crate::sections::why::why;
 use crate::words::style::{LINE, ReportExtent, Style, mark};
 use crate::words::terms::{definitions, study_terms};
 

@@ -5,3 +5,4 @@ pub(crate) mod by_block;
 pub(crate) mod compared;
 pub(crate) mod each_load;
 pub(crate) mod measured;
+pub(crate) mod why;

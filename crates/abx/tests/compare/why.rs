@@ -33,7 +33,7 @@ fn compared(home: &Home, cost: &str) -> Option<Value> {
     }
     let text = std::fs::read_to_string(home.join("r.json")).unwrap();
     let record: Value = serde_json::from_str(&text).unwrap();
-    let differences = record["cpu_differences"].as_array().unwrap();
+    let differences = record["conclusions"]["cpu_differences"].as_array().unwrap();
     assert_eq!(differences.len(), 1, "{ended:#?}");
     Some(differences[0].clone())
 }
@@ -75,7 +75,7 @@ fn nobody_is_sampled_unless_asked() {
     // Method: the same comparison without the flag: its record has no ledgers, and its report
     // no word of them.
     let home = Home::new();
-    let plain = format!("{ABX} serve --port {{port}}");
+    let plain = format!("plain={ABX} serve --port {{port}}");
     let flags = [
         "--aa", "--blocks", "1", "--rounds", "2", "--slice", "20ms", "--pilot", "brief",
     ];

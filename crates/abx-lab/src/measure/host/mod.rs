@@ -6,5 +6,6 @@ pub mod generator;
 mod idle_time;
 pub mod other_programs;
 pub mod processors;
+pub mod profiler;
 pub mod services;
 pub mod subjects;

@@ -14,8 +14,8 @@ use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
 use abx_sys::perf::SamplingRights;
 
+use crate::measure::host::profiler::Profiler;
 use crate::measure::machine;
-use crate::measure::profile::Profiler;
 use crate::measure::running_services::RunningServices;
 use crate::process::listener;
 use crate::process::pending::{Pending, unwatched};

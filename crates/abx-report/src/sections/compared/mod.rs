@@ -14,4 +14,3 @@ pub(crate) mod ratios;
 pub(crate) mod summaries;
 pub(crate) mod sweeps;
 pub(crate) mod verdicts;
-pub(crate) mod why;
