@@ -615,7 +615,7 @@ mod tests {
             ),
             (
                 "--ssl-ca-file x",
-                "--ssl-ca-file is for --ssl-verify, without which every certificate is believed",
+                "--ssl-ca-file is for --ssl-verify, without which any certificate is accepted",
             ),
         ] {
             assert_eq!(parsed(line).unwrap_err(), message, "{line}");

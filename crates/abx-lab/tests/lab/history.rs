@@ -117,7 +117,7 @@ fn records_are_listed_with_what_they_say() {
         (run.kind, run.throughput_per_s),
         (RecordKind::Run, Some(1234.5))
     );
-    assert_eq!((run.seed, &run.loads[0][..]), (None, "c7"));
+    assert_eq!((run.seed, &run.loads[0][..]), (Some(9), "c7"));
     assert_eq!(all(folder.path()), first);
     assert!(folder.path().join(INDEX).is_file());
 }

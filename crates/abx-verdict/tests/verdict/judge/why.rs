@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 fn ledger(lines: &[(&str, u64)]) -> LedgerRecord {
     let mut ledger = Ledger::default();
     for (line, samples) in lines {
-        let line: Line = line.parse().unwrap();
+        let line: Line = line.parse().expect("a line of a ledger");
         ledger.add(&line, ["main", "work"], *samples);
     }
     LedgerRecord {

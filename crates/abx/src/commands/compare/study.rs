@@ -128,7 +128,8 @@ fn has_placeholder(subject: &Subject) -> bool {
     }
 }
 
-fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
+/// Refuses flags about what a study file sets.
+fn check_flags_beside_file(compare: &Compare) -> Result<(), Failure> {
     if let Some((flag, key)) = compare.load.given().next() {
         return Err(Failure::usage(format!(
             "{flag} cannot be combined with a study file, which sets the load: set `{key}` in its \
@@ -153,6 +154,11 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
              own subjects: leave one of them out",
         ));
     }
+    Ok(())
+}
+
+fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
+    check_flags_beside_file(compare)?;
     let (mut file, folder) = study_file::read(path).map_err(Failure::usage)?;
     extent.cut(&mut file)?;
     let skipped = skip(&mut file, &folder, extent.absent)?;
