@@ -223,7 +223,7 @@ fn a_study_is_installed_without_being_started_and_checked_after_it_is() {
         "{installed:#?}"
     );
     assert!(
-        installed.stdout.contains("you have to bring"),
+        installed.stdout.contains("you have to provide"),
         "{installed:#?}"
     );
     assert!(!home.join("mine/started").exists(), "it was started");

@@ -164,7 +164,7 @@ fn a_subject_of_an_older_record_is_compared_with() {
     );
     let words: Vec<&str> = ended.stdout.split_whitespace().collect();
     assert!(
-        words.join(" ").contains("Not measured side by side"),
+        words.join(" ").contains("were not measured together"),
         "{ended:#?}"
     );
 
@@ -264,7 +264,7 @@ fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
     assert!(others.contains("the hardest of 2 comparisons"), "{others}");
     let short = plan(&["--blocks", "3"]);
     assert!(
-        short.contains("3 blocks, as ordered.") && short.contains("A verdict takes"),
+        short.contains("3 blocks, as set.") && short.contains("A verdict takes"),
         "{short}"
     );
     assert_eq!(home.records_in("state/abx").len(), count);
