@@ -255,7 +255,7 @@ fn ledger() -> BoxedStrategy<LedgerRecord> {
         .prop_map(|(stacks, server_cpu_ns, completed)| {
             let mut ledger = Ledger::default();
             for (line, frames, samples) in stacks {
-                let line = line.parse().unwrap();
+                let line = line.parse().expect("a line of a ledger");
                 ledger.add(&line, frames.iter().map(String::as_str), samples);
             }
             LedgerRecord {

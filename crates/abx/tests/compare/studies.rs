@@ -161,7 +161,7 @@ name = "fresh""#
         record["machine"]
     );
     let again = home.run_abx(&["report", saved]);
-    for part in ["relative to the baseline of each", "Loopback; "] {
+    for part in ["one ÷ three", "Loopback; "] {
         assert!(again.stdout.contains(part), "{part}: {}", again.stdout);
     }
 
