@@ -61,7 +61,7 @@ pub fn frame(message: Message, seed: u64) -> Vec<u8> {
 }
 
 /// A message that is said again and again, each time with another number in the
-/// beginning of its payload: [`NUMBER_BYTES`] hexadecimal digits.
+/// beginning of its payload: `NUMBER_BYTES` hexadecimal digits.
 pub struct MessageSource {
     message: Message,
     frame: Vec<u8>,

@@ -18,8 +18,8 @@ pub const STUDY_SCHEMA: &str = "abx.study/1";
 pub const CEILING: &str = "(ceiling)";
 
 /// What a study measured, of whom, how and where. All that is concluded follows
-/// from it; in a file it stands with its conclusions, see [`StudyRecord`](crate::StudyRecord).
-/// A run is a study of one subject in one block, see [`RunView`](crate::RunView).
+/// from it; in a file it stands with its conclusions, see `abx_verdict::StudyRecord`.
+/// A run is a study of one subject in one block, see `abx_verdict::RunView`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// The version of abx that measured.
