@@ -188,6 +188,8 @@ impl ServerProcess {
             .tree()
             .and_then(|mut tree| tree.listens_at(self.address).ok());
         if is_its_own == Some(false) {
+            // Nobody listens for one that has ended meanwhile.
+            self.check()?;
             return Err(ServerProcessError::Foreign {
                 name: self.name.clone(),
                 port: self.address.port(),
