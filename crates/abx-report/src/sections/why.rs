@@ -317,7 +317,7 @@ fn ledger_table(ledger: &CpuLedger) -> Table {
         whole_percent(1.0),
         String::new(),
     ]);
-    Table::new(["line", "CPU µs per response", "share", "most in"], rows)
+    Table::new(["CPU µs per response", "µs", "share", "most in"], rows)
 }
 
 /// What the samples do not show of each subject, over all loads, if that is much.
@@ -355,7 +355,7 @@ fn names(difference: &CpuDifference) -> [String; 2] {
 
 const SYSTEM_CALL: &str = "system call ";
 const NAME_MAX: usize = 14;
-const FUNCTIONS_COLUMNS: usize = 44;
+const FUNCTIONS_COLUMNS: usize = 32;
 
 /// A line's name without what its kind is plain from.
 fn shown_name(name: &str) -> String {
