@@ -5,8 +5,8 @@
 //! what came back, [`Engine::close`] ends it. Nothing of the world stops a
 //! slice with an error: refusals, resets, timeouts and wrong responses are
 //! outcomes. [`probe()`] and [`probe_websocket()`] ask once, outside of any load;
-//! [`run_sessions`] tells of each connection what became of it, and [`run_scenario`] has users make
-//! sessions of several requests, with values carried from one response to the next.
+//! [`run_sessions`] tells of each connection what became of it. A load of [`Shape::Scenario`](abx_evidence::Shape)
+//! has users make sessions of several requests; [`try_session`] makes one of them.
 //!
 //! The way of one request: `Slot` (when is it due, where is it) → `wire` (bytes
 //! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
@@ -31,7 +31,7 @@ mod stopper;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing;
-mod users;
+mod trial;
 mod workers;
 
 pub use io::TlsPlanError;
@@ -51,7 +51,7 @@ pub use probe::{
     probe_websocket,
 };
 pub use protocol::message::payload;
-pub use scenario::ScenarioPlan;
+pub use scenario::ScenarioTally;
 #[cfg(any(test, fuzzing))]
 pub use scenario::fuzz as scenario_fuzz;
 pub use sessions::{
@@ -59,7 +59,7 @@ pub use sessions::{
     SessionStep, VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan, run_sessions, run_visits,
 };
 pub use stopper::Stopper;
-pub use users::{RanScenario, run_scenario, try_scenario, try_session};
+pub use trial::try_session;
 pub use workers::engine::{Engine, OpenReport, SliceEvent};
 pub use workers::error::EngineError;
 pub use workers::pool_id::PoolId;

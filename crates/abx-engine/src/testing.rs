@@ -11,7 +11,9 @@ pub use crate::pool::{
 pub use crate::protocol::message::MessageSource;
 pub use crate::protocol::{Http, Http2, Protocol, WebSocket};
 pub use crate::random::Random;
-pub use crate::scenario::{ScenarioPool, ScenarioRunner};
+pub use crate::scenario::ScenarioPool;
+pub use crate::scenario::plan::ScenarioPlan;
+pub use crate::scenario::runner::ScenarioRunner;
 pub use crate::sessions::{SessionRunner, VisitRunner};
 pub use crate::workers::prepared::Prepared;
 

@@ -7,7 +7,6 @@
 mod measure;
 mod output_head;
 pub mod record;
-pub mod scenario;
 
 pub use abx_model::{Exchange, LoadOptions, LoadShape, Message, MessageKind, Shape};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Late, Offered, Spans, throughput_per_s};

@@ -68,7 +68,6 @@ pub use run_study::alone::load_once::{OncePlan, OnceResult, load_once};
 pub use run_study::alone::run::{
     RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, collected_run, run,
 };
-pub use run_study::alone::run_scenario::{ScenarioError, ScenarioRun, run_scenario};
 pub use run_study::context::{PrepareError, this_machine};
 pub use run_study::progress::StudyProgress;
 pub use run_study::study_runner::{StudyEnvironment, StudyError, StudyOutcome, run_study};

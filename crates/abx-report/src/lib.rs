@@ -19,7 +19,7 @@ mod sections;
 mod words;
 
 pub use formats::csv::{comparisons_csv, slices_csv};
-pub use formats::exporter::{EXPORTERS, Exported, ExportedText, Exporter};
+pub use formats::exporter::{EXPORTERS, ExportedText, Exporter};
 pub use formats::hgrm::{Percentiles, study_hgrm};
 pub use formats::junit::study_junit;
 pub use formats::otlp::study_otlp;
@@ -37,7 +37,6 @@ pub use reports::progress::{
     opening_line, piloted_line, progress_line, ready_line, responses_line, run_line, seed_line,
     service_died_line, time_left_line, try_line, verification_line,
 };
-pub use reports::scenario::{scenario_html, scenario_text};
 pub use reports::side_by_side::{NamedRecord, NotShown, side_by_side_html};
 pub use reports::study::{study_html, study_markdown, study_text};
 pub use reports::timer::timer_text;

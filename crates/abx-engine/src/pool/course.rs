@@ -7,7 +7,7 @@ use abx_sys::Nanos;
 use super::participants::SliceParticipants;
 use super::worker_slice::WorkerSlice;
 
-pub(super) struct CourseKeeper {
+pub(crate) struct CourseKeeper {
     interval: Nanos,
     start: Nanos,
     end: Nanos,
@@ -21,7 +21,7 @@ pub(super) struct CourseKeeper {
 }
 
 impl CourseKeeper {
-    pub(super) fn none() -> CourseKeeper {
+    pub(crate) fn none() -> CourseKeeper {
         CourseKeeper {
             interval: Nanos::MAX,
             start: Nanos(0),
@@ -34,7 +34,7 @@ impl CourseKeeper {
     }
 
     /// Begins with a slice whose tally is empty, if its course is to be kept.
-    pub(super) fn begin(&mut self, slice: &WorkerSlice, tally: &mut Tally) {
+    pub(crate) fn begin(&mut self, slice: &WorkerSlice, tally: &mut Tally) {
         let Some(plan) = slice.course else {
             self.due = Nanos::MAX;
             return;
@@ -55,13 +55,13 @@ impl CourseKeeper {
     }
 
     /// When it is to be asked again.
-    pub(super) fn due(&self) -> Nanos {
+    pub(crate) fn due(&self) -> Nanos {
         self.due
     }
 
     /// Takes note of the intervals that are over. What the tally has had since the last look
     /// belongs to the first of them.
-    pub(super) fn look(&mut self, now: Nanos, tally: &mut Tally, participants: &SliceParticipants) {
+    pub(crate) fn look(&mut self, now: Nanos, tally: &mut Tally, participants: &SliceParticipants) {
         while now >= self.due {
             self.note(self.due, tally, participants);
             self.number += 1;
@@ -74,7 +74,7 @@ impl CourseKeeper {
     }
 
     /// The slice has ended: what is left is a shorter interval.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &mut self,
         now: Nanos,
         tally: &mut Tally,

@@ -22,6 +22,7 @@ mod slots;
 mod worker_slice;
 
 pub use broadcast::Broadcast;
+pub(crate) use course::CourseKeeper;
 pub use participants::{AwaitedResponses, Part, ReportedInterval, SharedSlice, SliceParticipants};
 pub use shared_opening::AwaitedConnections;
 pub(crate) use shared_opening::{OpeningLook, OpeningPart};

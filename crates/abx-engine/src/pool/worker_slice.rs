@@ -40,7 +40,7 @@ pub struct SliceOutcome {
 
 impl WorkerSlice {
     /// What its throughput is counted over.
-    pub(super) fn basis(&self, plan: &LoadPlan) -> Basis {
+    pub(crate) fn basis(&self, plan: &LoadPlan) -> Basis {
         if self.ends_by_requests() {
             return Basis::Requests;
         }
@@ -73,7 +73,7 @@ impl WorkerSlice {
         }
     }
 
-    fn ends_by_requests(&self) -> bool {
+    pub(crate) fn ends_by_requests(&self) -> bool {
         self.requests_max < u64::MAX || self.end == Nanos::MAX
     }
 }

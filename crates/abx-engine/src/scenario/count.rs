@@ -1,14 +1,14 @@
 //! What a slice counts of the sessions of one worker's users.
 
-use abx_evidence::scenario::ScenarioTally;
-use abx_evidence::{Outcome, SessionSample, StepTimes, Tally, TimelineTally};
+use abx_evidence::{Outcome, SessionSample, Tally, TimelineTally};
 use abx_sys::Nanos;
 
 use super::plan::ScenarioPlan;
+use super::tally::ScenarioTally;
 use super::user::ScenarioUser;
-use crate::connection::clock::{Basis, Clock, Counting};
+use crate::connection::clock::{Clock, Counting};
 use crate::plan::LoadPlan;
-use crate::pool::{SliceParticipants, WorkerSlice};
+use crate::pool::{CourseKeeper, SliceParticipants, WorkerSlice};
 
 /// A subject has stopped responding after this many failures without a response for each user,
 /// one behind the other, or when all users waited in vain.
@@ -19,6 +19,7 @@ pub(crate) struct SessionCount {
     counting: Counting,
     clocks: Vec<Clock>,
     tally: Tally,
+    course: CourseKeeper,
     participants: SliceParticipants,
     /// Nobody is waited for behind this moment.
     patience: Nanos,
@@ -47,26 +48,26 @@ impl SessionCount {
         load: &LoadPlan,
         plan: &ScenarioPlan,
     ) -> SessionCount {
-        let counting = Counting::new(
-            Basis::Completions,
-            [slice.counted_from, slice.end],
-            users,
-            1,
-        );
+        let counted = [slice.counted_from, slice.end];
+        let counting = Counting::new(slice.basis(load), counted, users, 1);
         let length_ns = slice.end.since(slice.start).0;
         let thinks = plan.steps.iter().filter_map(|step| step.think);
         let thinks = thinks.fold(Nanos(0), |sum, think| sum.plus(think.most));
         // Who is in a session at the end may need another one whole.
         let patience = Nanos(length_ns).max(plan.timeout);
         let patience = patience.plus(thinks).plus(thinks);
+        let mut tally = Tally {
+            timeline: { load.timeline }
+                .map(|kept| Box::new(TimelineTally::new(kept, slice.start.0, length_ns))),
+            ..Tally::default()
+        };
+        let mut course = CourseKeeper::none();
+        course.begin(slice, &mut tally);
         SessionCount {
             clocks: vec![Clock::new(&counting); users],
             counting,
-            tally: Tally {
-                timeline: { load.timeline }
-                    .map(|kept| Box::new(TimelineTally::new(kept, slice.start.0, length_ns))),
-                ..Tally::default()
-            },
+            tally,
+            course,
             participants,
             patience: slice.end.plus(patience),
             failures: 0,
@@ -115,8 +116,14 @@ impl SessionCount {
         }
     }
 
+    /// When it wants to look although nothing has come.
+    pub(super) fn next_look(&self) -> Nanos {
+        self.course.due()
+    }
+
     /// Whether the load has to go on, of this worker and of all others.
     pub(super) fn look(&mut self, now: Nanos) -> LoadNeed {
+        self.course.look(now, &mut self.tally, &self.participants);
         let users = self.clocks.len();
         let is_silent =
             users > 0 && (self.failures >= FAILURES_PER_USER_MAX * users || self.timeouts >= users);
@@ -145,20 +152,22 @@ impl SessionCount {
         for clock in &mut self.clocks {
             clock.stops(&mut self.counting, now);
         }
+        self.course.finish(now, &mut self.tally, &self.participants);
         self.participants.end();
     }
 
     pub(super) fn close(mut self, counted: ScenarioTally) -> Tally {
+        let basis = self.counting.basis;
         let window = self.counting.span(self.counted_until);
         for clock in &self.clocks {
-            let time = clock.time(Basis::Completions, window);
-            self.tally.silent += u64::from(clock.span(Basis::Completions).is_none());
+            let time = clock.time(basis, window);
+            self.tally.silent += u64::from(clock.span(basis).is_none());
             self.tally.clocks += u64::from(time.is_some());
             self.tally.connection_ns += time.unwrap_or_default().0;
         }
         self.tally.connects = counted.connections;
-        self.tally.body_bytes = counted.steps.iter().map(|step| step.body_bytes).sum();
-        self.tally.steps = counted.steps.into_iter().map(StepTimes::from).collect();
+        self.tally.body_bytes = counted.body_bytes;
+        self.tally.steps = counted.steps;
         self.tally
     }
 }

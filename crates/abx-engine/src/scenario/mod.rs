@@ -4,18 +4,18 @@
 //! A pool sends requests that were encoded before, over and over, and its unit is the request.
 //! Here the unit is the session: its next request is written when the response before it has
 //! been read, it has a connection of its own, and one failed step ends it. The back ends and
-//! the parser are the same, and so is the loop, of which [`ScenarioRunner`] is one driver. `users.rs` runs a
-//! scenario by itself, and [`ScenarioPool`] is a pool like any other, for comparisons.
+//! the parser are the same, and so is the loop, of which [`runner::ScenarioRunner`] is one driver. The crate's `trial.rs`
+//! makes one session before a load, and [`ScenarioPool`] is a pool like any other.
 
 mod cookies;
 mod count;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod plan;
+pub(crate) mod plan;
 mod pool;
-mod runner;
+pub(crate) mod runner;
+pub(crate) mod tally;
 mod user;
 
-pub use plan::ScenarioPlan;
 pub use pool::ScenarioPool;
-pub use runner::ScenarioRunner;
+pub use tally::ScenarioTally;

@@ -2,11 +2,9 @@
 
 use std::net::IpAddr;
 
-use abx_evidence::Wait;
-use abx_evidence::scenario::ScenarioEnd;
 use abx_sys::{Nanos, ServerAddress};
 
-use crate::plan::{LoadPlan, ScenarioStep, ScenarioUsers, TlsPlan};
+use crate::plan::{LoadPlan, ScenarioStep, ScenarioUsers, SliceEnd, TlsPlan};
 
 /// What users do, each in sessions one behind the other.
 #[derive(Debug, Clone)]
@@ -21,7 +19,7 @@ pub struct ScenarioPlan {
     /// How many users there are, at least one.
     pub users: u32,
     /// When they begin no further session.
-    pub end: ScenarioEnd,
+    pub end: SliceEnd,
     /// The values that a session begins with, those of [`crate::OWN_VALUES`] first, whatever stands
     /// there; `None` for those that a response will give.
     pub values: Vec<Option<String>>,
@@ -35,16 +33,10 @@ pub struct ScenarioPlan {
     pub timeout: Nanos,
     /// What pauses are drawn from.
     pub seed: u64,
-    /// Threads that share the users, at least one.
-    pub threads: usize,
-    /// Processors that they are pinned to, each to one in turn; empty for all.
-    pub cpus: Vec<usize>,
-    /// How they wait for responses.
-    pub wait: Wait,
 }
 
 impl ScenarioPlan {
-    /// What the users of a load do, on one thread and without an end.
+    /// What the users of a load do, without an end.
     pub(crate) fn of_load(load: &LoadPlan, scenario: &ScenarioUsers) -> ScenarioPlan {
         let script = &scenario.script;
         ScenarioPlan {
@@ -53,16 +45,13 @@ impl ScenarioPlan {
             sources: load.sources.clone(),
             host: scenario.host.clone(),
             users: load.connections,
-            end: ScenarioEnd::AfterNs(u64::MAX),
+            end: SliceEnd::AfterNs(u64::MAX),
             values: script.values.clone(),
             steps: script.steps.clone(),
             keeps_cookies: script.keeps_cookies,
             body_max: script.body_max,
             timeout: Nanos(load.timeout_ns()),
             seed: load.seed,
-            threads: 1,
-            cpus: Vec::new(),
-            wait: Wait::Asleep,
         }
     }
 }

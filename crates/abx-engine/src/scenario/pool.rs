@@ -73,9 +73,8 @@ impl<I: Io> ScenarioPool<I> {
         );
         let io = self.io.take().expect("one slice runs at a time");
         let users = std::mem::take(&mut self.users);
-        let numbered = (&*self.next_session, u64::MAX);
-        let mut runner = ScenarioRunner::over(io, &self.plan, users, numbered);
-        runner.counts(count);
+        let mut runner = ScenarioRunner::over(io, &self.plan, users, &self.next_session);
+        runner.counts(count, slice.requests_max);
         let ran = runner.run_slice(stop);
         (self.io, self.users) = (Some(ran.io), ran.users);
         let counted_until = ran.count.counted_until;

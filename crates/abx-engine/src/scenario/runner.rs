@@ -2,16 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use abx_evidence::Outcome;
-use abx_evidence::scenario::{ScenarioEnd, ScenarioTally, StepFailure, StepTally};
+use abx_evidence::{Outcome, StepTimes};
 use abx_sys::Nanos;
 use abx_wire::http1::{Done, Fault};
 
 use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
+use super::tally::{ScenarioTally, StepFailure};
 use super::user::{Activity, ConnectionEvent, LineState, ScenarioUser, StepFault};
 use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready, Received, Token, is_cut_off, remedy};
+use crate::plan::SliceEnd;
 use crate::pool::connect_outcome;
 use crate::stopper::Stopper;
 
@@ -24,7 +25,8 @@ pub struct ScenarioRunner<'a, I: Io> {
     plan: &'a ScenarioPlan,
     /// The number of the next session, over all threads.
     next_session: &'a AtomicU64,
-    sessions_until: u64,
+    /// How many more sessions may begin here.
+    sessions_left: u64,
     users: Vec<ScenarioUser>,
     tally: ScenarioTally,
     waiter: Waiter,
@@ -44,41 +46,35 @@ pub struct ScenarioRunner<'a, I: Io> {
 }
 
 impl<'a, I: Io> ScenarioRunner<'a, I> {
-    /// For `count` users, whose numbers begin with `first`. Sessions take their numbers from
-    /// `next_session`, which stands at `first_session` as long as nobody has begun.
+    /// For all users of a plan. Sessions take their numbers from `next_session`.
     pub fn new(
         io: I,
         plan: &'a ScenarioPlan,
-        (first, count): (u64, u64),
-        (next_session, first_session): (&'a AtomicU64, u64),
+        next_session: &'a AtomicU64,
     ) -> ScenarioRunner<'a, I> {
-        let until = match plan.end {
-            ScenarioEnd::AfterNs(_) => u64::MAX,
-            ScenarioEnd::AfterSessions(count) => first_session.saturating_add(count),
-        };
-        let users = (first..first + count).map(|number| ScenarioUser::new(number, plan));
-        ScenarioRunner::over(io, plan, users.collect(), (next_session, until))
+        let users = (0..u64::from(plan.users)).map(|number| ScenarioUser::new(number, plan));
+        ScenarioRunner::over(io, plan, users.collect(), next_session)
     }
 
-    /// For these users; sessions have numbers below the second one.
+    /// For these users.
     pub(super) fn over(
         mut io: I,
         plan: &'a ScenarioPlan,
         mut users: Vec<ScenarioUser>,
-        (next_session, sessions_until): (&'a AtomicU64, u64),
+        next_session: &'a AtomicU64,
     ) -> ScenarioRunner<'a, I> {
         // Looks that an earlier runner had planned are gone with it.
         users.iter_mut().for_each(ScenarioUser::forget_looks);
         let start = io.now();
-        let end = match plan.end {
-            ScenarioEnd::AfterNs(span) => start.plus(Nanos(span)),
-            ScenarioEnd::AfterSessions(_) => Nanos::MAX,
+        let (end, sessions_left) = match plan.end {
+            SliceEnd::AfterNs(span) => (start.plus(Nanos(span)), u64::MAX),
+            SliceEnd::AfterRequests(count) => (Nanos::MAX, count),
         };
         ScenarioRunner {
             io,
             plan,
             next_session,
-            sessions_until,
+            sessions_left,
             active: users.len(),
             asking: 0,
             users,
@@ -93,28 +89,25 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Runs all of it. Answers what was counted and how long it took, and for how much of its
-    /// processor time answers were only waited for.
-    pub fn run(mut self, stopper: &Stopper) -> ((ScenarioTally, Nanos), Nanos) {
+    /// Runs all of it. Returns what was counted and how long it took.
+    pub fn run(mut self, stopper: &Stopper) -> (ScenarioTally, Nanos) {
         let now = self.load(stopper.as_flag());
-        let awake = Nanos(self.io.take_awake().on_cpu_ns);
-        ((self.tally, now.since(self.start)), awake)
+        (self.tally, now.since(self.start))
     }
 
-    pub(super) fn counts(&mut self, slice: SessionCount) {
-        self.slice = Some(slice);
+    /// Counts what a slice counts, of at most so many sessions.
+    pub(super) fn counts(&mut self, slice: SessionCount, sessions_max: u64) {
+        (self.slice, self.sessions_left) = (Some(slice), sessions_max);
     }
 
     /// Runs until the slice needs no load any more.
     pub(super) fn run_slice(mut self, stop: &AtomicBool) -> RanSlice<I> {
         self.load(stop);
-        let mut tally = self.tally;
-        tally.connections += self.uncounted.connections;
         RanSlice {
             io: self.io,
             users: self.users,
             count: self.slice.expect("a slice counts"),
-            tally,
+            tally: self.tally,
             late_ns: self.waiter.late_ns(),
         }
     }
@@ -147,7 +140,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     /// When there is something to do without anything having come.
     fn wakes(&self) -> Nanos {
         let end = Some(self.end).filter(|_| !self.is_over);
-        let first = self.looks.next_at().into_iter().chain(end).min();
+        let due = self.slice.as_ref().map(SessionCount::next_look);
+        let first = self.looks.next_at().into_iter().chain(end).chain(due).min();
         first.unwrap_or(Nanos::MAX)
     }
 
@@ -168,14 +162,11 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
 
     /// A user's next session begins, when there is one.
     fn begin(&mut self, index: usize, now: Nanos) {
-        let number = if now < self.end {
-            self.next_session.fetch_add(1, Ordering::Relaxed)
-        } else {
-            u64::MAX
-        };
-        if number >= self.sessions_until {
+        if now >= self.end || self.sessions_left == 0 {
             return self.leave(index);
         }
+        self.sessions_left -= 1;
+        let number = self.next_session.fetch_add(1, Ordering::Relaxed);
         self.users[index].begin(number, now, self.plan);
         let is_counted = self.slice.as_mut().is_none_or(|slice| slice.begins(now));
         self.users[index].is_counted = is_counted;
@@ -275,7 +266,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         match self.io.send(token, user.unsent()) {
             Ok(0) => {}
             Ok(bytes) => {
-                let is_first = user.sends(bytes, now, self.plan.steps[user.step].kind());
+                let is_first = user.sends(bytes, self.plan.steps[user.step].kind());
                 let tally = step_of(&mut self.tally, &mut self.uncounted, user);
                 tally.sent += u64::from(is_first);
             }
@@ -343,7 +334,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     fn lost(&mut self, index: usize, fault: StepFault, now: Nanos) {
         let user = &mut self.users[index];
         let step = &self.plan.steps[user.step];
-        let is_harmless = user.sent.is_none() || is_idempotent(&step.method);
+        let is_harmless = !user.is_sent || is_idempotent(&step.method);
         let is_idle_close = matches!(
             fault.failure,
             StepFailure::Request(Outcome::Reset | Outcome::EarlyClose | Outcome::EmptyResponse)
@@ -353,7 +344,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             return self.fail(index, fault, now);
         }
         let tally = step_of(&mut self.tally, &mut self.uncounted, user);
-        tally.resent += u64::from(user.sent.is_some());
+        tally.resent += u64::from(user.is_sent);
         user.is_second_try = true;
         user.rewind();
         self.close(index);
@@ -365,10 +356,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         user.has_served = true;
         let tally = step_of(&mut self.tally, &mut self.uncounted, user);
         tally.response.record_ns(now.since(user.due).0);
-        if let Some(sent) = user.sent {
-            tally.service.record_ns(now.since(sent).0);
-        }
-        tally.body_bytes += done.body_bytes;
+        self.tally.body_bytes += if user.is_counted { done.body_bytes } else { 0 };
         let checked = user.check(done.status, self.plan);
         if let Some(slice) = &mut self.slice {
             slice.has_response();
@@ -391,15 +379,10 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             self.cut(index, now);
             return self.leave(index);
         }
-        let lasted = now.since(user.began);
         if let Some(slice) = &mut self.slice {
             slice.ends(index, user, Outcome::Ok, now);
         }
-        self.tally.session.record_ns(lasted.0);
-        let without = &mut self.tally.session_without_think;
-        without.record_ns(lasted.since(user.think).0);
         self.tally.sessions.completed += 1;
-        self.tally.completed_in_time += u64::from(now < self.end);
         self.close(index);
         self.begin(index, now);
     }
@@ -409,11 +392,14 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.close(index);
         self.asking -= 1;
         let user = &mut self.users[index];
-        let (session, at) = (user.session, now.since(self.start).0);
-        let tally = step_of(&mut self.tally, &mut self.uncounted, user);
-        tally.fail(fault.failure, at, || {
-            format!("session {session}: {}", fault.why)
-        });
+        let session = user.session;
+        let tally = if user.is_counted {
+            &mut self.tally
+        } else {
+            &mut self.uncounted
+        };
+        let sentence = || format!("session {session}: {}", fault.why);
+        tally.fail(user.step, fault.failure, sentence);
         self.tally.sessions.failed += 1;
         if let Some(slice) = &mut self.slice {
             slice.ends(index, user, fault.failure.outcome(), now);
@@ -554,7 +540,7 @@ fn step_of<'t>(
     counted: &'t mut ScenarioTally,
     uncounted: &'t mut ScenarioTally,
     user: &ScenarioUser,
-) -> &'t mut StepTally {
+) -> &'t mut StepTimes {
     let tally = if user.is_counted { counted } else { uncounted };
     &mut tally.steps[user.step]
 }

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use abx_evidence::Outcome;
-use abx_evidence::scenario::StepFailure;
 use abx_sys::Nanos;
 use abx_wire::http1::{
     Client, Done, Event, Fault, Persistence, Request, RequestError, ResponseKind, Version,
@@ -12,6 +11,7 @@ use abx_wire::http1::{
 
 use super::cookies::CookieJar;
 use super::plan::ScenarioPlan;
+use super::tally::StepFailure;
 use crate::plan::{SESSION, ScenarioStep, USER};
 use crate::protocol::http::fault_outcome;
 use crate::random::Random;
@@ -34,8 +34,8 @@ pub(super) struct ScenarioUser {
     pub(super) step: usize,
     /// When the step was due.
     pub(super) due: Nanos,
-    /// When the first byte of its request was handed over.
-    pub(super) sent: Option<Nanos>,
+    /// Whether the kernel took a byte of its request.
+    pub(super) is_sent: bool,
     /// Whether its request was sent before, on a connection that was closed then.
     pub(super) is_second_try: bool,
     pub(super) random: Random,
@@ -97,7 +97,7 @@ impl ScenarioUser {
             think: Nanos(0),
             step: 0,
             due: Nanos(0),
-            sent: None,
+            is_sent: false,
             is_second_try: false,
             random: Random::new(plan.seed.wrapping_add(number)),
             is_counted: true,
@@ -167,7 +167,7 @@ impl ScenarioUser {
 
     /// The request goes out from its beginning, and nothing of a response is there.
     pub(super) fn rewind(&mut self) {
-        (self.taken, self.sent) = (0, None);
+        (self.taken, self.is_sent) = (0, false);
         self.head.clear();
         self.body.clear();
         (self.has_head, self.is_body_too_large) = (false, false);
@@ -185,18 +185,17 @@ impl ScenarioUser {
     }
 
     /// So many bytes were taken, at least one. Answers whether the first one is among them.
-    pub(super) fn sends(&mut self, bytes: usize, now: Nanos, kind: ResponseKind) -> bool {
+    pub(super) fn sends(&mut self, bytes: usize, kind: ResponseKind) -> bool {
         self.taken += bytes;
-        let is_first = self.sent.is_none();
+        let is_first = !std::mem::replace(&mut self.is_sent, true);
         if is_first {
-            self.sent = Some(now);
             self.http.expect(kind);
         }
         is_first
     }
 
     pub(super) fn has_begun(&self) -> bool {
-        self.sent.is_some() && self.http.awaited() > 0 && self.http.has_response_started()
+        self.is_sent && self.http.awaited() > 0 && self.http.has_response_started()
     }
 
     pub(super) fn take(&mut self, mut input: &[u8], plan: &ScenarioPlan) -> ConnectionEvent {
@@ -346,10 +345,8 @@ fn target(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use abx_evidence::Wait;
-    use abx_evidence::scenario::ScenarioEnd;
-
     use super::*;
+    use crate::plan::SliceEnd;
 
     fn plan() -> ScenarioPlan {
         ScenarioPlan {
@@ -358,16 +355,13 @@ mod tests {
             sources: Vec::new(),
             host: "a".to_owned(),
             users: 1,
-            end: ScenarioEnd::AfterSessions(1),
+            end: SliceEnd::AfterRequests(1),
             values: vec![None; 2],
             steps: Vec::new(),
             keeps_cookies: false,
             body_max: 1000,
             timeout: Nanos(1_000_000_000),
             seed: 1,
-            threads: 1,
-            cpus: Vec::new(),
-            wait: Wait::Asleep,
         }
     }
 
@@ -385,7 +379,7 @@ mod tests {
             let plan = plan();
             let mut user = ScenarioUser::new(0, &plan);
             user.connects();
-            user.sends(1, Nanos(0), ResponseKind::WithBody);
+            user.sends(1, ResponseKind::WithBody);
             for bytes in text.as_bytes().chunks(piece) {
                 let outcome = user.take(bytes, &plan);
                 assert!(matches!(outcome, ConnectionEvent::More));

@@ -153,7 +153,7 @@ fn check_session(
     }
     let mut steps = tally.steps.iter().enumerate();
     let failed = steps.find_map(|(number, step)| Some((number, step.first_failure.as_ref()?)));
-    let Some((number, (_, why))) = failed else {
+    let Some((number, why)) = failed else {
         return Ok(());
     };
     let (step, request) = scenario.step(number);

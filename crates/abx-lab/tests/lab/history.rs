@@ -42,11 +42,6 @@ const RUN: &str = r#"{"schema":"abx.run/1","throughput_per_s":1234.5,"measured":
     "subjects":[{"name":"http://127.0.0.1:80/x","command":[],"address":"http://127.0.0.1:80/x"}],
     "loads":[{"name":"c7"}],"blocks":[{"complete":true}]}}"#;
 
-const SCENARIO: &str = r#"{"schema":"abx.scenario/1","abx_version":"0.1.0","started_unix_ms":4,
-    "elapsed_s":2.5,"url":"http://127.0.0.1:80/","scenario":"shop/login.toml","seed":9,"users":50,
-    "sessions_per_s":81.5,"steps":[],"generator":{"threads":2,"cpu_s":0.1,"busy":0.1},
-    "machine":{"cpus":2}}"#;
-
 /// A folder with three records and a file that is none.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -124,24 +119,14 @@ fn records_are_listed_with_what_they_say() {
 
 #[test]
 fn a_scenario_is_listed_with_its_file() {
-    // Method: one record, read from the file and from the index, and searched by its file.
+    // Method: a run under one, searched by its file.
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("scenario.json"), SCENARIO).unwrap();
+    let settings = r#"{"name":"c7","settings":{"scenario":{"file":"shop/login.toml"}}}"#;
+    let run = RUN.replace(r#"{"name":"c7"}"#, settings);
+    fs::write(folder.path().join("run.json"), run).unwrap();
     let first = all(folder.path());
-    assert_eq!(all(folder.path()), first);
-    let outline = &first.entries[0].outline;
-    assert_eq!(outline.kind, RecordKind::Scenario);
-    assert_eq!(outline.loads, ["login.toml"]);
-    assert_eq!(outline.subjects[0].name, "http://127.0.0.1:80/");
-    let figures = (
-        outline.throughput_per_s,
-        outline.elapsed_s,
-        outline.seed,
-        outline.blocks,
-    );
-    assert_eq!(figures, (Some(81.5), Some(2.5), Some(9), 0));
-    assert_eq!(outline.machine.threads, 2);
-    assert_eq!(search(folder.path(), "LOGIN"), ["scenario.json"]);
+    assert_eq!(first.entries[0].outline.loads, ["login.toml c7"]);
+    assert_eq!(search(folder.path(), "LOGIN"), ["run.json"]);
 }
 
 #[test]

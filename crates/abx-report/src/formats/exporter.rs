@@ -1,6 +1,5 @@
 //! The formats that a record is exported to, each with the flag that asks for it.
 
-use abx_evidence::scenario::ScenarioRecord;
 use abx_verdict::{ExpectationResult, StudyRecord};
 
 use crate::formats::csv::{comparisons_csv, slices_csv};
@@ -10,16 +9,7 @@ use crate::formats::otlp::study_otlp;
 use crate::formats::prometheus::study_openmetrics;
 use crate::json::record_json;
 use crate::reports::picture::study_svg;
-use crate::reports::scenario::scenario_html;
 use crate::reports::study::{study_html, study_markdown};
-
-/// A record, with the results of its expectations.
-#[derive(Debug, Clone, Copy)]
-pub enum Exported<'a> {
-    /// A study, or a run.
-    Study(&'a StudyRecord, &'a [ExpectationResult]),
-    Scenario(&'a ScenarioRecord),
-}
 
 /// One text of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,37 +23,16 @@ pub struct ExportedText {
 pub struct Exporter {
     /// The flag that asks for it, such as `--csv`.
     pub flag: &'static str,
-    of_study: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
-    of_scenario: Option<fn(&ScenarioRecord) -> String>,
-}
-
-impl Exporter {
-    /// The texts of a record; none if the format has nothing of such a record.
-    #[must_use]
-    pub fn texts(&self, record: Exported) -> Vec<ExportedText> {
-        match record {
-            Exported::Study(record, results) => (self.of_study)(record, results),
-            Exported::Scenario(record) => self
-                .of_scenario
-                .map_or_else(Vec::new, |text| whole(text(record))),
-        }
-    }
-
-    const fn and_scenario(self, of_scenario: fn(&ScenarioRecord) -> String) -> Exporter {
-        Exporter {
-            of_scenario: Some(of_scenario),
-            ..self
-        }
-    }
+    /// The texts of a record, with the results of its expectations.
+    pub texts: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
 }
 
 /// All formats.
 pub const EXPORTERS: [Exporter; 10] = [
-    exporter("--json", |record, _| whole(record_json(record))).and_scenario(record_json),
+    exporter("--json", |record, _| whole(record_json(record))),
     exporter("--html", |record, results| {
         whole(study_html(record, results))
-    })
-    .and_scenario(scenario_html),
+    }),
     exporter("--markdown", |record, results| {
         whole(study_markdown(record, results))
     }),
@@ -92,13 +61,9 @@ pub const EXPORTERS: [Exporter; 10] = [
 
 const fn exporter(
     flag: &'static str,
-    of_study: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
+    texts: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
 ) -> Exporter {
-    Exporter {
-        flag,
-        of_study,
-        of_scenario: None,
-    }
+    Exporter { flag, texts }
 }
 
 fn whole(text: String) -> Vec<ExportedText> {

@@ -29,7 +29,7 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
     };
     let blocks = match outline.kind {
         RecordKind::Study => count(outline.blocks as u64),
-        RecordKind::Run | RecordKind::Scenario => UNKNOWN.to_owned(),
+        RecordKind::Run => UNKNOWN.to_owned(),
     };
     [
         entry.id.clone(),
@@ -41,15 +41,12 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
     ]
 }
 
-/// What came of it, in short: a run and a scenario have their throughput for a verdict.
+/// What came of it, in short: a run has its throughput for a verdict.
 fn verdict(entry: &Entry) -> String {
     let outline = &entry.outline;
     match (&outline.comparisons[..], outline.kind) {
         ([], RecordKind::Run) => or_unknown(outline.throughput_per_s, |rate| {
             format!("{}/s", figure(rate))
-        }),
-        ([], RecordKind::Scenario) => or_unknown(outline.throughput_per_s, |rate| {
-            format!("{} sessions/s", figure(rate))
         }),
         ([], RecordKind::Study) => UNKNOWN.to_owned(),
         ([only], _) => one_verdict(only),

@@ -8,7 +8,6 @@ pub(crate) mod plan;
 pub(crate) mod pooled;
 pub(crate) mod progress;
 pub(crate) mod run;
-pub(crate) mod scenario;
 pub(crate) mod side_by_side;
 pub(crate) mod study;
 pub(crate) mod timer;

@@ -18,6 +18,7 @@ use crate::sections::measured::phases::run_phases;
 use crate::sections::measured::run_times::run_times;
 use crate::sections::measured::scope;
 use crate::sections::measured::server_times::{run_server_times, server_times_at_a_glance};
+use crate::sections::steps::run_steps;
 use crate::sections::why::of_one;
 use crate::words::fleet::agents;
 use crate::words::load::{arrivals, exchange, hashed, keep_alive, rate, requests_briefly};
@@ -49,13 +50,20 @@ fn offered_load(run: &RunView) -> String {
         }),
     ];
     let is_request = settings.exchange.shape == LoadShape::Request;
+    let connections = u64::from(settings.connections);
     let mut parts = Vec::new();
     parts.extend(is_request.then(|| match &settings.requests[..] {
         [request] => clean_name(&request.method),
         _ => requests_briefly(settings),
     }));
     parts.extend(arrivals(&settings.arrivals));
-    parts.push(plural(settings.connections.into(), "connection"));
+    parts.push(match &settings.scenario {
+        Some(scenario) => {
+            let users = plural(connections, "user");
+            format!("{users} of {}", clean_name(&scenario.file))
+        }
+        None => plural(connections, "connection"),
+    });
     parts.push(plural(run.measured.settings.threads as u64, "thread"));
     parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
@@ -105,7 +113,7 @@ fn throughput(run: &RunView, style: &Style) -> String {
 
 /// Response times at a glance: the quantiles that matter, mean and spread. Empty without
 /// any time.
-pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
+fn glance(times: &Times, style: &Style) -> Vec<String> {
     let named = |figure: Figure| {
         times.figure(figure)?;
         let text = time_with_unit(times, figure, style);
@@ -137,19 +145,19 @@ pub(crate) fn glance(times: &Times, style: &Style) -> Vec<String> {
 
 /// Complete responses by the class of their status. Older records do not say which status
 /// came where another one was expected.
-fn statuses(run: &RunView) -> String {
+fn statuses(run: &RunView) -> Option<String> {
+    let status = run.response?.status;
     let mut classes = run.summary.wrong_statuses.classes();
     let figure: u64 = classes.values().sum();
     let other = run.slice.outcomes.count(Outcome::WrongStatus);
     let expected = run.slice.completed.saturating_sub(other);
-    *classes.entry(run.response.status / 100).or_default() += expected;
+    *classes.entry(status / 100).or_default() += expected;
     let mut parts = vec![by_class(classes)];
     let untold = other.saturating_sub(figure);
     if untold > 0 {
-        let status = run.response.status;
         parts.push(format!("another than {status} {}", count(untold)));
     }
-    parts.join(", ")
+    Some(parts.join(", "))
 }
 
 /// Requests without a right response, by what became of them, and those never sent.
@@ -234,7 +242,7 @@ fn generator(run: &RunView) -> String {
     format!(
         "{} busy, {}, {}, {turns}{}",
         whole_percent(run.generator_busy()),
-        cpu(run.generator_cpu_us()),
+        cpu(run, run.generator_cpu_us()),
         match late {
             Some(_) => format!(
                 "99 % of sends at most {}{GLUE}{} late",
@@ -253,7 +261,7 @@ fn used<'a>(run: &RunView<'a>) -> Option<(&'a ListenerRecord, String)> {
     let used = format!(
         "{} busy, {}, {}",
         whole_percent(run.server_busy()?),
-        cpu(run.summary.server_cpu_us_per_request),
+        cpu(run, run.summary.server_cpu_us_per_request),
         run.life.rss_bytes_max.map_or_else(
             || format!("memory {NOT_CHECKED}"),
             |size| format!("{} of memory", bytes(size as f64))
@@ -262,10 +270,14 @@ fn used<'a>(run: &RunView<'a>) -> Option<(&'a ListenerRecord, String)> {
     Some((listener, used))
 }
 
-fn cpu(us_per_request: Option<f64>) -> String {
+fn cpu(run: &RunView, us_per_request: Option<f64>) -> String {
+    let unit = match run.load.settings.exchange.shape {
+        LoadShape::Scenario => "session",
+        _ => "response",
+    };
     us_per_request.map_or_else(
-        || format!("CPU per response {NOT_CHECKED}"),
-        |us| format!("{}{GLUE}µs of CPU per response", figure(us)),
+        || format!("CPU per {unit} {NOT_CHECKED}"),
+        |us| format!("{}{GLUE}µs of CPU per {unit}", figure(us)),
     )
 }
 const NOT_CHECKED: &str = "not checked";
@@ -285,9 +297,10 @@ pub(crate) fn run_sections(run: &RunView, extent: ReportExtent, style: &Style) -
             sections.push(findings(findings_of(run), LoadCount::One));
             sections
         }
-        ReportExtent::Brief => vec![at_a_glance(run, style), run_why(run)],
+        ReportExtent::Brief => vec![at_a_glance(run, style), run_steps(run, style), run_why(run)],
         ReportExtent::Explained => vec![
             at_a_glance(run, style),
+            run_steps(run, style),
             run_why(run),
             definitions(&run_terms(run)).collect(),
         ],
@@ -323,6 +336,7 @@ pub(crate) fn run_page(run: &RunView, title: String) -> Page {
         ("throughput", "Throughput", result.explained(&scope(run))),
         ("course", "Over time", course(run)),
         ("times", "Times", run_times(run, &LINE)),
+        ("steps", "Steps", run_steps(run, &LINE)),
         ("phases", "Where the time goes", where_time_goes),
         ("outcomes", "Outcomes", run_outcomes(run)),
         ("why", "CPU time", run_why(run)),
@@ -360,7 +374,11 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
     let mut pairs = Vec::new();
     if run.readings.held.is_none() {
         let times = glance(&run.summary.response_time_us, style);
-        pairs.extend(["response time", ""].into_iter().zip(times));
+        let label = match run.load.settings.exchange.shape {
+            LoadShape::Scenario => "session time",
+            _ => "response time",
+        };
+        pairs.extend([label, ""].into_iter().zip(times));
         let handshakes = run
             .summary
             .handshake_us
@@ -370,7 +388,7 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
             pairs.push(("TLS handshake", line + &resumed(run)));
         }
         if run.load.settings.exchange.shape == LoadShape::Request {
-            pairs.push(("status", statuses(run)));
+            pairs.extend(statuses(run).map(|text| ("status", text)));
         }
         pairs.push(("errors", errors(run)));
     }
@@ -410,6 +428,7 @@ fn all_sections(run: &RunView, style: &Style) -> Vec<Document> {
         sections.extend([
             run_outcomes(run),
             run_times(run, style),
+            run_steps(run, style),
             run_phases(run),
             run_server_times(run),
         ]);

@@ -5,4 +5,5 @@ pub(crate) mod by_block;
 pub(crate) mod compared;
 pub(crate) mod each_load;
 pub(crate) mod measured;
+pub(crate) mod steps;
 pub(crate) mod why;

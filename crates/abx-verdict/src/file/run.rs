@@ -22,8 +22,8 @@ pub struct RunView<'a> {
     pub conclusions: &'a Conclusions,
     pub subject: &'a SubjectRecord,
     pub load: &'a LoadRecord,
-    /// The response before the load.
-    pub response: &'a ResponseRecord,
+    /// The response before the load; `None` of a scenario, before which a session is made.
+    pub response: Option<&'a ResponseRecord>,
     /// What was ordered.
     pub pilot: &'a PilotRecord,
     pub life: &'a BlockSubject,
@@ -56,7 +56,7 @@ impl<'a> RunView<'a> {
             conclusions,
             subject,
             load,
-            response: load.responses.get(&subject.name)?.first()?,
+            response: load.responses.get(&subject.name)?.first(),
             pilot,
             life: block.subjects.get(&subject.name)?,
             part,

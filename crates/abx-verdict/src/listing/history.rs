@@ -10,7 +10,6 @@ use crate::judge::past_baseline::Fingerprint;
 use crate::judge::verdict::Verdict;
 use abx_evidence::OutputHead;
 use abx_evidence::record::{Machine, STUDY_SCHEMA};
-use abx_evidence::scenario::SCENARIO_SCHEMA;
 
 /// A list of records, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,22 +51,21 @@ pub struct UnreadFile {
 /// What a record is, in short.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outline {
-    /// A study, a run, or a scenario.
     pub kind: RecordKind,
     /// When it started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     /// How long it took, in seconds.
     pub elapsed_s: Option<f64>,
     pub subjects: Vec<OutlineSubject>,
-    /// The names of the loads; of a scenario, its file.
+    /// The names of the loads, after that of a scenario's file.
     pub loads: Vec<String>,
     /// What was concluded of what the study was made for; nothing in others.
     pub comparisons: Vec<OutlineComparison>,
-    /// Complete blocks; none of a scenario.
+    /// Complete blocks.
     pub blocks: usize,
     /// Whether anything was measured: a block was begun, or it is no study.
     pub is_measured: bool,
-    /// Verified responses per second of a run, sessions per second of a scenario.
+    /// Verified responses, messages or sessions per second of a run.
     pub throughput_per_s: Option<f64>,
     pub machine: Fingerprint,
     /// What its randomness was drawn from; `None` where that was not kept.
@@ -83,8 +81,6 @@ pub enum RecordKind {
     Study,
     /// One server, loaded once.
     Run,
-    /// One server, and users who made sessions.
-    Scenario,
 }
 
 /// Who was measured.
@@ -128,8 +124,8 @@ pub enum OutlineError {
     Json(#[from] serde_json::Error),
     /// It is of another kind or of a later version.
     #[error(
-        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}`, `{RUN_SCHEMA}` \
-         and `{SCENARIO_SCHEMA}`: read it with the version of abx that wrote it"
+        "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}` and `{RUN_SCHEMA}`: read it with \
+         the version of abx that wrote it"
     )]
     Schema(String),
 }
@@ -155,7 +151,6 @@ impl Outline {
                     ..old.measured.outline()
                 })
             }
-            SCENARIO_SCHEMA => Ok(serde_json::from_str::<ScenarioOutline>(json)?.outline()),
             _ => Err(OutlineError::Schema(schema)),
         }
     }
@@ -192,7 +187,7 @@ struct StudyOutline {
     settings: Fingerprint,
     machine: Machine,
     subjects: Vec<OutlineSubject>,
-    loads: Vec<Named>,
+    loads: Vec<LoadOutline>,
     /// Of a run.
     throughput_per_s: Option<f64>,
     #[serde(default)]
@@ -204,8 +199,33 @@ struct StudyOutline {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct LoadOutline {
     name: String,
+    #[serde(default)]
+    settings: LoadSettingsOutline,
+}
+
+#[derive(Default, Deserialize)]
+struct LoadSettingsOutline {
+    scenario: Option<ScenarioOutline>,
+}
+
+#[derive(Deserialize)]
+struct ScenarioOutline {
+    file: String,
+}
+
+impl LoadOutline {
+    /// Its name, after that of its scenario's file.
+    fn outline(self) -> String {
+        match self.settings.scenario {
+            Some(ScenarioOutline { file }) => {
+                let file = file.rsplit('/').next().unwrap_or_default();
+                format!("{file} {}", self.name)
+            }
+            None => self.name,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -251,7 +271,7 @@ impl StudyOutline {
             started_unix_ms: self.started_unix_ms,
             elapsed_s: Some(self.elapsed_s),
             subjects: self.subjects,
-            loads: self.loads.into_iter().map(|load| load.name).collect(),
+            loads: self.loads.into_iter().map(LoadOutline::outline).collect(),
             comparisons,
             blocks: self.blocks.iter().filter(|block| block.complete).count(),
             is_measured: !self.blocks.is_empty(),
@@ -273,47 +293,4 @@ impl StudyOutline {
 struct OldRunOutline {
     throughput_per_s: Option<f64>,
     measured: StudyOutline,
-}
-
-/// The keys of a scenario that count here.
-#[derive(Deserialize)]
-struct ScenarioOutline {
-    abx_version: String,
-    started_unix_ms: u64,
-    elapsed_s: f64,
-    url: String,
-    scenario: String,
-    seed: u64,
-    sessions_per_s: Option<f64>,
-    generator: ScenarioThreads,
-    machine: Machine,
-}
-
-#[derive(Deserialize)]
-struct ScenarioThreads {
-    threads: usize,
-}
-
-impl ScenarioOutline {
-    fn outline(self) -> Outline {
-        let file = self.scenario.rsplit('/').next().unwrap_or_default();
-        Outline {
-            kind: RecordKind::Scenario,
-            started_unix_ms: self.started_unix_ms,
-            elapsed_s: Some(self.elapsed_s),
-            loads: vec![file.to_owned()],
-            subjects: vec![OutlineSubject {
-                name: self.url.clone(),
-                address: Some(self.url),
-                ..OutlineSubject::default()
-            }],
-            comparisons: Vec::new(),
-            blocks: 0,
-            is_measured: true,
-            throughput_per_s: self.sessions_per_s,
-            machine: Fingerprint::of_machine(&self.machine, self.generator.threads),
-            seed: Some(self.seed),
-            abx_version: self.abx_version,
-        }
-    }
 }

@@ -93,6 +93,12 @@ pub struct Summary {
 pub struct StepSummary {
     /// What it is called.
     pub name: String,
+    /// How often it was due, in sessions that count.
+    #[serde(default)]
+    pub begun: u64,
+    /// Requests that were sent again, because the server had closed an idle connection.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resent: u64,
     /// How often it succeeded.
     pub ok: u64,
     /// How often it failed, by reason.
@@ -103,6 +109,10 @@ pub struct StepSummary {
     pub first_failure: Option<String>,
     /// From when it was due to the last byte of its response.
     pub response_time_us: Times,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What a service used while one subject was under one load.
@@ -222,6 +232,8 @@ fn steps(view: &SubjectView) -> Vec<StepSummary> {
     let each = scenario.steps.iter().zip(sums);
     each.map(|(name, step)| StepSummary {
         name: name.clone(),
+        begun: step.begun,
+        resent: step.resent,
         ok: step.ok,
         failed: step.failed,
         first_failure: step.first_failure,

@@ -4,7 +4,6 @@ use clap::Args;
 
 use crate::commands::compare;
 use crate::commands::history::record_path;
-use crate::commands::run::scenario;
 use crate::commands::saved::{SavedRecord, read};
 use crate::flags::expect;
 use crate::flags::expect::ExpectFlags;
@@ -80,11 +79,6 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             let known = expect::known_of_record(&record);
             let results = expect::ask(&record, &report.expect.read(&known)?);
             compare::print(&record, &results, &outputs, flags)
-        }
-        SavedRecord::Scenario(record) => {
-            let given = report.formats.first_but_html().or(report.of_studies());
-            report.refuse("a scenario, which has text, --html and --json", given)?;
-            scenario::print(&record, &outputs, flags)
         }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());

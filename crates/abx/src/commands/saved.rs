@@ -4,7 +4,6 @@ use std::error::Error;
 use std::path::Path;
 
 use abx_evidence::record::STUDY_SCHEMA;
-use abx_evidence::scenario::{SCENARIO_SCHEMA, ScenarioRecord};
 use abx_evidence::{Measured, OUTPUT_SCHEMA};
 use abx_verdict::doctor::{DoctorRecord, examine};
 use abx_verdict::timer::{TimerRecord, TimerRuns};
@@ -17,8 +16,6 @@ use crate::ui::end::Failure;
 pub enum SavedRecord {
     /// That of a study or a run, judged.
     Study(Box<StudyRecord>),
-    /// What came of a scenario.
-    Scenario(Box<ScenarioRecord>),
     /// What was seen of a machine, concluded from.
     Machine(Box<DoctorRecord>),
     /// Where the time of a command went, concluded from its runs.
@@ -67,7 +64,6 @@ fn parse(text: &str, schema: &str, kind: Option<&str>) -> Result<SavedRecord, Bo
             let OldRun { measured } = serde_json::from_str(text)?;
             SavedRecord::Study(Box::new(StudyRecord::judged(measured)))
         }
-        (SCENARIO_SCHEMA, _) => SavedRecord::Scenario(serde_json::from_str(text)?),
         (_, Some("doctor")) => {
             let mut record: Box<DoctorRecord> = serde_json::from_str(text)?;
             examine(&mut record);
@@ -102,10 +98,4 @@ fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
 }
 
 /// The schemas that this version reads.
-const SCHEMAS: [&str; 5] = [
-    STUDY_SCHEMA,
-    RUN_SCHEMA,
-    OLD_RUN_SCHEMA,
-    SCENARIO_SCHEMA,
-    OUTPUT_SCHEMA,
-];
+const SCHEMAS: [&str; 4] = [STUDY_SCHEMA, RUN_SCHEMA, OLD_RUN_SCHEMA, OUTPUT_SCHEMA];

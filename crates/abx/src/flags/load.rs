@@ -109,15 +109,6 @@ pub struct LoadFlags {
     shape: ShapeFlags,
 }
 
-/// What flags say of a scenario.
-pub struct UserFlags {
-    /// How many users there are.
-    pub users: u32,
-    /// How long a step may take; `None` for what the scenario says.
-    pub timeout: Option<Duration>,
-    pub tls: TlsSpec,
-}
-
 /// When requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalsName {
@@ -249,36 +240,6 @@ impl LoadFlags {
         )
     }
 
-    /// What these flags say of a scenario.
-    ///
-    /// # Errors
-    /// A usage failure for a flag that says nothing of one.
-    pub fn of_scenario(&self, is_encrypted: bool) -> Result<UserFlags, Failure> {
-        if let Some((flag, key)) = self.misplaced(LoadShape::Scenario) {
-            let why = match key.as_str() {
-                "protocol" | "streams" => "scenarios use HTTP/1.1 only",
-                _ => "the scenario file sets the requests and when they are sent",
-            };
-            return Err(Failure::usage(format!(
-                "{flag} does not apply to a scenario: {why}. Leave it out"
-            )));
-        }
-        let users = match self.connections[..] {
-            [] => 50,
-            [users] => users,
-            _ => {
-                return Err(Failure::usage(
-                    "a scenario has one number of users: give -c one number",
-                ));
-            }
-        };
-        Ok(UserFlags {
-            users,
-            timeout: self.timeout(),
-            tls: self.tls.spec(is_encrypted)?,
-        })
-    }
-
     /// The loads of users who do what this file says: one for each number of users.
     ///
     /// # Errors
@@ -310,12 +271,13 @@ impl LoadFlags {
     fn refuse_beside(&self, kind: LoadShape) -> Result<(), Failure> {
         match self.misplaced(kind) {
             None => Ok(()),
-            Some((flag, key))
-                if kind == LoadShape::Scenario
-                    && ["protocol", "streams"].contains(&key.as_str()) =>
-            {
+            Some((flag, key)) if kind == LoadShape::Scenario => {
+                let why = match key.as_str() {
+                    "protocol" | "streams" => "scenarios use HTTP/1.1 only",
+                    _ => "the scenario file sets the requests and when they are sent",
+                };
                 Err(Failure::usage(format!(
-                    "{flag} does not apply to a scenario: scenarios use HTTP/1.1 only. Leave it out"
+                    "{flag} does not apply to a scenario: {why}. Leave it out"
                 )))
             }
             Some((flag, _)) => Err(Failure::usage(format!(

@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use abx_lab::Target;
-use abx_report::{EXPORTERS, Exported, ExportedText, ReportExtent, Style};
+use abx_report::{EXPORTERS, ExportedText, ReportExtent, Style};
+use abx_verdict::{ExpectationResult, StudyRecord};
 use clap::Args;
 use serde::Serialize;
 
@@ -156,13 +157,18 @@ impl<'a> Outputs<'a> {
 
     /// Prints a report and writes everything that was asked for. One document that
     /// cannot be written does not stop the others.
-    pub fn print(&self, report: &str, record: Exported) -> Result<(), Failure> {
+    pub fn print(
+        &self,
+        report: &str,
+        record: &StudyRecord,
+        results: &[ExpectationResult],
+    ) -> Result<(), Failure> {
         let places = self.places.iter();
-        let documents = places.flat_map(|(flag, place)| documents(flag, place, record));
+        let documents = places.flat_map(|(flag, place)| documents(flag, place, (record, results)));
         let documents: Vec<Document> = documents.collect();
         let mut wrong = write(report, &documents, self.flags);
         if let Some(collector) = &self.formats.otlp {
-            for metrics in texts(OTLP, record) {
+            for metrics in texts(OTLP, (record, results)) {
                 let Err(why) = otlp::post(collector, &metrics.text) else {
                     continue;
                 };
@@ -177,14 +183,17 @@ impl<'a> Outputs<'a> {
     }
 }
 
+/// A record with the results of its expectations.
+type Judged<'a> = (&'a StudyRecord, &'a [ExpectationResult]);
+
 /// What the format of a flag makes of a record.
-fn texts(flag: &str, record: Exported) -> Vec<ExportedText> {
+fn texts(flag: &str, (record, results): Judged) -> Vec<ExportedText> {
     let exporter = EXPORTERS.iter().find(|exporter| exporter.flag == flag);
-    exporter.map_or_else(Vec::new, |exporter| exporter.texts(record))
+    exporter.map_or_else(Vec::new, |exporter| (exporter.texts)(record, results))
 }
 
 /// The documents of a flag: the place itself if there is one text, else a place for each.
-fn documents(flag: &'static str, place: &str, record: Exported) -> Vec<Document> {
+fn documents(flag: &'static str, place: &str, record: Judged) -> Vec<Document> {
     let exported_texts = texts(flag, record);
     let is_alone = exported_texts.len() == 1;
     let document = |exported_text: ExportedText| Document {
@@ -221,12 +230,6 @@ impl FormatFlags {
             .next()
     }
 
-    /// The first flag of them that was given and asks for another format than HTML.
-    pub fn first_but_html(&self) -> Option<&'static str> {
-        let flags = self.given().map(|(flag, _)| flag).chain(self.posted());
-        { flags }.find(|flag| *flag != HTML)
-    }
-
     fn posted(&self) -> Option<&'static str> {
         self.otlp.as_ref().map(|_| OTLP)
     }
@@ -242,11 +245,6 @@ impl FormatFlags {
 }
 
 impl MeasuredFormatFlags {
-    /// The first flag of them that was given.
-    pub fn first(&self) -> Option<&'static str> {
-        self.given().next().map(|(flag, _)| flag)
-    }
-
     /// The formats that were asked for, each with its place.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([

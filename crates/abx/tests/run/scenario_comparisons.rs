@@ -50,7 +50,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
         "--scenario",
         "s.toml",
         "-c",
-        "10",
+        "20",
         "--blocks",
         "2",
     ];

@@ -1,13 +1,13 @@
 //! Scenarios and sessions over TLS whose server sends a record that cannot be decrypted.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use abx_engine::{
-    ScenarioPlan, ScenarioStep, SessionClient, SessionFailure, SessionListener, SessionOptions,
-    SessionPlan, SessionStep, Stopper, TextTemplate, run_scenario, run_sessions,
+    LoadPlan, ScenarioScript, ScenarioStep, ScenarioUsers, SessionClient, SessionFailure,
+    SessionListener, SessionOptions, SessionPlan, SessionStep, Stopper, TextTemplate, run_sessions,
 };
-use abx_evidence::Wait;
-use abx_evidence::scenario::ScenarioEnd;
+use abx_evidence::{Outcome, Shape};
 use abx_sys::{Nanos, SocketTuning};
 
 use super::peer::{BOTH, TlsPeer, believing};
@@ -29,30 +29,31 @@ fn a_step_that_meets_a_broken_record_fails_as_tls() {
         think: None,
         extract: Vec::new(),
     };
-    let plan = ScenarioPlan {
-        address: peer.address.into(),
-        tls: Some(believing()),
-        sources: Vec::new(),
-        host: "a".to_owned(),
-        users: 1,
-        end: ScenarioEnd::AfterSessions(3),
+    let script = ScenarioScript {
         values: vec![None; 2],
         steps: vec![step("first"), step("second")],
         keeps_cookies: false,
         body_max: 1000,
-        timeout: Nanos(30_000_000_000),
-        seed: 1,
-        threads: 1,
-        cpus: Vec::new(),
-        wait: Wait::Asleep,
+        next_session: Arc::new(AtomicU64::new(1)),
     };
-    let ran = run_scenario(&plan, &Stopper::default()).unwrap();
-    let [first, second] = &ran.tally.steps[..] else {
-        panic!("{:?}", ran.tally);
+    let load = LoadPlan {
+        tls: Some(believing()),
+        requests: Vec::new(),
+        shape: Shape::Scenario,
+        scenario: Some(ScenarioUsers {
+            script: Arc::new(script),
+            host: "a".to_owned(),
+        }),
+        ..crate::load(peer.address, 1)
+    };
+    let slice = crate::run(2, &load, &crate::requests(3));
+    assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 3)]);
+    let [first, second] = &slice.tally.steps[..] else {
+        panic!("{slice:?}");
     };
     assert_eq!((first.ok, second.ok), (3, 0));
     assert_eq!(second.failed.get("tls_failed"), Some(&3), "{second:?}");
-    let why = second.first_failure.as_ref().unwrap().1.as_str();
+    let why = second.first_failure.as_ref().unwrap();
     assert!(why.contains("cannot decrypt"), "{why}");
 }
 

@@ -10,8 +10,20 @@ use crate::measure::distribution::histogram::Histogram;
 /// What was counted of one step of a scenario, in the sessions that count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTimes {
+    /// How often it was due; it then succeeded, failed or was cut off.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub begun: u64,
+    /// Requests of which the kernel took a byte at least.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sent: u64,
+    /// Requests that were sent again, because the server had closed an idle connection.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resent: u64,
     /// How often it succeeded.
     pub ok: u64,
+    /// How often it was under way when abx was stopped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_off: u64,
     /// How often it failed, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, u64>,
@@ -30,7 +42,11 @@ pub struct StepTimes {
 impl StepTimes {
     /// Adds what `other` holds.
     pub fn merge(&mut self, other: &StepTimes) {
+        self.begun += other.begun;
+        self.sent += other.sent;
+        self.resent += other.resent;
         self.ok += other.ok;
+        self.cut_off += other.cut_off;
         for (reason, times) in &other.failed {
             *self.failed.entry(reason.clone()).or_default() += times;
         }
@@ -51,6 +67,10 @@ impl StepTimes {
             step_times.merge(other);
         }
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]

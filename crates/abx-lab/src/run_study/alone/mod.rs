@@ -2,4 +2,3 @@
 
 pub mod load_once;
 pub mod run;
-pub mod run_scenario;

@@ -79,12 +79,6 @@ pub fn mixed() -> History {
     run.outline.blocks = 0;
     run.outline.throughput_per_s = Some(41_234.5);
     run.file = "run-1750000000-77.json".to_owned();
-    let mut scenario = entry("b1c2d3", &["http://127.0.0.1:8080/"], Vec::new());
-    scenario.outline.kind = RecordKind::Scenario;
-    scenario.outline.blocks = 0;
-    scenario.outline.loads = vec!["login.toml".to_owned()];
-    scenario.outline.throughput_per_s = Some(812.4);
-    scenario.file = "scenario-1750000000-1-77.json".to_owned();
     let wide = comparison(Some(1.02), Verdict::Inconclusive);
     let dearer = OutlineComparison {
         metric: Metric::ServerCpu,
@@ -96,7 +90,6 @@ pub fn mixed() -> History {
         entry("9c0d1e", &["nginx", "lighttpd"], vec![wide]),
         several,
         run,
-        scenario,
         entry("e4f5a6", &["nginx", "lighttpd"], Vec::new()),
     ]);
     history.left_out = 1_234;

@@ -1,9 +1,9 @@
-//! Reports of runs, of scenarios and of commands.
+//! Reports of runs and of commands.
 
 pub mod course;
 pub mod phases;
 pub mod run;
-pub mod scenario;
 pub mod server_times;
+pub mod steps;
 pub mod timer;
 pub mod websocket;

@@ -10,6 +10,7 @@ rule! {
 
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;
+const OF_STEPS: &str = "see which step failed, and look at the server's log";
 /// So many statuses are named that came where another one was expected.
 const STATUSES_NAMED: usize = 4;
 
@@ -46,13 +47,17 @@ fn failed_requests(
         shape.units(),
         names(outcomes, statuses)
     );
-    if wrong_bodies > 0 {
+    if wrong_bodies > 0 && hashed > 0 {
         message.push_str(&format!(
             " ({wrong_bodies} of the {hashed} verified bodies were wrong)"
         ));
     }
     let finding = finding(message).at_if(failed_share.max(wrong_share) > FAILED_MAX, Level::Void);
-    (failed > 0).then(|| finding.with_remedy(remedy(outcomes, statuses)))
+    let remedy = match shape {
+        LoadShape::Scenario => OF_STEPS.to_owned(),
+        _ => remedy(outcomes, statuses),
+    };
+    (failed > 0).then(|| finding.with_remedy(remedy))
 }
 
 /// What to do about the most frequent failure.

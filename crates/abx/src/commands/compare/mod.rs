@@ -14,7 +14,6 @@ use abx_lab::{
     Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
     StudyOutcome, Subject, run_study,
 };
-use abx_report::Exported;
 use abx_verdict::{ExpectationResult, StudyRecord};
 use serde::Serialize;
 
@@ -183,7 +182,7 @@ fn printed(
         report.push('\n');
     }
     report.push_str(&abx_report::study_text(record, extent, &style));
-    let printed = outputs.print(&report, Exported::Study(record, responses));
+    let printed = outputs.print(&report, record, responses);
     // Without it a job that passes says nothing of what it could not settle.
     if record.run().is_none()
         && let Some(remark) = expect::remark(record, responses)

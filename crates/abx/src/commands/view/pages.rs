@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use abx_lab::history::HistoryError;
-use abx_report::{
-    Listed, NamedRecord, NotShown, index_html, scenario_html, side_by_side_html, study_html,
-};
+use abx_report::{Listed, NamedRecord, NotShown, index_html, side_by_side_html, study_html};
 
 use super::record_index::RecordIndex;
 use super::response::{ResponseStatus, ViewResponse};
@@ -53,7 +51,6 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
 fn record(records: &RecordIndex, id: &str) -> ViewResponse {
     match open(records, id) {
         Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record, &[])),
-        Ok(SavedRecord::Scenario(record)) => ViewResponse::page(scenario_html(&record)),
         Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => ViewResponse::notice(
             ResponseStatus::NotFound,
             "This record has no page",
@@ -83,10 +80,6 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
     let mut not_shown = Vec::new();
     for id in ids {
         match open(records, &id) {
-            Ok(SavedRecord::Scenario(_)) => not_shown.push(NotShown {
-                id,
-                why: SESSIONS.to_owned(),
-            }),
             Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => not_shown.push(NotShown {
                 id,
                 why: WITHOUT_A_PAGE.to_owned(),
@@ -192,8 +185,6 @@ fn hex(digit: u8) -> Option<u8> {
 
 const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, or `abx timer` of a command: \
     `abx report FILE` prints that.";
-const SESSIONS: &str =
-    "It is of a scenario, whose sessions are no requests: it has a page of its own.";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,6 @@
 //! `abx run`: one server, under one load or several.
 
-pub mod scenario;
-
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_engine::LoadGenerator;
@@ -10,14 +8,13 @@ use abx_engine::schedule::Arrivals;
 use abx_evidence::{Measured, Shape};
 use abx_lab::{
     Abort, Load, OrderedTime, PrepareError, RateSpec, RunEnd, RunEnvironment, RunError, RunPlan,
-    RunProgress, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
+    RunProgress, Scheme, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
 use abx_report::plural;
 use abx_verdict::StudyRecord;
 use abx_verdict::expectation::KnownNames;
 use clap::Args;
 
-use self::scenario::ScenarioWords;
 use crate::commands::compare;
 use crate::commands::invocation;
 use crate::flags::expect;
@@ -73,7 +70,7 @@ pub struct Run {
     /// Sample what the server runs, after the counted load, and report where its CPU time goes.
     ///
     /// The server must run on this machine.
-    #[arg(long, help_heading = "Measurement", conflicts_with = "scenario")]
+    #[arg(long, help_heading = "Measurement")]
     why: bool,
     /// Let -c users make sessions of several requests in order, from this TOML file.
     #[arg(long, help_heading = "Load", value_name = "FILE")]
@@ -131,38 +128,21 @@ impl Run {
         Target::on_socket(&url, &socket.to_string_lossy()).map_err(Failure::usage)
     }
 
-    /// What is asked of a scenario.
-    fn scenario<'a>(&'a self, path: &'a Path, target: Target) -> ScenarioWords<'a> {
-        ScenarioWords {
-            path,
-            target,
-            sessions: self.requests,
-            time: self.duration.unwrap_or(DURATION),
-            load: &self.load,
-            generator: &self.generator,
-            output: &self.output,
-            formats: &self.formats,
+    /// What the server is loaded with.
+    fn loads(&self, target: &Target) -> Result<Vec<Load>, Failure> {
+        let is_encrypted = target.is_encrypted;
+        if let Some(file) = &self.scenario {
+            if target.scheme != Scheme::Http {
+                return Err(Failure::usage(
+                    "a scenario is of HTTP requests: give a URL of http:// or https://",
+                ));
+            }
+            return self.load.of_users(file, is_encrypted);
         }
-    }
-
-    /// The flag that a scenario has no use for, and why.
-    fn refused_by_scenario(&self) -> Option<String> {
-        let is_expected = !self.thresholds.expect.is_empty();
-        let of_requests = is_expected.then_some("--expect");
-        let of_requests = of_requests.or(self.measured_formats.first());
-        match (self.warmup, of_requests) {
-            (Some(_), _) => Some(
-                "--warmup does not apply to a scenario, whose users begin with their first \
-                 session: run it once before, or compare servers with it (`abx compare \
-                 --scenario`), which warms them up"
-                    .to_owned(),
-            ),
-            (None, Some(flag)) => Some(format!(
-                "{flag} does not apply to a scenario, whose sessions are no requests: read its \
-                 report, or its record (`--json`)"
-            )),
-            (None, None) => None,
+        if !self.output.quiet {
+            self.load.hint(is_encrypted).into_iter().for_each(tell);
         }
+        self.load.loads(target.scheme, is_encrypted, Some(target))
     }
 
     /// For how long the load is sent before anything counts.
@@ -225,14 +205,25 @@ fn announcement(url: &str, load: &Load, end: RunEnd, warm_up: Duration) -> Strin
             format!("with {}", plural(count, unit.trim_end_matches('s')))
         }
     };
-    let connections = plural(load.connections.into(), "connection");
+    let after = if warm_up.is_zero() {
+        String::new()
+    } else {
+        format!(", after {} of warm-up", humantime::format_duration(warm_up))
+    };
+    let connections = u64::from(load.connections);
     match load.shape {
-        Shape::Connections { .. } => format!("Holding {connections} to {url} {how_long}"),
-        _ if !warm_up.is_zero() => {
-            let warm_up = humantime::format_duration(warm_up);
-            format!("Loading {url} over {connections} {how_long}, after {warm_up} of warm-up")
+        Shape::Connections { .. } => {
+            let connections = plural(connections, "connection");
+            format!("Holding {connections} to {url} {how_long}")
         }
-        _ => format!("Loading {url} over {connections} {how_long}"),
+        Shape::Scenario => {
+            let users = plural(connections, "user");
+            format!("Loading {url} with sessions of {users} {how_long}{after}")
+        }
+        _ => {
+            let connections = plural(connections, "connection");
+            format!("Loading {url} over {connections} {how_long}{after}")
+        }
     }
 }
 
@@ -263,19 +254,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::new(&run.output, &run.formats, run.measured_formats.given())?;
     let target = run.target()?;
     let expect = ExpectFlags::from(&run.thresholds);
-    if let Some(file) = &run.scenario {
-        if let Some(why) = run.refused_by_scenario() {
-            return Err(Failure::usage(why));
-        }
-        return scenario::run(run.scenario(file, target));
-    }
-    let is_encrypted = target.is_encrypted;
-    let mut loads = run
-        .load
-        .loads(target.scheme, target.is_encrypted, Some(&target))?;
-    if !run.output.quiet {
-        run.load.hint(is_encrypted).into_iter().for_each(tell);
-    }
+    let mut loads = run.loads(&target)?;
     let mut load = match loads.pop() {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
         last => {
