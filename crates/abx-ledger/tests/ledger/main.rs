@@ -3,4 +3,4 @@
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 #![allow(clippy::disallowed_macros, reason = "skipped tests say why")]
 
-mod known_answers;
+mod planted;

@@ -187,7 +187,7 @@ struct StudyOutline {
     settings: Fingerprint,
     machine: Machine,
     subjects: Vec<OutlineSubject>,
-    loads: Vec<LoadOutline>,
+    loads: Vec<OfferOutline>,
     /// Of a run.
     throughput_per_s: Option<f64>,
     #[serde(default)]
@@ -199,14 +199,14 @@ struct StudyOutline {
 }
 
 #[derive(Deserialize)]
-struct LoadOutline {
+struct OfferOutline {
     name: String,
     #[serde(default)]
-    settings: LoadSettingsOutline,
+    settings: OfferSettings,
 }
 
 #[derive(Default, Deserialize)]
-struct LoadSettingsOutline {
+struct OfferSettings {
     scenario: Option<ScenarioOutline>,
 }
 
@@ -215,7 +215,7 @@ struct ScenarioOutline {
     file: String,
 }
 
-impl LoadOutline {
+impl OfferOutline {
     /// Its name, after that of its scenario's file.
     fn outline(self) -> String {
         match self.settings.scenario {
@@ -271,7 +271,7 @@ impl StudyOutline {
             started_unix_ms: self.started_unix_ms,
             elapsed_s: Some(self.elapsed_s),
             subjects: self.subjects,
-            loads: self.loads.into_iter().map(LoadOutline::outline).collect(),
+            loads: self.loads.into_iter().map(OfferOutline::outline).collect(),
             comparisons,
             blocks: self.blocks.iter().filter(|block| block.complete).count(),
             is_measured: !self.blocks.is_empty(),
