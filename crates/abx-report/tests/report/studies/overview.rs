@@ -168,7 +168,7 @@ fn a_matrix_marks_bounds() {
 }
 
 #[test]
-fn a_question_heads_its_answers() {
+fn a_question_heads_its_verdicts() {
     // Method: two questions, of which one has no decided comparison, in text, page and Markdown.
     let mut record = record_of("fastcgi");
     let contrasts = &mut record.measured.settings.contrasts;
