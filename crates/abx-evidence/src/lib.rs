@@ -36,4 +36,4 @@ pub use output_head::{OUTPUT_SCHEMA, OutputHead, OutputKind};
 pub use record::finding::{Finding, Level, Limits};
 pub use record::finding_id::FindingId;
 pub use record::objective::{Goal, LimitUsage, Objective, ObjectiveError, ObjectiveInput};
-pub use record::{Measured, PastBaseline, PastMeasurement, PastReference, Wait, Waiting};
+pub use record::{Measured, Wait, Waiting};

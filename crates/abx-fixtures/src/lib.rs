@@ -60,7 +60,6 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
         faults: Vec::new(),
         fleet: None,
         end: StudyEnd::Precision,
-        past_baseline: None,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
     }
 }

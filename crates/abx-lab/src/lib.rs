@@ -46,8 +46,8 @@ pub use abx_study::tls::TlsSpec;
 pub use abx_study::url_list::{UrlListError, listed_paths};
 pub use abx_study::user_scenario::UserScenario;
 pub use abx_study::{
-    CeilingServer, ExpectBody, GeneratedFile, Load, OlderRecord, OrderedTime, PilotEffort, Pin,
-    RequestSpec, Study, WaitChoice, credentials, study_file, units, usual_method,
+    CeilingServer, ExpectBody, GeneratedFile, Load, OrderedTime, PilotEffort, Pin, RequestSpec,
+    Study, WaitChoice, credentials, study_file, units, usual_method,
 };
 pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;

@@ -158,7 +158,6 @@ fn study(blocks: Option<u32>) -> Study {
         wait: WaitChoice::Asleep,
         seed: 42,
         command: Vec::new(),
-        against: None,
         services: Vec::new(),
         skipped: Vec::new(),
         ordered_time: None,

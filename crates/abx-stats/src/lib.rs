@@ -16,12 +16,10 @@ pub mod paired;
 pub mod pooled;
 pub mod power;
 pub mod random_effects;
-pub mod rank_sum;
 pub mod series;
 pub mod signed_rank;
 pub mod stop;
 pub mod student;
-pub mod welch;
 
 pub use error::StatsError;
 pub use margin::Margin;

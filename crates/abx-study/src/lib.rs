@@ -15,6 +15,4 @@ pub use loads::{load_records, rates, shape, sweep, tls, user_scenario};
 pub use requests::request_spec::{RequestSpec, usual_method};
 pub use requests::{credentials, form, numbered, request_file, request_placeholder, url_list};
 pub use servers::{container, fault, host, launch, placeholder, program, service, subject};
-pub use study::{
-    CeilingServer, GeneratedFile, OlderRecord, OrderedTime, PilotEffort, Pin, Study, WaitChoice,
-};
+pub use study::{CeilingServer, GeneratedFile, OrderedTime, PilotEffort, Pin, Study, WaitChoice};

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use abx_evidence::Measured;
 use abx_evidence::record::{Contrast, Interleave, SkippedSubject};
 use abx_stats::Margin;
 
@@ -63,8 +62,6 @@ pub struct Study {
     pub seed: u64,
     /// The command line, for the record.
     pub command: Vec<String>,
-    /// A subject of an older record that all are compared with.
-    pub against: Option<OlderRecord>,
     /// Subjects of the study that are not measured, for want of what they need.
     pub skipped: Vec<SkippedSubject>,
     /// How long the pilot looks at each subject.
@@ -100,7 +97,6 @@ impl Study {
             wait: WaitChoice::Auto,
             seed,
             command,
-            against: None,
             skipped: Vec::new(),
             pilot: PilotEffort::Usual,
             why: false,
@@ -147,15 +143,6 @@ pub struct CeilingServer {
     pub command: Vec<String>,
     /// What is added to that where connections are encrypted.
     pub encrypted: Vec<String>,
-}
-
-/// A subject of an older record.
-#[derive(Debug, Clone)]
-pub struct OlderRecord {
-    pub study: Measured,
-    pub path: String,
-    /// The subject's name; `None` when the record has only one.
-    pub subject: Option<String>,
 }
 
 /// A file made from the seed, the same bytes for all subjects.

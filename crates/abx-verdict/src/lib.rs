@@ -10,7 +10,6 @@ mod file;
 mod findings;
 mod judge;
 mod listing;
-mod older_record;
 mod pooled;
 mod series;
 pub mod timer;
@@ -28,7 +27,6 @@ pub use judge::conclusions::Conclusions;
 pub use judge::families::Families;
 pub use judge::faults::{FaultSummary, LostDifference, MeanInterval};
 pub use judge::metric::{Metric, Sense};
-pub use judge::past_baseline::{Difference, Fingerprint, SessionReference, Unpaired};
 pub use judge::ranking::{Place, Ranking};
 pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::server_times::{ServerTime, ServerTimeDifference};
@@ -41,8 +39,8 @@ pub use judge::why::cpu_difference::{
 pub use judge::why::cpu_ledger::{CpuLedger, LedgerFunction, LedgerLine};
 pub use judge::why::purpose::Purpose;
 pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
+pub use listing::fingerprint::Fingerprint;
 pub use listing::{catalog, history, plan};
-pub use older_record::{PastBaselineError, PastSubject, past_baseline};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use series::{
     BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,

@@ -123,8 +123,6 @@ finding_ids! {
     FaultUnfelt: "fault_unfelt";
     DisturbedBeforeFault: "disturbed_before_fault";
     // Beside an older record.
-    Unpaired: "unpaired";
-    DisturbedAlone: "disturbed_alone";
 }
 
 impl From<String> for FindingId {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{
     BlockLoad, BlockRecord, Contrast, FailedStart, FaultRecord, FleetRecord, LoadRecord,
-    PastBaseline, ServiceRecord, Waiting,
+    ServiceRecord, Waiting,
 };
 
 /// The schema that this version writes.
@@ -54,9 +54,6 @@ pub struct Measured {
     pub fleet: Option<FleetRecord>,
     /// Why the study ended.
     pub end: StudyEnd,
-    /// The subject of an older record that it is compared with, when there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub past_baseline: Option<PastBaseline>,
     /// Everything that was measured.
     pub blocks: Vec<BlockRecord>,
 }
@@ -80,10 +77,10 @@ impl Measured {
         self.settings.blocks.is_some()
     }
 
-    /// Whether subjects are compared, with each other or with that of an older record.
+    /// Whether subjects are compared with each other.
     #[must_use]
     pub fn is_comparison(&self) -> bool {
-        self.subjects.len() > 1 || self.past_baseline.is_some()
+        self.subjects.len() > 1
     }
 
     /// The blocks that are judged: those that came to their end, with one and the same load.

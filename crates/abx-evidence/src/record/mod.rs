@@ -16,7 +16,6 @@ pub(crate) mod level;
 mod load;
 mod measured;
 pub(crate) mod objective;
-mod past_baseline;
 mod service;
 
 pub use block::{
@@ -42,5 +41,4 @@ pub use measured::{
     CEILING, Machine, MachineRole, Measured, STUDY_SCHEMA, Settings, SkippedSubject, StudyEnd,
     SubjectRecord,
 };
-pub use past_baseline::{PastBaseline, PastMeasurement, PastReference};
 pub use service::{BlockService, Restarted, ServiceRecord};

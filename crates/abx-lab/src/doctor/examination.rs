@@ -83,7 +83,6 @@ pub(super) fn study(examination: &Examination, subjects: Vec<Subject>, loads: Ve
         rounds: None,
         cold: None,
         ceiling: None,
-        against: None,
         services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,

@@ -2,36 +2,22 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use abx_evidence::Measured;
 use abx_evidence::record::{
     Machine, MachineRole, ResponseRecord, Restarted, ServiceRecord, Settings, StudyEnd,
     SubjectRecord, image_of,
 };
-use abx_evidence::{Measured, PastBaseline};
+use abx_study::Study;
 use abx_study::fault::Fault;
 use abx_study::load_records::load_records;
 use abx_study::service::{ServiceRestart, StudyService};
 use abx_study::subject::{Source, Subject};
-use abx_study::{OlderRecord, Study};
-use abx_verdict::{PastBaselineError, PastSubject, past_baseline};
 
 use crate::measure::machine;
 use crate::measure::planned_load::SubjectPlans;
 use crate::process::container::image_digest;
 use crate::process::verify::Verified;
 use crate::run_study::context::StudyContext;
-
-/// What an older record holds for a comparison with this one.
-pub(super) fn beside(
-    now: &Measured,
-    past: &OlderRecord,
-) -> Result<PastBaseline, PastBaselineError> {
-    let subject = PastSubject {
-        record: &past.path,
-        study: &past.study,
-        name: past.subject.as_deref(),
-    };
-    past_baseline(now, subject)
-}
 
 /// Notes what the subjects of these names answered. A body that differs from that of an earlier
 /// block varies from start to start.
@@ -91,7 +77,6 @@ pub(super) fn new_record(study: &Study, version: &str, context: &StudyContext) -
         faults: study.faults.iter().map(Fault::record).collect(),
         fleet: context.generator.fleet(),
         end: StudyEnd::Running,
-        past_baseline: None,
         blocks: Vec::new(),
     }
 }

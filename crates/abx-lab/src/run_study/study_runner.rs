@@ -9,7 +9,7 @@ use std::time::Instant;
 use abx_engine::{LoadGenerator, Stopper};
 use abx_evidence::record::{LoadRecord, LoadSettings, PilotRecord, StudyEnd};
 use abx_sys::Nanos;
-use abx_verdict::{Conclusions, Expectation, PastBaselineError, StudyRecord, is_hopeless, judge};
+use abx_verdict::{Conclusions, Expectation, StudyRecord, is_hopeless, judge};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -28,7 +28,7 @@ use crate::run_study::block::more_rates::{RateGrids, list_of};
 use crate::run_study::block::start_block::{StartedBlock, SubjectStarts};
 use crate::run_study::context::{PrepareError, StudyContext, descriptors_needed};
 use crate::run_study::progress::StudyProgress;
-use crate::run_study::study_record::{beside, new_record, note_responses};
+use crate::run_study::study_record::{new_record, note_responses};
 use crate::run_study::time::pilot_share::PilotShare;
 use crate::run_study::time::stop_rule::{TimeSpent, reason_to_stop};
 use abx_study::load_records::load_records;
@@ -42,9 +42,6 @@ pub enum StudyError {
     /// The record cannot be saved.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// It cannot be compared with the older record.
-    #[error("{0}")]
-    OlderRecord(#[from] PastBaselineError),
     /// A subject or abx itself cannot go on.
     #[error("{0}")]
     Abort(#[from] Abort),
@@ -93,9 +90,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         }
         None => StudyContext::prepare(study, program, keeper_arguments)?,
     };
-    let mut measured = new_record(study, around.version, &context);
-    let past = study.against.as_ref();
-    measured.past_baseline = past.map(|past| beside(&measured, past)).transpose()?;
+    let measured = new_record(study, around.version, &context);
     let record = StudyRecord {
         measured,
         conclusions: Conclusions::default(),

@@ -29,10 +29,6 @@ fn study(subject: &str, started: u64) -> String {
             "low":1.2,"high":1.3,"verdict":"faster","blocks":1}},
             {{"role":"exploratory","load":"c50","subject":"{subject}","baseline":"old","metric":"throughput","ratio":1.0,
             "low":0.5,"high":2.0,"verdict":"inconclusive","blocks":1}}],
-        "past_baseline":{{"record":"before.json"}},
-        "conclusions":{{"past_comparisons":[{{"load":"c50","subject":"old",
-            "baseline":"older","metric":"throughput","ratio":null,"low":null,"high":null,"verdict":"invalid",
-            "blocks":1}}]}},
         "blocks":[{{"complete":true,"rounds":[]}},{{"complete":false}}]}}"#
     )
 }
@@ -80,7 +76,7 @@ fn search(folder: &Path, text: &str) -> Vec<String> {
 
 #[test]
 fn records_are_listed_with_what_they_say() {
-    // Method: a study with both kinds of comparisons, a run, and a file of a
+    // Method: a study, a run, and a file of a
     // later version; read once from the files and once from the index.
     let folder = folder();
     let first = all(folder.path());
@@ -98,15 +94,9 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(outline.loads, ["c50"]);
     assert_eq!(outline.machine.kernel.as_deref(), Some("6.18"));
     assert_eq!(outline.machine.generator_cpus, [1]);
-    // Only what the study was made for, and what was measured before.
-    assert_eq!(outline.comparisons.len(), 2);
+    // Only what the study was made for.
+    assert_eq!(outline.comparisons.len(), 1);
     assert_eq!(outline.comparisons[0].verdict, Verdict::Faster);
-    assert_eq!(outline.comparisons[0].against, None);
-    assert_eq!(
-        outline.comparisons[1].against.as_deref(),
-        Some("before.json")
-    );
-    assert_eq!(outline.comparisons[1].ratio, None);
     let run = &first.entries[2].outline;
     assert_eq!(
         (run.kind, run.throughput_per_s),
@@ -200,7 +190,7 @@ fn an_index_that_cannot_be_used_is_made_anew() {
             let count = format!("SELECT count(*) FROM {table}");
             index.query_row(&count, [], |row| row.get(0)).unwrap()
         };
-        assert_eq!((count("record"), count("comparison")), (3, 4), "{how}");
+        assert_eq!((count("record"), count("comparison")), (3, 2), "{how}");
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use abx_evidence::Outcomes;
 use abx_verdict::StudyRecord;
 
-use crate::sections::compared::past_baseline::progress;
 use crate::sections::measured::outcomes::named_failures;
 use crate::words::units::{GLUE, TimeUnit, UNKNOWN, count, figure, minutes, plural};
 use crate::words::verdict::{bounds, so_far};
@@ -17,7 +16,7 @@ use crate::words::wrap::{clean_name, shorten};
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
     let Some(comparison) = record.conclusions.primary().next() else {
-        return progress(&record.conclusions.past_comparisons).unwrap_or_default();
+        return String::new();
     };
     let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| short(text));
     let message = so_far(

@@ -19,7 +19,6 @@ use crate::sections::compared::findings::{
 };
 use crate::sections::compared::grid;
 use crate::sections::compared::overview::{OVERVIEW_REST, at_a_glance, overview};
-use crate::sections::compared::past_baseline::past_baseline;
 use crate::sections::compared::ranking::{RANKING_LEGEND, rankings};
 use crate::sections::compared::ratios::{also_compared, also_compared_folded, ratios};
 use crate::sections::compared::summaries::{figures_of_page, loaded, summaries, summaries_legend};
@@ -58,7 +57,7 @@ pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> 
     sections_text(sections, style)
 }
 
-/// The second behind the first, in one section.
+/// The second below the first, in one section.
 fn with(mut first: Document, second: Document) -> Document {
     first.append(second);
     first
@@ -68,7 +67,6 @@ fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
         overview(record, ReportExtent::Brief, style),
         at_a_glance(record, ReportExtent::Brief, style),
-        past_baseline(record, style),
         why(record, ReportExtent::Brief),
         crossovers(record),
         capacities(record),
@@ -86,7 +84,6 @@ fn all_of_many(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
         overview(record, ReportExtent::Full, style),
         at_a_glance(record, ReportExtent::Full, style),
-        past_baseline(record, style),
         why(record, ReportExtent::Full),
         scope(record),
         rankings(record).explained(RANKING_LEGEND),
@@ -124,7 +121,7 @@ const ALSO_MAX: usize = 24;
 
 fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
-        with(verdicts(record, style), past_baseline(record, style)),
+        verdicts(record, style),
         why(record, ReportExtent::Brief),
         rankings(record),
         sweeps(record),
@@ -147,7 +144,7 @@ fn load_count(record: &StudyRecord) -> LoadCount {
 
 fn all_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
-        with(verdicts(record, style), past_baseline(record, style)),
+        verdicts(record, style),
         why(record, ReportExtent::Full),
         scope(record),
         rankings(record).explained(RANKING_LEGEND),
@@ -268,7 +265,6 @@ pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> 
     }
     let limits = &record.conclusions.validity.findings;
     let sections = [
-        past_baseline(record, &LINE),
         sweeps(record),
         capacities(record),
         faults(record, ReportExtent::Full, &LINE),

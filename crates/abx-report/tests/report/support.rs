@@ -44,7 +44,6 @@ pub fn study() -> StudyRecord {
         faults: Vec::new(),
         fleet: None,
         end: StudyEnd::Precision,
-        past_baseline: None,
         blocks: Vec::new(),
     };
     let conclusions = Conclusions {

@@ -4,22 +4,17 @@ use super::result::{Doubt, Standing};
 use super::statement::Sign;
 use crate::file::study::StudyRecord;
 use crate::judge::comparison::{Bounds, Comparison};
-use crate::judge::past_baseline::Unpaired;
 use crate::judge::verdict::Verdict;
 use abx_evidence::{Finding, Level};
-use abx_stats::stop::{BLOCKS_ORDERED, blocks_for_verdict, blocks_to_narrow};
+use abx_stats::stop::{blocks_for_verdict, blocks_to_narrow};
 use abx_stats::student::{Confidence, t_quantile_between};
 
-/// What a response rests on, whether its blocks were measured side by side or not.
+/// What a response rests on.
 pub(super) struct Figures<'a> {
     bounds: Option<Bounds>,
     verdict: Verdict,
     at_least: bool,
-    /// Blocks of the side that has fewer.
     blocks: usize,
-    /// Whether both sides met the same machine, or something measured beside both tells how
-    /// it had changed.
-    is_comparable: bool,
     /// The fewest that carry a verdict.
     fewest: usize,
     /// The first finding that forbids a claim.
@@ -44,26 +39,7 @@ impl<'a> Figures<'a> {
             at_least: comparison.at_least,
             blocks: comparison.blocks,
             fewest: blocks_for_verdict(record.measured.is_ordered()),
-            is_comparable: true,
             void: first_void(comparison.limits(&record.conclusions.validity)),
-        }
-    }
-
-    pub(super) fn of_unpaired(
-        unpaired: &'a Unpaired,
-        record: &'a StudyRecord,
-        confidence: Confidence,
-    ) -> Figures<'a> {
-        let degrees = unpaired.degrees.unwrap_or_default();
-        Figures {
-            bounds: bounds(unpaired.ratio, unpaired.low, unpaired.high)
-                .map(|bounds| recomputed(bounds, degrees, confidence)),
-            verdict: unpaired.verdict,
-            at_least: unpaired.at_least,
-            blocks: unpaired.blocks.min(unpaired.blocks_then),
-            fewest: BLOCKS_ORDERED,
-            is_comparable: unpaired.reference.is_some(),
-            void: first_void(record.conclusions.validity.numbered(&unpaired.findings)),
         }
     }
 }
@@ -136,9 +112,6 @@ impl<'a> Reading<'a> {
         }
         if self.figures.blocks < self.figures.fewest {
             return Standing::Unsettled(Doubt::FewBlocks(self.figures.fewest));
-        }
-        if !self.figures.is_comparable {
-            return Standing::Unsettled(Doubt::NoReference);
         }
         let (Some(bounds), Some((low, high))) = (self.figures.bounds, self.reach) else {
             return Standing::Unsettled(Doubt::NoInterval);

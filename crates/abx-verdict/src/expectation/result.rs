@@ -13,8 +13,6 @@ pub enum Doubt {
     Bound,
     /// Fewer blocks than a verdict takes, which is so many.
     FewBlocks(usize),
-    /// They were measured at different times, and nothing beside both.
-    NoReference,
     /// There is no interval with two ends.
     NoInterval,
     /// These two were not compared by this.
@@ -41,11 +39,7 @@ impl Doubt {
             | Doubt::NothingSent
             | Doubt::NoInterval
             | Doubt::NotCompared => true,
-            Doubt::Straddles
-            | Doubt::Bound
-            | Doubt::TimesAtLeast
-            | Doubt::NoReference
-            | Doubt::GeneratorBound => false,
+            Doubt::Straddles | Doubt::Bound | Doubt::TimesAtLeast | Doubt::GeneratorBound => false,
         }
     }
 }

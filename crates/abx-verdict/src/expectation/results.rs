@@ -132,29 +132,17 @@ fn not_slower_results(
         .with_blocks(&figures)
     };
     let straight = |figures| Reading::of(figures, Orientation::Straight);
-    let now = record
-        .conclusions
-        .primary()
-        .map(|comparison| ExpectationResult {
-            load: comparison.load.clone(),
-            subject: comparison.subject.clone(),
-            other: comparison.baseline.clone(),
-            ..expectation_result(
-                comparison.metric,
-                straight(Figures::of(comparison, record, confidence)),
-            )
-        });
-    let beside = &record.conclusions.past_comparisons;
-    let then = beside.iter().map(|unpaired| ExpectationResult {
-        load: unpaired.load.clone(),
-        subject: unpaired.subject.clone(),
-        other: format!("{} of then", unpaired.baseline),
+    let primary = record.conclusions.primary();
+    let results = primary.map(|comparison| ExpectationResult {
+        load: comparison.load.clone(),
+        subject: comparison.subject.clone(),
+        other: comparison.baseline.clone(),
         ..expectation_result(
-            unpaired.metric,
-            straight(Figures::of_unpaired(unpaired, record, confidence)),
+            comparison.metric,
+            straight(Figures::of(comparison, record, confidence)),
         )
     });
-    let expectation_results: Vec<ExpectationResult> = now.chain(then).collect();
+    let expectation_results: Vec<ExpectationResult> = results.collect();
     if expectation_results.is_empty() {
         vec![nothing_compared()]
     } else {

@@ -45,14 +45,8 @@ impl StudyRecord {
     /// asked for is decided. Of a server alone: whether findings void every load.
     #[must_use]
     pub fn is_without_claim(&self) -> bool {
-        let past = self.conclusions.past_comparisons.iter();
-        let primary = self
-            .conclusions
-            .primary()
-            .map(|comparison| comparison.verdict);
-        let verdicts: Vec<Verdict> = primary
-            .chain(past.map(|unpaired| unpaired.verdict))
-            .collect();
+        let primary = self.conclusions.primary();
+        let verdicts: Vec<Verdict> = primary.map(|comparison| comparison.verdict).collect();
         if self.measured.is_comparison() {
             return verdicts.contains(&Verdict::Invalid)
                 && !verdicts.iter().any(|verdict| verdict.is_decided());

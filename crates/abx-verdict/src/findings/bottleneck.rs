@@ -79,11 +79,6 @@ impl Bottleneck {
         }
     }
 
-    /// Whether the generator was this subject's limit.
-    pub(crate) fn is_generator_bound(&self, subject: &str) -> bool {
-        self.busy(subject).is_generator_bound()
-    }
-
     /// What a subject's throughput would be with all of its time, if that grew with it.
     pub(crate) fn at_all_its_time(&self, subject: &str, throughput: f64) -> Option<f64> {
         let busy = self

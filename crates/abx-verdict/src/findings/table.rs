@@ -31,7 +31,7 @@ pub(super) const RULES: &[FindingRule] = rules! {
     study: few_blocks skipped service_failed fleet ended;
     responses: no_responses;
     open_loop: kept_up too_few_requests capacity;
-    study: memory_unknown past_baseline;
+    study: memory_unknown;
 };
 
 /// That of an id that another version wrote.

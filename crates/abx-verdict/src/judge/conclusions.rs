@@ -8,7 +8,6 @@ use crate::judge::capacities::Capacity;
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::families::Families;
 use crate::judge::faults::{FaultSummary, LostDifference};
-use crate::judge::past_baseline::Unpaired;
 use crate::judge::ranking::Ranking;
 use crate::judge::scope::Scope;
 use crate::judge::server_times::{ServerTime, ServerTimeDifference};
@@ -61,10 +60,6 @@ pub struct Conclusions {
     /// By how many requests each subject loses more than its baseline, for each fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_to_faults: Vec<LostDifference>,
-    /// Each subject beside that of the older record, under each load; empty when
-    /// there is no older record.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub past_comparisons: Vec<Unpaired>,
 }
 
 impl Conclusions {

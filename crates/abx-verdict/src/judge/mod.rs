@@ -7,7 +7,6 @@ pub(crate) mod conclusions;
 pub(crate) mod families;
 pub(crate) mod faults;
 pub(crate) mod metric;
-pub(crate) mod past_baseline;
 pub(crate) mod ranking;
 pub(crate) mod scope;
 pub(crate) mod server_times;
@@ -29,7 +28,6 @@ use crate::judge::comparison::{Comparison, Role};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::families::Families;
 use crate::judge::faults::{fault_summaries, lost_differences};
-use crate::judge::past_baseline::BesidePast;
 use crate::judge::ranking::rankings;
 use crate::judge::scope::Scope;
 use crate::judge::server_times::{server_time_differences, server_times};
@@ -64,11 +62,7 @@ pub fn judge(study: &Measured) -> Conclusions {
         &mut findings,
         comparisons.iter().flat_map(|limited| &limited.findings),
     );
-    // What limits the older comparison is told in the order of a reader, the worst first.
-    let mut all_findings = Validity::of(findings).findings;
-    let beside_past = BesidePast::of(study, &all_findings);
-    add(&mut all_findings, &beside_past.findings);
-    let validity = Validity::of(all_findings);
+    let validity = Validity::of(findings);
     let numbered = comparisons
         .into_iter()
         .map(|limited| limited.numbered(&validity));
@@ -90,7 +84,6 @@ pub fn judge(study: &Measured) -> Conclusions {
         summaries,
         faults: fault_summaries(study.study),
         lost_to_faults,
-        past_comparisons: beside_past.numbered(&validity),
         validity,
     }
 }
@@ -104,16 +97,17 @@ fn add<'a>(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Findi
     }
 }
 
-/// Whether the blocks so far settle every primary comparison of the study, and
-/// every one with the older record where there is one.
+/// Whether the blocks so far settle every primary comparison of the study.
 #[must_use]
 pub fn may_stop(study: &Measured) -> Decision {
     let study = &StudyView::of(study);
-    match past_baseline::may_stop(study) {
-        None => may_stop_side_by_side(study),
-        Some(decision) if study.study.subjects.len() < 2 => decision,
-        Some(decision) => decision.and(may_stop_side_by_side(study)),
-    }
+    let margin = margin(study);
+    let plan = ComparisonPlan::of(study, &[]);
+    let decisions = plan.primary(study).into_iter().map(|(values, family)| {
+        let all_values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+        decide_together(&all_values, margin, family)
+    });
+    Decision::of_parts(decisions)
 }
 
 /// Whether subjects failed so that no primary comparison of the study can become valid:
@@ -130,8 +124,8 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
     };
     let validity = &conclusions.validity;
     let mut primary = conclusions.primary().peekable();
-    let is_asked = primary.peek().is_some() && conclusions.past_comparisons.is_empty();
-    is_asked && primary.all(|comparison| comparison.limits(validity).any(has_failed))
+    primary.peek().is_some()
+        && primary.all(|comparison| comparison.limits(validity).any(has_failed))
 }
 
 /// How many blocks more it takes, about, until every primary comparison is as precise as
@@ -163,16 +157,6 @@ pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
 
 fn margin(study: &StudyView) -> Margin {
     Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT)
-}
-
-fn may_stop_side_by_side(study: &StudyView) -> Decision {
-    let margin = margin(study);
-    let plan = ComparisonPlan::of(study, &[]);
-    let decisions = plan.primary(study).into_iter().map(|(values, family)| {
-        let all_values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-        decide_together(&all_values, margin, family)
-    });
-    Decision::of_parts(decisions)
 }
 
 /// All comparisons, the primary ones first.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::file::run::{OLD_RUN_SCHEMA, RUN_SCHEMA};
 use crate::judge::comparison::Role;
 use crate::judge::metric::Metric;
-use crate::judge::past_baseline::Fingerprint;
 use crate::judge::verdict::Verdict;
+use crate::listing::fingerprint::Fingerprint;
 use abx_evidence::OutputHead;
 use abx_evidence::record::{Machine, STUDY_SCHEMA};
 
@@ -102,8 +102,6 @@ pub struct OutlineComparison {
     pub load: String,
     pub subject: String,
     pub baseline: String,
-    /// The older record in which that was measured; `None` when side by side.
-    pub against: Option<String>,
     pub metric: Metric,
     pub ratio: Option<f64>,
     /// The interval's lower end.
@@ -192,9 +190,6 @@ struct StudyOutline {
     throughput_per_s: Option<f64>,
     #[serde(default)]
     comparisons: Vec<ComparisonKeys>,
-    #[serde(default)]
-    conclusions: ConclusionsOutline,
-    past_baseline: Option<PastBaselineOutline>,
     blocks: Vec<BlockOutline>,
 }
 
@@ -236,17 +231,6 @@ struct ComparisonKeys {
 }
 
 #[derive(Deserialize)]
-struct PastBaselineOutline {
-    record: String,
-}
-
-#[derive(Default, Deserialize)]
-struct ConclusionsOutline {
-    #[serde(default)]
-    past_comparisons: Vec<OutlineComparison>,
-}
-
-#[derive(Deserialize)]
 struct BlockOutline {
     complete: bool,
 }
@@ -256,23 +240,15 @@ impl StudyOutline {
         let comparison_keys = self.comparisons.into_iter();
         let primary =
             comparison_keys.filter(|comparison_keys| comparison_keys.role == Role::Primary);
-        let mut comparisons: Vec<OutlineComparison> = primary
-            .map(|comparison_keys| comparison_keys.outline)
-            .collect();
-        if let Some(past) = self.past_baseline {
-            let beside = self.conclusions.past_comparisons.into_iter();
-            comparisons.extend(beside.map(|mut outline_comparison| {
-                outline_comparison.against = Some(past.record.clone());
-                outline_comparison
-            }));
-        }
         Outline {
             kind: RecordKind::Study,
             started_unix_ms: self.started_unix_ms,
             elapsed_s: Some(self.elapsed_s),
             subjects: self.subjects,
             loads: self.loads.into_iter().map(OfferOutline::outline).collect(),
-            comparisons,
+            comparisons: primary
+                .map(|comparison_keys| comparison_keys.outline)
+                .collect(),
             blocks: self.blocks.iter().filter(|block| block.complete).count(),
             is_measured: !self.blocks.is_empty(),
             throughput_per_s: self.throughput_per_s,

@@ -2,5 +2,6 @@
 //! [`catalog`] of the studies that abx carries; [`plan`] says by those what the next can find.
 
 pub mod catalog;
+pub(crate) mod fingerprint;
 pub mod history;
 pub mod plan;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::judge::comparison::Role;
 use crate::judge::metric::Metric;
-use crate::judge::past_baseline::Fingerprint;
+use crate::listing::fingerprint::Fingerprint;
 use crate::listing::history::{Outline, OutlineError, OutlineSubject};
 use abx_stats::Margin;
 use abx_stats::power::{blocks_to_end, detectable_among};

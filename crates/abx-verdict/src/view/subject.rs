@@ -63,16 +63,6 @@ impl<'a> SubjectView<'a> {
         self.sums.throughput(&self.load.settings)
     }
 
-    /// Verified responses per second in each block; 0 in a block in which it was not
-    /// loaded, or gave no verified response.
-    ///
-    /// Method: as for a comparison, connections × ok ÷ the connections' time, both
-    /// summed over the block's slices (docs/explain/statistics/blocks.md).
-    pub(crate) fn block_throughputs(&self) -> Vec<f64> {
-        let each = self.blocks.iter().map(BlockView::throughput);
-        each.map(Option::unwrap_or_default).collect()
-    }
-
     /// What was due and what was sent of it; `None` in a closed loop.
     pub(crate) fn offered(&self) -> Option<Offered> {
         self.sums.offered(&self.load.settings.arrivals)

@@ -42,6 +42,11 @@ const HABITS: &[Habit] = &[
         "the body is -b TEXT, or -b @FILE",
     ),
     habit(&["--request"], "the method is -m METHOD"),
+    habit(
+        &["--against"],
+        "an older version runs beside the new one: `abx compare --rev OLD --rev . --build COMMAND \
+         'SERVER {port}'`; one that you cannot build any more is a subject by its path",
+    ),
     habit(&["-a", "-A"], "who asks is -u NAME:PASSWORD"),
     habit(&["-C"], "a cookie is --cookie NAME=VALUE"),
     habit(&["--host"], "the host is a header: -H 'Host: NAME'"),

@@ -115,10 +115,7 @@ fn value_flags(whole: &Command) -> Vec<String> {
 fn zsh(script: &str) -> String {
     let mut lines = Vec::new();
     for line in script.lines() {
-        let (is_record, is_study) = (
-            line.contains("::records -- ") || line.contains("--against="),
-            line.contains(":name -- "),
-        );
+        let (is_record, is_study) = (line.contains("::records -- "), line.contains(":name -- "));
         let line = line.replace(":RECORD[:SUBJECT]:", ":RECORD:");
         lines.push(match (is_record, is_study) {
             (true, _) => line.replace(":_default'", ":_abx_records'"),
@@ -144,7 +141,6 @@ const BASH: &str = r#"_abx() {
         prev="${COMP_WORDS[COMP_CWORD-2]}"
     fi
     case "$prev" in
-        --against) kind=records ;;
         VALUES) kind="" ;;
     esac
     if [[ -n "$kind" && "$cur" != -* ]]; then
@@ -173,6 +169,5 @@ _abx_studies() {
 "#;
 
 const FISH: &str = r#"complete -c abx -n "__fish_abx_using_subcommand report view" -k -a "(abx words records 2>/dev/null)"
-complete -c abx -n "__fish_abx_using_subcommand compare" -l against -r -k -a "(abx words records 2>/dev/null)"
 complete -c abx -n "__fish_abx_using_subcommand study; and __fish_seen_subcommand_from show check install run" -a "(abx words studies 2>/dev/null)"
 "#;

@@ -15,8 +15,7 @@ use crate::ui::end::{End, Failure, tell};
     abx history\n  \
     abx history nginx --limit 5\n  \
     abx report 3fa9c1\n  \
-    abx report last\n  \
-    abx compare --against 3fa9c1:nginx 'nginx=examples/nginx {port} {dir}'\n\n\
+    abx report last\n\n\
     Wherever a record is expected, its id will do, or the first four letters of it, or last for \
     the newest record and last~1 for the one before it.")]
 #[command(mut_arg("json", |json| json.help(output::json_help("the list"))))]

@@ -191,9 +191,6 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
         open.iter()
             .all(|expectation_result| expectation_result.standing == Standing::Unsettled(doubt))
     };
-    if are(Doubt::NoReference) {
-        return "measure both in one study, or keep the ceiling on in both".to_owned();
-    }
     if are(Doubt::GeneratorBound) {
         return "the generator or a service was the limit, so who is slower is not known; see the \
                 findings for what it needs, or ask for `--expect 'server_cpu: ...'`"

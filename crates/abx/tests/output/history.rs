@@ -1,10 +1,10 @@
-//! Records kept, found again, and compared with.
+//! Records kept and found again.
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Home, Server, findings, in_five_looks, read_json, subject};
+use crate::support::{Home, Server, in_five_looks};
 
 #[rustfmt::skip]
 const SIX: [&str; 8] = [
@@ -38,14 +38,6 @@ fn history(home: &Home, words: &[&str]) -> Value {
 
 fn entries(history: &Value) -> &Vec<Value> {
     history["entries"].as_array().unwrap()
-}
-
-/// Changes a record's file.
-fn change(home: &Home, file: &str, change: impl FnOnce(&mut Value)) {
-    let path = home.join("state/abx").join(file);
-    let mut record = read_json(&path);
-    change(&mut record);
-    fs::write(path, record.to_string()).unwrap();
 }
 
 #[test]
@@ -124,109 +116,6 @@ fn studies_and_runs_are_listed_and_named_by_id() {
 }
 
 #[test]
-fn a_subject_of_an_older_record_is_compared_with() {
-    // Method: six blocks of the built-in pair, then six of one server beside
-    // each way to name a subject of them; what differs is refused by its key.
-    let home = Home::new();
-    compare_the_pair(&home);
-    let old = entries(&history(&home, &[]))[0].clone();
-    let (id, file) = (old["id"].as_str().unwrap(), old["file"].as_str().unwrap());
-    let (named, fresh) = (format!("{id}:event"), subject("fresh", ""));
-    let compare = [&["compare", "--against", &named, &fresh], &SIX[..]].concat();
-
-    let ended = home.run_abx(&compare);
-    let new = entries(&history(&home, &["fresh"]))[0].clone();
-    let record = read_json(&home.join("state/abx").join(new["file"].as_str().unwrap()));
-    let value = &record["conclusions"]["past_comparisons"][0];
-    assert_eq!(
-        (&value["subject"], &value["baseline"]),
-        (&"fresh".into(), &"event".into())
-    );
-    assert_eq!(
-        (&value["blocks"], &value["blocks_then"]),
-        (&6.into(), &6.into())
-    );
-    // On a busy machine it may be that nothing can be claimed.
-    let is_invalid = value["verdict"] == "invalid";
-    assert_eq!(value["ratio"].as_f64().is_none(), is_invalid);
-    ended.expect(if is_invalid { 3 } else { 0 }, &[]);
-    assert_eq!(findings(&record, "unpaired")[0]["level"], "note");
-    assert!(
-        value["reference"]["subject"].is_null(),
-        "the ceiling: {value}"
-    );
-    assert_eq!(new["comparisons"][0]["verdict"], value["verdict"]);
-    assert!(
-        new["comparisons"][0]["against"]
-            .as_str()
-            .unwrap()
-            .ends_with(file)
-    );
-    let words: Vec<&str> = ended.stdout.split_whitespace().collect();
-    assert!(
-        words.join(" ").contains("were not measured together"),
-        "{ended:#?}"
-    );
-
-    // The older record is not needed to print it again.
-    change(&home, file, |record| {
-        record["machine"]["cpu_model"] = "another".into()
-    });
-    let again = home.run_abx(&["report", new["id"].as_str().unwrap()]);
-    assert_eq!((again.stdout, again.status), (ended.stdout, ended.status));
-
-    let count = home.records_in("state/abx").len();
-    home.run_abx(&compare)
-        .expect(2, &[file, "`cpu_model` was another and is"]);
-    change(&home, file, |old| {
-        old["machine"] = record["machine"].clone()
-    });
-    home.run_abx(&[&compare[..], &["-c", "9"]].concat())
-        .expect(2, &[file, "c9", "`connections` was 50 and is 9"]);
-    home.run_abx(&["compare", "--against", id, &fresh])
-        .expect(2, &["event, thread", "name one", ":event"]);
-    home.run_abx(&["compare", "--against", &format!("{id}:nobody"), &fresh])
-        .expect(2, &["event, thread"]);
-    change(&home, file, |old| {
-        drop(old["blocks"].as_array_mut().unwrap().pop())
-    });
-    home.run_abx(&compare)
-        .expect(2, &["5 complete block(s) of event", "6"]);
-    assert_eq!(
-        home.records_in("state/abx").len(),
-        count,
-        "a record of nothing"
-    );
-}
-
-#[test]
-fn with_nothing_measured_beside_both_no_regression_is_found() {
-    // Method: the built-in pair, then a server that answers late, without a ceiling: slower
-    // by far, and nobody knows what of that was the machine.
-    let home = Home::new();
-    compare_the_pair(&home);
-    let old = entries(&history(&home, &[]))[0].clone();
-    let named = format!("{}:event", old["id"].as_str().unwrap());
-    let slow = subject("slow", "--delay 1ms");
-    let blind = ["compare", "--against", &named, &slow, "--no-ceiling"];
-    let asked = ["--fail-if-slower", "3%", "--json", "-"];
-    let ended = home.run_abx(&[&blind[..], &asked, &SIX].concat());
-    let record = ended.json();
-    let value = &record["conclusions"]["past_comparisons"][0];
-    assert!(value["reference"].is_null(), "{value}");
-    assert_eq!(findings(&record, "unpaired")[0]["level"], "bound");
-    // A disturbance of this side alone is void all the same.
-    let (status, verdict, message) = if value["verdict"] == "invalid" {
-        (3, "invalid", "")
-    } else {
-        (0, "inconclusive", "keep the ceiling on")
-    };
-    assert_eq!(value["verdict"], verdict);
-    assert_eq!(ended.status.code(), Some(status), "{ended:#?}");
-    assert!(ended.stderr.contains(message), "{ended:#?}");
-}
-
-#[test]
 fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
     // Method: a fresh home, which knows nothing; then six blocks of the built-in pair, planned
     // again, with others beside them, and with a budget too short for a verdict.
@@ -269,37 +158,6 @@ fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
     );
     assert_eq!(home.records_in("state/abx").len(), count);
     assert!(!home.join("started").exists());
-}
-
-#[test]
-fn a_study_file_with_one_subject_is_enough_beside_an_older_record() {
-    // Method: a study file of one subject, refused alone and beside the record of
-    // a run, which is no evidence; then beside the built-in pair.
-    let home = Home::new();
-    let text = format!(
-        "schema = \"abx.study_file/1\"\n[[subject]]\nname = \"one\"\n\
-         command = [\"{}\", \"serve\", \"--port\", \"{{port}}\"]\n\
-         [[load]]\nname = \"c50\"\nconnections = 50\nrequests = [{{ path = \"/\" }}]\n",
-        crate::support::ABX
-    );
-    let path = home.write("study.toml", &text);
-    home.run_abx(&["compare", &path])
-        .expect(2, &["one subject alone", "abx run", "--against"]);
-    let server = Server::start(&[]);
-    home.run_abx(&["run", &server.url, "-n", "9", "--json", "run.json"])
-        .expect(0, &[]);
-    home.run_abx(&["compare", &path, "--against", "run.json"])
-        .expect(2, &["run.json", "not the record of a study", "abx compare"]);
-    compare_the_pair(&home);
-    let id = entries(&history(&home, &["event"]))[0]["id"].clone();
-    let against = format!("{}:thread", id.as_str().unwrap());
-    let compare = ["compare", &path, "--against", &against, "--json", "-"];
-    let record = home.run_abx(&[&compare[..], &SIX[..]].concat()).json();
-    let value = &record["conclusions"]["past_comparisons"][0];
-    assert_eq!(
-        (&value["subject"], &value["blocks"]),
-        (&"one".into(), &6.into())
-    );
 }
 
 #[test]

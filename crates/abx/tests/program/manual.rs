@@ -191,7 +191,7 @@ fn completions_know_every_command_and_flag() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = home.run_abx(&["completions", shell]);
         script.expect(0, &[]);
-        for word in ["compare", "history", "against"] {
+        for word in ["compare", "history", "budget"] {
             assert!(script.stdout.contains(word), "{shell}: {word}");
         }
         assert!(!script.stdout.contains("keeper"), "{shell}");
@@ -242,7 +242,6 @@ fn completions_know_the_records_and_the_studies_of_today() {
     assert_eq!(complete(&["abx", "report", ""]), ids.join(" "));
     assert_eq!(complete(&["abx", "view", "la"]), "last");
     assert_eq!(complete(&["abx", "report", "--full", ids[1]]), ids[1]);
-    assert_eq!(complete(&["abx", "compare", "--against", ids[2]]), ids[2]);
     assert_eq!(complete(&["abx", "report", "--html", "la"]), "");
     assert_eq!(complete(&["abx", "report", "--explain"]), "--explain-terms");
     assert_eq!(

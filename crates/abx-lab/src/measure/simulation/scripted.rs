@@ -307,7 +307,6 @@ pub fn study(slice: Option<Duration>) -> Study {
         wait: WaitChoice::Asleep,
         seed: 1,
         command: Vec::new(),
-        against: None,
         services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,
@@ -352,7 +351,6 @@ pub fn nothing_measured(loads: &[Load]) -> Measured {
         faults: Vec::new(),
         fleet: None,
         end: StudyEnd::Running,
-        past_baseline: None,
         blocks: Vec::new(),
     }
 }

@@ -31,7 +31,7 @@ pub struct Query {
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 8;
+const VERSION: i64 = 9;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 
@@ -60,7 +60,6 @@ const TABLES: &str = "
         load TEXT NOT NULL,
         subject TEXT NOT NULL,
         baseline TEXT NOT NULL,
-        against TEXT,
         metric TEXT NOT NULL,
         ratio REAL,
         low REAL,
@@ -82,7 +81,7 @@ const SELECT_RECORD: &str = "
         OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1))
     ORDER BY started_unix_ms DESC, file DESC LIMIT ?2";
 const SELECT_COMPARISON: &str = "
-    SELECT load, subject, baseline, against, metric, ratio, low, high, verdict, blocks
+    SELECT load, subject, baseline, metric, ratio, low, high, verdict, blocks
     FROM comparison WHERE file = ?1 ORDER BY place";
 const SELECT_STAMP: &str = "
     SELECT file, stamp FROM record UNION ALL SELECT file, stamp FROM unread";
@@ -272,13 +271,12 @@ impl Index {
                 load: row.get(0)?,
                 subject: row.get(1)?,
                 baseline: row.get(2)?,
-                against: row.get(3)?,
-                metric: word(row, 4)?,
-                ratio: row.get(5)?,
-                low: row.get(6)?,
-                high: row.get(7)?,
-                verdict: word(row, 8)?,
-                blocks: row.get(9)?,
+                metric: word(row, 3)?,
+                ratio: row.get(4)?,
+                low: row.get(5)?,
+                high: row.get(6)?,
+                verdict: word(row, 7)?,
+                blocks: row.get(8)?,
             })
         })?;
         rows.collect()
@@ -398,9 +396,8 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             outline.abx_version,
             words(&file.name, outline),
         ])?;
-    let mut statement = transaction.prepare(
-        "INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    )?;
+    let mut statement = transaction
+        .prepare("INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
     for (place, outline_comparison) in outline.comparisons.iter().enumerate() {
         statement.execute(params![
             file.name,
@@ -408,7 +405,6 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             outline_comparison.load,
             outline_comparison.subject,
             outline_comparison.baseline,
-            outline_comparison.against,
             name(&outline_comparison.metric),
             outline_comparison.ratio,
             outline_comparison.low,

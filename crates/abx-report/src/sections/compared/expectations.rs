@@ -183,9 +183,6 @@ fn doubting(record: &StudyRecord, doubt: Doubt, response: &ExpectationResult) ->
                 more_blocks(record, more)
             )
         }
-        Doubt::NoReference => "they were measured at different times, without a common reference: \
-                               measure both in one study, or keep the ceiling on in both"
-            .to_owned(),
         Doubt::TimesAtLeast => {
             "requests had no response, so their response times are unknown".to_owned()
         }

@@ -8,7 +8,6 @@ pub(crate) mod faults;
 pub(crate) mod findings;
 pub(crate) mod grid;
 pub(crate) mod overview;
-pub(crate) mod past_baseline;
 pub(crate) mod ranking;
 pub(crate) mod ratios;
 pub(crate) mod summaries;

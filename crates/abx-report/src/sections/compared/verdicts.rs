@@ -7,7 +7,6 @@ use crate::sections::compared::alone::{is_alone, sentences};
 use crate::sections::compared::findings::{limits_briefly, reasons};
 use crate::sections::compared::grid;
 use crate::sections::compared::overview::{at_a_glance, overview};
-use crate::sections::compared::past_baseline::past_baseline;
 use crate::sections::compared::ratios::compared_table;
 use crate::sections::measured::how_measured::when_and_where;
 use crate::sections::measured::scope::scope;
@@ -52,7 +51,7 @@ pub(crate) fn verdicts(record: &StudyRecord, style: &Style) -> Document {
         return sentences(record).into_iter().collect();
     }
     out.statements(record.conclusions.primary().map(statement).collect());
-    if out.is_empty() && record.measured.past_baseline.is_none() {
+    if out.is_empty() {
         out.paragraph("Nothing was compared.");
     }
     match instead_of_throughput(record) {
@@ -77,7 +76,6 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     } else {
         out.append(verdicts);
     }
-    out.append(past_baseline(record, &LINE));
     if let Some(first) = record.conclusions.primary().next() {
         out.note(format!(
             "A ratio is subject ÷ baseline. In {} of repeats of this study, the interval holds \

@@ -26,13 +26,10 @@ pub(crate) fn not_varied(record: &StudyRecord) -> String {
 fn of_study(record: &StudyRecord) -> String {
     let measured = &record.measured;
     let scope = not_varied(record);
-    match (measured.is_comparison(), &measured.past_baseline) {
-        (false, _) => scope,
-        (true, None) => format!("{scope} Intervals hold for repeats in this scope."),
-        (true, Some(_)) => format!(
-            "{scope} Intervals hold for repeats in this scope; the older record is of another \
-             session."
-        ),
+    if measured.is_comparison() {
+        format!("{scope} Intervals hold for repeats in this scope.")
+    } else {
+        scope
     }
 }
 

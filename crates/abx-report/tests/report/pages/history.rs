@@ -39,7 +39,6 @@ fn comparison(ratio: Option<f64>, verdict: Verdict) -> OutlineComparison {
         load: "c50".to_owned(),
         subject: "lighttpd".to_owned(),
         baseline: "nginx".to_owned(),
-        against: None,
         metric: Metric::Throughput,
         ratio,
         low: ratio.map(|ratio| ratio * 0.98),

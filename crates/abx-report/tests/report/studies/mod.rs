@@ -4,7 +4,6 @@ pub mod agreement;
 pub mod alone;
 pub mod limits;
 pub mod overview;
-pub mod past_baseline;
 pub mod prose;
 pub mod services;
 pub mod several;

@@ -8,6 +8,5 @@ pub(super) mod fleet;
 pub(super) mod kinds_of_subject;
 pub(crate) mod memory_unknown;
 pub(super) mod not_cold;
-pub(super) mod past_baseline;
 pub(super) mod service_failed;
 pub(super) mod skipped;

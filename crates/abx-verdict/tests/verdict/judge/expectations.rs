@@ -9,14 +9,14 @@ use abx_verdict::expectation::{
     KnownNames, LimitState, blocks_until_settled, expectation_results, limit_state,
 };
 use abx_verdict::{
-    Bounds, Doubt, Expectation, ExpectationResult, Metric, PastSubject, Role, Standing,
-    StudyRecord, Validity, Verdict, new_finding, past_baseline,
+    Bounds, Doubt, Expectation, ExpectationResult, Metric, Role, Standing, StudyRecord, Validity,
+    Verdict, new_finding,
 };
 use proptest::prelude::*;
 
 use abx_fixtures::{
-    OK, URL, all_slices, assert_close, histogram, longer, pair, response, run, study, times,
-    two_loads, with_ceiling,
+    URL, all_slices, assert_close, histogram, longer, pair, response, run, study, times,
+    two_loads,
 };
 
 fn known(record: &StudyRecord) -> KnownNames {
@@ -259,56 +259,6 @@ fn what_claims_nothing_settles_nothing() {
     let not_compared = Standing::Unsettled(Doubt::NotCompared);
     assert_eq!(standing(&none, "new > old"), not_compared);
     assert_eq!(not_slower(&none, 0.03), [not_compared]);
-}
-
-/// One subject alone beside `old` of another study of six blocks.
-fn beside_then(now: &[u64], has_ceiling: bool) -> StudyRecord {
-    let mut record = study(&[("new", now)]);
-    let mut then = pair();
-    if has_ceiling {
-        (record, then) = (with_ceiling(record, 1.0), with_ceiling(then, 1.0));
-    }
-    let old = PastSubject {
-        record: "then.json",
-        study: &then,
-        name: Some("old"),
-    };
-    record.past_baseline = Some(past_baseline(&record, old).unwrap());
-    StudyRecord::judged(record)
-}
-
-#[test]
-fn a_regression_beside_an_older_record_is_one() {
-    // Method: 4 % slower than then, as fast, and 4 % slower in too few blocks; and the same
-    // with nothing measured beside both, where nobody knows what the machine did.
-    let slower = OK * 96 / 100;
-    let few = Standing::Unsettled(Doubt::FewBlocks(6));
-    let alone = || Standing::Unsettled(Doubt::NoReference);
-    for (now, has_ceiling, standing) in [
-        (&[slower; 6][..], true, Standing::Fails),
-        (&[OK; 6], true, Standing::Holds),
-        (&[slower; 5], true, few.clone()),
-        (&[slower; 6], false, alone()),
-        (&[OK; 6], false, alone()),
-        (&[slower; 5], false, few),
-    ] {
-        let record = beside_then(now, has_ceiling);
-        let expectation = Expectation::not_slower(0.03).unwrap();
-        let all_expectation_results = expectation_results(&record, &[expectation]);
-        assert_eq!(
-            all_expectation_results.len(),
-            1,
-            "{all_expectation_results:?}"
-        );
-        assert_eq!(all_expectation_results[0].standing, standing, "{now:?}");
-        assert_eq!(
-            [
-                &*all_expectation_results[0].subject,
-                &*all_expectation_results[0].other
-            ],
-            ["new", "old of then"]
-        );
-    }
 }
 
 /// How far a study of seven blocks is with these, which ends by what it measures.

@@ -7,7 +7,6 @@ mod doctor;
 mod expectations;
 mod findings;
 mod loads;
-mod older;
 mod phases;
 mod series;
 mod why;

@@ -15,7 +15,6 @@ mod noise;
 mod oracles;
 mod properties;
 mod simulation;
-mod welch;
 
 use abx_stats::Margin;
 use abx_stats::paired::{LogInterval, PairedMean};

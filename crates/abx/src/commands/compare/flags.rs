@@ -22,8 +22,7 @@ use crate::flags::units;
     abx compare --aa 'nginx=nginx -c /etc/nginx-{port}.conf'\n  \
     abx compare nginx-vs-lighttpd\n  \
     abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n  \
-    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --plan\n  \
-    abx compare --against 3fa9c1:old 'new=./server --port {port}' --path /x\n\n\
+    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --plan\n\n\
     Commands are split into words without a shell. {port} is a port that abx chooses, {dir} a \
     fresh directory. With a study file, flags such as --budget and --margin override it; load \
     flags (-c, --path, …) are rejected.",
@@ -57,18 +56,9 @@ pub struct Compare {
     /// Compare one subject with itself, as a test of the machine.
     #[arg(long, help_heading = "Study")]
     pub aa: bool,
-    /// Also compare with a subject of an older record (a file, an id from `abx history`, or last).
-    /// One subject on the command line is then enough.
-    #[arg(
-        long,
-        help_heading = "Study",
-        value_name = "RECORD[:SUBJECT]",
-        conflicts_with = "aa"
-    )]
-    pub against: Option<String>,
     /// Print what the budget would let the study find, going by earlier studies on this machine,
     /// and measure nothing.
-    #[arg(long, help_heading = "Study", conflicts_with_all = ["against", "aa", "install"])]
+    #[arg(long, help_heading = "Study", conflicts_with_all = ["aa", "install"])]
     pub plan: bool,
     /// Install what the study's subjects need and is missing, or pull images that the command
     /// line names. No service is started.

@@ -1,6 +1,5 @@
 //! `abx compare`: which server is faster, by how much, and is it real?
 
-mod against;
 mod extent;
 mod flags;
 mod named_study;
@@ -246,10 +245,9 @@ fn tell_where(store: &Store) {
 
 fn failure(study: &Study, error: StudyError) -> Failure {
     let is_usage = match &error {
-        StudyError::Prepare(_)
-        | StudyError::Store(_)
-        | StudyError::OlderRecord(_)
-        | StudyError::Abort(Abort::Responses(_)) => true,
+        StudyError::Prepare(_) | StudyError::Store(_) | StudyError::Abort(Abort::Responses(_)) => {
+            true
+        }
         StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,
             ServerProcessError::Start { .. }

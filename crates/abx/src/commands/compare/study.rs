@@ -12,7 +12,6 @@ use abx_lab::{
 };
 use abx_stats::Margin;
 
-use super::against::past;
 use super::extent::{Absent, Extent};
 use super::flags::{Compare, InterleaveName, PilotName, PinName};
 use super::named_study::NamedStudy;
@@ -40,7 +39,6 @@ pub fn of_catalog(path: &Path, extent: &Extent, compare: &Compare) -> Result<Stu
 
 /// What flags say of a study wherever it comes from.
 fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
-    study.against = compare.against.as_deref().map(past).transpose()?;
     for subject in &mut study.subjects {
         if let Source::Command(launch) = &mut subject.source {
             launch.ready.within = compare.ready_within.unwrap_or(launch.ready.within);
@@ -79,7 +77,6 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         wait: compare.generator.wait().unwrap_or(WaitChoice::Auto),
         seed: compare.generator.seed(),
         command: invocation::recorded(),
-        against: None,
         services: Vec::new(),
         skipped: Vec::new(),
         ordered_time: None,
@@ -162,7 +159,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     let (mut file, folder) = study_file::read(path).map_err(Failure::usage)?;
     extent.cut(&mut file)?;
     let skipped = skip(&mut file, &folder, extent.absent)?;
-    if let ([only], None) = (&file.subjects[..], &compare.against) {
+    if let [only] = &file.subjects[..] {
         return Err(at(path, only, &alone(&skipped)));
     }
     let had = provide(path, &file, &folder, extent, compare)?;
@@ -200,7 +197,6 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
             .or(file.seed)
             .unwrap_or_else(seed_from_clock),
         command: invocation::recorded(),
-        against: None,
         skipped,
         ordered_time: None,
         pilot: pilot(compare),
@@ -210,8 +206,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
 
 /// Why the only subject that there is, or that is left, is not compared.
 fn alone(skipped: &[SkippedSubject]) -> String {
-    let beside = "start it yourself and load it alone with `abx run URL`, or compare it with an \
-                  older record using --against";
+    let beside = "start it yourself and load it alone with `abx run URL`";
     let names: Vec<&str> = skipped
         .iter()
         .map(|skipped_subject| skipped_subject.name.as_str())
@@ -478,10 +473,10 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
                 "--aa compares one subject with itself, and {count} were given: give one"
             )));
         }
-        (false, 1) if compare.against.is_none() => {
+        (false, 1) => {
             return Err(Failure::usage(
                 "one subject alone cannot be compared: add a second one, load it alone with \
-                 `abx run`, compare it with itself with --aa, or with an older record with --against",
+                 `abx run`, or compare it with itself with --aa",
             ));
         }
         (false, _) => {}

@@ -233,12 +233,8 @@ fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
     let primary = conclusions
         .primary()
         .map(|comparison| comparison.blocks_more);
-    let beside = conclusions
-        .past_comparisons
-        .iter()
-        .map(|unpaired| unpaired.blocks_more);
     let precise = abx_verdict::blocks_until_precise(&record.measured);
-    let each = primary.chain(beside).chain([precise]);
+    let each = primary.chain([precise]);
     each.flatten().max().unwrap_or(0)
 }
 

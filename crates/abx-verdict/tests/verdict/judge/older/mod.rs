@@ -1,4 +1,0 @@
-//! Subjects compared with one of an older record.
-
-mod against;
-mod older_side;
