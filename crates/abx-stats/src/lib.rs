@@ -1,5 +1,6 @@
 //! The mathematics of comparisons: from per-block log ratios to an interval, a check of
-//! that interval, and the decision to stop ([`paired`], [`signed_rank`], [`stop`]); over a
+//! that interval, and the decision to stop ([`paired`], [`signed_rank`], [`stop`]); which of
+//! two ends a candidate is like ([`sequential`]); over a
 //! sweep, who is ahead where and up to which rate ([`curve`]); from the course of a load,
 //! its warm-up and steadiness ([`series`]). Knows no records and reaches no verdicts.
 //!
@@ -16,6 +17,7 @@ pub mod paired;
 pub mod pooled;
 pub mod power;
 pub mod random_effects;
+pub mod sequential;
 pub mod series;
 pub mod signed_rank;
 pub mod stop;
