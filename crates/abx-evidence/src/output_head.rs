@@ -18,6 +18,7 @@ pub struct OutputHead {
 #[serde(rename_all = "snake_case")]
 pub enum OutputKind {
     Audit,
+    Bisect,
     Check,
     Doctor,
     History,

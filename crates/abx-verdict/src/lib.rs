@@ -4,6 +4,7 @@
 //! Start at [`judge()`] for what is concluded, at [`StudyRecord`] for the file in which it is
 //! saved, at `abx-stats` for how; `docs/explain/statistics/README.md` gives the reasons.
 
+pub mod bisect;
 pub mod doctor;
 pub mod expectation;
 mod file;

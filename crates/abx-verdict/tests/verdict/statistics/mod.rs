@@ -7,6 +7,7 @@
     reason = "the tables go to whoever runs it by hand"
 )]
 
+mod bisect;
 mod extent;
 mod few_blocks;
 mod intervals;

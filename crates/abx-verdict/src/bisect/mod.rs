@@ -1,0 +1,18 @@
+//! Which commit made a server slower, or faster: what is tried next and what that shows.
+//! Start at [`BisectRecord::next_task`].
+
+mod conclusion;
+mod confirmation;
+mod ratios;
+mod record;
+mod repeat;
+mod search;
+mod task;
+
+pub use conclusion::BisectConclusion;
+pub use confirmation::{BUILDS, BuildPair, Confirmation, decide_confirmation};
+pub use ratios::{BlockRatios, block_log_ratios};
+pub use record::{BisectRecord, CommitRecord, EndsRecord, TrialRecord};
+pub use repeat::repeat_command;
+pub use search::{CommitSearch, SearchStep, TrialOutcome};
+pub use task::BisectTask;

@@ -1,0 +1,104 @@
+//! What a search for a commit has measured so far, from which it goes on: [`BisectRecord`].
+
+use abx_evidence::OutputHead;
+use serde::{Deserialize, Serialize};
+
+use crate::bisect::conclusion::BisectConclusion;
+use crate::bisect::confirmation::Confirmation;
+use crate::bisect::ratios::BlockRatios;
+use crate::bisect::search::TrialOutcome;
+use crate::judge::metric::Metric;
+
+/// A search for a commit. It is saved after each step, and a search that was interrupted goes
+/// on from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BisectRecord {
+    #[serde(flatten)]
+    pub head: OutputHead,
+    /// The version of abx that measured.
+    pub abx_version: String,
+    /// When the search began, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// The command line.
+    pub command: Vec<String>,
+    /// GOOD and BAD as they were given.
+    pub revisions: [String; 2],
+    /// The commands that build a commit.
+    pub build: Vec<String>,
+    /// The command that starts the server of a commit.
+    pub server: String,
+    /// By what commits are compared.
+    pub metric: Metric,
+    /// The smallest change that matters, as a share.
+    pub by: f64,
+    /// From GOOD to BAD, each after its parents.
+    pub commits: Vec<CommitRecord>,
+    /// BAD against GOOD; absent before they were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<EndsRecord>,
+    /// The commits that were tried, in that order.
+    pub trials: Vec<TrialRecord>,
+    /// The commit that was found against its parent; absent before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
+    /// How it ended; absent before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<BisectConclusion>,
+    /// The time that was spent on it, in s.
+    pub elapsed_s: f64,
+}
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitRecord {
+    /// Its full hash.
+    pub commit: String,
+    /// When its author wrote it, as git prints it.
+    pub author_date: String,
+    /// The first line of its message.
+    pub subject_line: String,
+    /// The places of its parents in the list of commits, from 0.
+    pub parents: Vec<usize>,
+}
+
+/// BAD against GOOD.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndsRecord {
+    #[serde(flatten)]
+    pub ratios: BlockRatios,
+    /// The id of the record of their comparison.
+    pub record: String,
+}
+
+/// One commit against GOOD.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Its place in `commits`, from 0.
+    pub position: usize,
+    pub outcome: TrialOutcome,
+    /// Why it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    #[serde(flatten)]
+    pub ratios: BlockRatios,
+    /// The id of the record of its comparison; absent for a commit that was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<String>,
+}
+
+impl CommitRecord {
+    /// The hash as people write it.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        CommitRecord::shortened(&self.commit)
+    }
+
+    /// A full hash as people write it.
+    #[must_use]
+    pub fn shortened(hash: &str) -> &str {
+        hash.get(..SHORT).unwrap_or(hash)
+    }
+}
+
+/// The letters of a short hash.
+const SHORT: usize = 9;
