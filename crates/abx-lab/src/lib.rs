@@ -7,14 +7,15 @@
 //! process that keeps a server.
 //!
 //! Folders by the way of the data, each using only those above it:
-//! `process` keeps one server, `setup` has what servers need,
-//! `measure` loads servers that run, `records` keeps what was measured,
+//! `process` keeps one server, `setup` has what servers need, `revisions` builds them from
+//! commits, `measure` loads servers that run, `records` keeps what was measured,
 //! `run_study` puts it together, and `doctor` looks at the machine by the same means.
 
 pub mod doctor;
 mod measure;
 mod process;
 mod records;
+pub mod revisions;
 mod run_study;
 mod setup;
 

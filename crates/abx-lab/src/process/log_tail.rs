@@ -48,7 +48,7 @@ pub fn behind(output: &str) -> String {
 
 /// Writes out characters that would act on a terminal instead of being seen. Of a
 /// progress line that was drawn over and over, only the last state is left.
-fn harmless(line: &str) -> String {
+pub fn harmless(line: &str) -> String {
     let line = line.trim_end().rsplit('\r').next().unwrap_or_default();
     let mut text = String::with_capacity(line.len());
     for character in line.chars() {

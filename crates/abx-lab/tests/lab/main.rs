@@ -1,8 +1,9 @@
-//! The lab without a subject that runs: study files, what subjects need, and
-//! records found again.
+//! The lab without a subject that runs: study files, what subjects need, revisions of
+//! repositories, and records found again.
 
 mod fuzz;
 mod history;
 mod provision;
+mod revisions;
 mod scenario;
 mod study_file;

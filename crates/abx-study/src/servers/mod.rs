@@ -7,6 +7,7 @@ pub mod launch;
 pub mod placeholder;
 pub mod program;
 pub mod service;
+pub mod shell_word;
 pub mod subject;
 pub(crate) mod subject_error;
 pub(crate) mod target;

@@ -8,6 +8,7 @@ use abx_sys::ServerAddress;
 
 use crate::servers::container::ContainerImage;
 use crate::servers::launch::Launch;
+use crate::servers::shell_word::{is_variable, shell_word};
 pub use crate::servers::subject_error::SubjectError;
 use crate::servers::target::without_password;
 pub use crate::servers::target::{Scheme, Target, is_address, url_path, with_scheme};
@@ -133,7 +134,7 @@ fn command(name: &str, text: &str) -> Result<Vec<String>, SubjectError> {
     let Some(first) = words.first() else {
         return Err(SubjectError::Empty { name });
     };
-    if let Some(word) = words.iter().find(|word| is_of_shell(word, text)) {
+    if let Some(word) = shell_word(&words, text) {
         return Err(SubjectError::Shell {
             name,
             word: word.clone(),
@@ -151,28 +152,6 @@ fn command(name: &str, text: &str) -> Result<Vec<String>, SubjectError> {
         return Err(SubjectError::NoPort { name });
     }
     Ok(words)
-}
-
-/// Whether a word of a command is one of a shell: a builtin in front, or an operator that is
-/// not in quotes.
-fn is_of_shell(word: &str, command: &str) -> bool {
-    let is_operator = matches!(
-        word,
-        "&&" | "||" | ";" | "|" | "&" | ">" | ">>" | "<" | "2>&1"
-    );
-    let is_quoted = ["'", "\""]
-        .iter()
-        .any(|quote| command.contains(&format!("{quote}{word}{quote}")));
-    let is_first = command.trim_start().starts_with(word);
-    let is_builtin = matches!(word, "cd" | "export" | "source" | "ulimit") || word.ends_with(';');
-    (is_operator && !is_quoted) || (is_first && is_builtin)
-}
-
-/// Whether a word sets a variable for the command after it, as shells read it.
-fn is_variable(word: &str) -> bool {
-    let name = word.split_once('=').map_or("", |(name, _)| name);
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    !name.is_empty() && !name.as_bytes()[0].is_ascii_digit() && name.bytes().all(fits)
 }
 
 fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {

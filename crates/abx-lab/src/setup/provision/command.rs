@@ -22,6 +22,10 @@ pub struct LoggedCommand<'a> {
     pub path: &'a str,
     /// What its environment has beside that of abx.
     pub variables: &'a [(String, String)],
+    /// Variables of abx that its environment lacks.
+    pub without: &'a [&'a str],
+    /// When it is ended if it still runs.
+    pub deadline: Option<Instant>,
     /// What its output is appended to.
     pub log: &'a Path,
 }
@@ -37,6 +41,8 @@ pub enum CommandError {
     Run(io::Error),
     #[error("{} cannot be written: {source}", path.display())]
     Log { path: PathBuf, source: io::Error },
+    #[error("it took too long")]
+    TooLong,
     #[error("stopped")]
     Interrupted,
 }
@@ -63,7 +69,11 @@ impl LoggedCommand<'_> {
             path: self.log.to_owned(),
             source,
         })?;
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        self.without.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        let mut child = command
             .args(&self.words[1..])
             .current_dir(self.directory)
             .env("PATH", self.path)
@@ -73,13 +83,13 @@ impl LoggedCommand<'_> {
             .stderr(errors)
             .spawn()
             .map_err(CommandError::Run)?;
-        let status = wait(&mut child, interrupt).map_err(CommandError::Run)?;
+        let status = wait(&mut child, interrupt, self.deadline).map_err(CommandError::Run)?;
         match status {
             Some(status) if status.success() => Ok(()),
             // The terminal's Ctrl-C went to both, and the command was faster.
             _ if interrupt.is_told() => Err(CommandError::Interrupted),
             Some(status) => Err(CommandError::Exit(status)),
-            None => Err(CommandError::Interrupted),
+            None => Err(CommandError::TooLong),
         }
     }
 
@@ -91,12 +101,17 @@ impl LoggedCommand<'_> {
 }
 
 /// How the child ended; `None` when it had to be stopped.
-fn wait(child: &mut Child, interrupt: &Interrupt) -> io::Result<Option<ExitStatus>> {
+fn wait(
+    child: &mut Child,
+    interrupt: &Interrupt,
+    deadline: Option<Instant>,
+) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if interrupt.is_told() {
+        let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if interrupt.is_told() || is_late {
             end(child)?;
             return Ok(None);
         }
@@ -151,6 +166,8 @@ mod tests {
             directory: folder,
             path: "/usr/bin:/bin",
             variables: &variables,
+            without: &[],
+            deadline: None,
             log: &folder.join("log"),
         };
         call.run(interrupt)
@@ -211,6 +228,56 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_takes_too_long_is_ended_with_its_children() {
+        // Method: a script that waits for a child, with a deadline that has passed. Its child
+        // must be gone, if it was started at all.
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::watch().unwrap();
+        let words = ["sh", "-c", "sleep 600 & echo $! > pid; wait"].map(str::to_owned);
+        let call = LoggedCommand {
+            words: &words,
+            directory: folder.path(),
+            path: "/usr/bin:/bin",
+            variables: &[],
+            without: &[],
+            deadline: Some(Instant::now()),
+            log: &folder.path().join("log"),
+        };
+        let error = call.run(&interrupt).unwrap_err();
+        assert!(matches!(error, CommandError::TooLong), "{error}");
+        let pid = fs::read_to_string(folder.path().join("pid")).unwrap_or_default();
+        if let Ok(pid) = pid.trim().parse() {
+            let process = Process::find(pid).unwrap();
+            assert!(process.is_none_or(|process| !process.is_alive()));
+        }
+    }
+
+    #[test]
+    fn a_command_lacks_the_variables_that_it_shall_not_have() {
+        // Method: a script that prints a variable that cargo sets, with and without it.
+        let folder = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::watch().unwrap();
+        let words = ["sh", "-c", "echo ${CARGO_MANIFEST_DIR-none}"].map(str::to_owned);
+        let log = folder.path().join("log");
+        let run = |without: &[&str]| {
+            let call = LoggedCommand {
+                words: &words,
+                directory: folder.path(),
+                path: "/usr/bin:/bin",
+                variables: &[],
+                without,
+                deadline: None,
+                log: &log,
+            };
+            call.run(&interrupt).unwrap();
+            let text = fs::read_to_string(&log).unwrap();
+            text.lines().last().unwrap().to_owned()
+        };
+        assert_eq!(run(&[]), env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(run(&["CARGO_MANIFEST_DIR"]), "none");
+    }
+
+    #[test]
     fn a_program_that_is_not_there_is_named() {
         // Method: a name that nobody has.
         let folder = tempfile::tempdir().unwrap();
@@ -221,6 +288,8 @@ mod tests {
             directory: folder.path(),
             path: "/usr/bin",
             variables: &[],
+            without: &[],
+            deadline: None,
             log: &folder.path().join("log"),
         };
         let message = call.run(&interrupt).unwrap_err().to_string();

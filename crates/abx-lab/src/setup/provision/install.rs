@@ -218,6 +218,8 @@ impl Installation<'_> {
                 directory: Path::new("/"),
                 path: &environment.path(),
                 variables: &[],
+                without: &[],
+                deadline: None,
                 log: &log,
             };
             self.run(&provision.subject, &call)?;
@@ -257,6 +259,8 @@ impl Installation<'_> {
                 directory: Path::new("/"),
                 path: &environment.path(),
                 variables: &variables,
+                without: &[],
+                deadline: None,
                 log: &log,
             };
             self.run(&provision.subject, &call)?;
@@ -289,6 +293,8 @@ impl Installation<'_> {
                 directory: recipe.directory(),
                 path: &environment.path(),
                 variables: &environment.variables(),
+                without: &[],
+                deadline: None,
                 log: &folder.log(),
             };
             self.run(subject, &call)?;

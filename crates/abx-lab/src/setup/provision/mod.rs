@@ -7,15 +7,15 @@
 //! the commands that fill folders, `packages` those of the system, `command`
 //! runs them.
 
-mod command;
+pub(crate) mod command;
 mod environment;
 mod images;
 mod install;
-mod interrupt;
+pub(crate) mod interrupt;
 mod missing;
 mod packages;
 mod policy;
-mod recipe;
+pub(crate) mod recipe;
 mod step;
 mod subject_provision;
 mod system;

@@ -1,8 +1,8 @@
 //! How a folder of the cache is filled: by a language's own installer, or by the
 //! study's build.
 
-mod content_hash;
-mod folder;
+pub(crate) mod content_hash;
+pub(crate) mod folder;
 mod pom;
 
 use std::path::{Path, PathBuf};

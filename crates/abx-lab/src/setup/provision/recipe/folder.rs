@@ -52,12 +52,20 @@ impl CacheFolder {
         }
     }
 
-    /// From now on it is complete; `content` tells a person what it is.
+    /// From now on it is complete; `content` describes it. The stamp appears whole or not at all.
     ///
     /// # Errors
     /// What the system says.
     pub fn complete(&self, content: &str) -> io::Result<()> {
-        fs::write(self.0.join(STAMP), content)
+        let part = self.0.join(format!("{STAMP}.part"));
+        fs::write(&part, content)?;
+        fs::rename(part, self.0.join(STAMP))
+    }
+
+    /// What it was completed with; `None` if it is not complete.
+    pub fn content(&self) -> Option<String> {
+        self.is_complete()
+            .then(|| fs::read_to_string(self.0.join(STAMP)).ok())?
     }
 }
 
@@ -76,6 +84,7 @@ mod tests {
         assert!(!folder.is_complete());
         folder.complete("all").unwrap();
         assert!(folder.is_complete());
+        assert_eq!(folder.content().as_deref(), Some("all"));
         folder.empty().unwrap();
         assert!(!folder.is_complete());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

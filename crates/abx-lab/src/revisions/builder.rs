@@ -1,0 +1,280 @@
+//! Builds each revision once, in a folder of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use abx_study::launch::Launch;
+
+use super::build_command::BuildCommand;
+use super::build_stamp::BuildStamp;
+use super::cache::{BuildCache, discard};
+use super::checkout::check_out;
+use super::git::VARIABLES_OF_HOOKS;
+use super::lease::{Hold, Lease};
+use super::repository::Repository;
+use super::revision::Revision;
+use super::revision_error::{FailedBuild, RevisionError};
+use super::tools;
+use crate::process::log_tail::log_tail;
+use crate::setup::provision::command::{CommandError, LoggedCommand};
+use crate::setup::provision::interrupt::Interrupt;
+use crate::setup::provision::recipe::content_hash::ContentHash;
+use crate::setup::provision::recipe::folder::CacheFolder;
+
+/// Builds revisions of one repository by the same commands.
+pub struct Builder<'a> {
+    repository: &'a Repository,
+    commands: Vec<BuildCommand>,
+    /// What the commands build with, one line each.
+    tools: Vec<String>,
+    cache: BuildCache,
+    within: Duration,
+}
+
+/// A revision that is built. Its folder stays as long as this lives.
+#[derive(Debug)]
+pub struct Built {
+    pub revision: Revision,
+    /// Where servers start: the folder in the checkout that the repository was opened at.
+    pub folder: PathBuf,
+    /// The output of its commands.
+    pub log: PathBuf,
+    /// Whether it was built now, rather than found in the cache.
+    pub is_new: bool,
+    _lease: Lease,
+}
+
+/// How long a build may take unless something else is set.
+pub const BUILD_WITHIN: Duration = Duration::from_secs(30 * 60);
+/// Builds that no run used for this long are removed when a new one is made.
+const UNUSED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// The checkout in the folder of a build.
+const SOURCE: &str = "source";
+/// Lines of a failed build's output that its message shows.
+const SHOWN_LINES: usize = 20;
+/// How often it is looked whether another abx is done.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+impl<'a> Builder<'a> {
+    /// A builder by these commands, one after the other; without any, a checkout is the build.
+    ///
+    /// # Errors
+    /// [`RevisionError::BuildCommand`] for a command that is empty or needs a shell.
+    pub fn new(
+        repository: &'a Repository,
+        commands: &[String],
+        cache: BuildCache,
+    ) -> Result<Builder<'a>, RevisionError> {
+        let commands = commands.iter().map(|text| BuildCommand::parse(text));
+        let commands = commands.collect::<Result<Vec<_>, _>>()?;
+        Ok(Builder {
+            repository,
+            tools: tools::versions(&commands),
+            commands,
+            cache,
+            within: BUILD_WITHIN,
+        })
+    }
+
+    /// Sets how long all commands of a build may take together.
+    #[must_use]
+    pub fn within(self, within: Duration) -> Builder<'a> {
+        Builder { within, ..self }
+    }
+
+    /// Has the build of a revision: that of the cache, or a new one. `tell` is given one line
+    /// per command before it runs.
+    ///
+    /// # Errors
+    /// [`RevisionError`] if it cannot be checked out or built; nothing of it stays but its log.
+    pub fn build(
+        &self,
+        revision: &Revision,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Built, RevisionError> {
+        self.build_copy(revision, 0, tell)
+    }
+
+    /// Has one of several builds of the same revision, each in its own folder: `copy` 0 is
+    /// that of [`Builder::build`].
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_copy(
+        &self,
+        revision: &Revision,
+        copy: u32,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Built, RevisionError> {
+        let interrupt = Interrupt::watch().map_err(RevisionError::Signals)?;
+        let name = self.key(revision, copy);
+        let folder = self.cache.build(&name);
+        let mut is_new = false;
+        let mut has_told = false;
+        loop {
+            let used = self.cache.lease(&name, Hold::Shared)?;
+            if let Some(lease) = used
+                && folder.is_complete()
+            {
+                lease
+                    .note_use()
+                    .map_err(RevisionError::in_cache(folder.path()))?;
+                return Ok(self.built(revision, &folder, is_new, lease));
+            }
+            match self.cache.lease(&name, Hold::Alone)? {
+                // Another abx may have made it since.
+                Some(_lease) if folder.is_complete() => {}
+                Some(_lease) => {
+                    self.make(revision, copy, &folder, (&interrupt, tell))?;
+                    is_new = true;
+                }
+                None if interrupt.is_told() => return Err(RevisionError::Interrupted),
+                None => {
+                    if !has_told {
+                        tell(&format!("waiting for another abx that builds {revision}"));
+                        has_told = true;
+                    }
+                    sleep(LOOK_EVERY);
+                }
+            }
+        }
+    }
+
+    /// The commands as they were given.
+    pub fn commands(&self) -> Vec<String> {
+        let texts = self.commands.iter().map(BuildCommand::text);
+        texts.map(str::to_owned).collect()
+    }
+
+    /// The name of a build in the cache: of what it is made, and by what.
+    fn key(&self, revision: &Revision, copy: u32) -> String {
+        let prefix = self.repository.prefix().to_string_lossy().into_owned();
+        let mut hash = ContentHash::new("revision");
+        hash.add_words(&[revision.commit.clone(), prefix, copy.to_string()]);
+        hash.add_words(revision.changes.as_slice());
+        hash.add_words(&self.commands());
+        hash.add_words(&self.tools);
+        format!("{}-{}", revision.short(), hash.name())
+    }
+
+    fn built(
+        &self,
+        revision: &Revision,
+        folder: &CacheFolder,
+        is_new: bool,
+        lease: Lease,
+    ) -> Built {
+        Built {
+            revision: revision.clone(),
+            folder: self.work_folder(folder),
+            log: folder.log(),
+            is_new,
+            _lease: lease,
+        }
+    }
+
+    /// Where commands run and servers start.
+    fn work_folder(&self, folder: &CacheFolder) -> PathBuf {
+        folder.path().join(SOURCE).join(self.repository.prefix())
+    }
+
+    /// Makes a build from nothing, or leaves nothing of it but its log.
+    fn make(
+        &self,
+        revision: &Revision,
+        copy: u32,
+        folder: &CacheFolder,
+        (interrupt, tell): (&Interrupt, &mut dyn FnMut(&str)),
+    ) -> Result<(), RevisionError> {
+        let failed = RevisionError::in_cache(folder.path());
+        folder.empty().map_err(&failed)?;
+        fs::write(folder.log(), "").map_err(&failed)?;
+        let source = folder.path().join(SOURCE);
+        let made = check_out(self.repository, revision, &self.commands, &source)
+            .and_then(|()| self.run_commands(revision, folder, (interrupt, tell)));
+        if let Err(error) = made {
+            discard(folder).map_err(&failed)?;
+            return Err(error);
+        }
+        let stamp = BuildStamp {
+            commit: revision.commit.clone(),
+            name: revision.name.clone(),
+            title: revision.title.clone(),
+            author_date: revision.author_date.clone(),
+            changes: revision.changes.clone(),
+            commands: self.commands(),
+            tools: self.tools.clone(),
+            copy,
+        };
+        let text = serde_json::to_string(&stamp).expect("texts and a number are JSON");
+        folder.complete(&text).map_err(&failed)?;
+        // An old build that cannot be removed does not spoil the new one.
+        let _ = self.cache.clean(UNUSED_FOR);
+        Ok(())
+    }
+
+    fn run_commands(
+        &self,
+        revision: &Revision,
+        folder: &CacheFolder,
+        (interrupt, tell): (&Interrupt, &mut dyn FnMut(&str)),
+    ) -> Result<(), RevisionError> {
+        let directory = self.work_folder(folder);
+        if !directory.is_dir() {
+            return Err(RevisionError::NoFolder {
+                revision: revision.to_string(),
+                folder: self.repository.prefix().to_owned(),
+            });
+        }
+        let path = std::env::var("PATH").unwrap_or_default();
+        let deadline = Instant::now().checked_add(self.within);
+        for command in &self.commands {
+            tell(&format!("{revision}: {}", command.text()));
+            let call = LoggedCommand {
+                words: command.words(),
+                directory: &directory,
+                path: &path,
+                variables: &[],
+                without: VARIABLES_OF_HOOKS,
+                deadline,
+                log: &folder.log(),
+            };
+            call.run(interrupt).map_err(|source| match source {
+                CommandError::Interrupted => RevisionError::Interrupted,
+                source => RevisionError::Build(Box::new(FailedBuild {
+                    revision: revision.to_string(),
+                    command: command.text().to_owned(),
+                    source,
+                    within: self.within,
+                    output: log_tail(&folder.log(), 0, SHOWN_LINES).unwrap_or_default(),
+                    log: folder.log(),
+                })),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Built {
+    /// The launch of a server from this build: it starts in the built folder.
+    ///
+    /// # Errors
+    /// [`RevisionError::NoProgram`] if its program is not there.
+    pub fn launch(&self, launch: Launch) -> Result<Launch, RevisionError> {
+        let launch = Launch {
+            folder: Some(self.folder.clone()),
+            build: Some(self.folder.clone()),
+            ..launch
+        };
+        match launch.missing_program() {
+            None => Ok(launch),
+            Some(program) => Err(RevisionError::NoProgram {
+                revision: self.revision.to_string(),
+                program,
+                folder: self.folder.clone(),
+            }),
+        }
+    }
+}

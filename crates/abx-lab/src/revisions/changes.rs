@@ -1,0 +1,179 @@
+//! What a working tree has over its commit: changed, new and removed files.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::git::Git;
+use super::revision_error::RevisionError;
+
+/// The paths of a working tree that differ from its commit, from its top and in order.
+/// Ignored files are not among them.
+pub struct Changes(Vec<PathBuf>);
+
+/// Words of `git status` before the path, for a changed entry and for one with conflicts.
+const WORDS_OF_CHANGED: usize = 8;
+const WORDS_OF_UNMERGED: usize = 10;
+/// Which of them begins with `S` for a submodule.
+const PLACE_OF_SUBMODULE: usize = 2;
+
+impl Changes {
+    /// Those of the working tree whose top this git is in.
+    ///
+    /// # Errors
+    /// [`RevisionError`] for what cannot be copied: changed submodules, nested repositories.
+    pub fn of(git: &Git) -> Result<Changes, RevisionError> {
+        let words = [
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=none",
+        ];
+        let bytes = git.unfiltered()?.read(&words)?;
+        let entries = bytes.split(|byte| *byte == 0);
+        let paths = entries.filter(|entry| !entry.is_empty()).map(path_of);
+        let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
+        paths.sort();
+        Ok(Changes(paths))
+    }
+
+    /// A hash of the changes as they are in a folder; `None` without any.
+    ///
+    /// # Errors
+    /// [`RevisionError::File`] for what cannot be read.
+    pub fn digest(&self, folder: &Path) -> Result<Option<String>, RevisionError> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let mut hash = Sha256::new();
+        for path in &self.0 {
+            add(&mut hash, path.as_os_str());
+            let whole = folder.join(path);
+            let failed = |source| failed(&whole, source);
+            match content(&whole)? {
+                None => hash.update(b"-"),
+                Some(metadata) if metadata.is_symlink() => {
+                    hash.update(b"l");
+                    add(
+                        &mut hash,
+                        fs::read_link(&whole).map_err(failed)?.as_os_str(),
+                    );
+                }
+                Some(metadata) => {
+                    let is_executable = metadata.permissions().mode() & 0o111 != 0;
+                    hash.update(if is_executable { b"x" } else { b"f" });
+                    let mut file = File::open(&whole).map_err(failed)?;
+                    let mut inner = Sha256::new();
+                    io::copy(&mut file, &mut inner).map_err(failed)?;
+                    hash.update(inner.finalize());
+                }
+            }
+        }
+        let digits = hash.finalize();
+        Ok(Some(
+            digits.iter().map(|byte| format!("{byte:02x}")).collect(),
+        ))
+    }
+
+    /// Makes a checkout of the commit what the working tree is.
+    ///
+    /// # Errors
+    /// [`RevisionError::File`] for what cannot be read or written.
+    pub fn apply(&self, from: &Path, to: &Path) -> Result<(), RevisionError> {
+        // Removed first: a file may have become a folder, or a folder a file.
+        for path in &self.0 {
+            remove(&to.join(path), to)?;
+        }
+        for path in &self.0 {
+            let (source, target) = (from.join(path), to.join(path));
+            if let Some(metadata) = content(&source)? {
+                copy(&source, &metadata, &target).map_err(|error| failed(&source, error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The path of an entry of `git status`.
+fn path_of(entry: &[u8]) -> Result<PathBuf, RevisionError> {
+    let count = match entry.first() {
+        Some(b'?') => 1,
+        Some(b'u') => WORDS_OF_UNMERGED,
+        _ => WORDS_OF_CHANGED,
+    };
+    let parts: Vec<&[u8]> = entry.splitn(count + 1, |byte| *byte == b' ').collect();
+    let path = parts.get(count).copied().unwrap_or_default();
+    let path = PathBuf::from(OsStr::from_bytes(path));
+    let is_tracked = count > 1;
+    if is_tracked
+        && parts
+            .get(PLACE_OF_SUBMODULE)
+            .is_some_and(|word| word.starts_with(b"S"))
+    {
+        return Err(RevisionError::ChangedSubmodule(path));
+    }
+    if entry.ends_with(b"/") {
+        return Err(RevisionError::NestedRepository(path));
+    }
+    Ok(path)
+}
+
+/// The file or link at a path; `None` if neither is there, such as a folder in its place.
+fn content(path: &Path) -> Result<Option<Metadata>, RevisionError> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Ok(None),
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(failed(path, error)),
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind())
+}
+
+/// Removes a file or link, and the folders below `top` that are empty then.
+fn remove(path: &Path, top: &Path) -> Result<(), RevisionError> {
+    if content(path)?.is_none() {
+        return Ok(());
+    }
+    fs::remove_file(path).map_err(|error| failed(path, error))?;
+    let above = path.ancestors().skip(1);
+    for folder in above.take_while(|folder| *folder != top) {
+        if fs::remove_dir(folder).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn copy(source: &Path, metadata: &Metadata, target: &Path) -> io::Result<()> {
+    if let Some(folder) = target.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if metadata.is_symlink() {
+        return symlink(fs::read_link(source)?, target);
+    }
+    fs::copy(source, target).map(drop)
+}
+
+/// Takes a text in with its length, so that no other texts look the same.
+fn add(hash: &mut Sha256, text: &OsStr) {
+    let bytes = text.as_bytes();
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
+fn failed(path: &Path, source: io::Error) -> RevisionError {
+    RevisionError::File {
+        path: path.to_owned(),
+        source,
+    }
+}

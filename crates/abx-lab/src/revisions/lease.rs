@@ -1,0 +1,99 @@
+//! A lock on one build of the cache: one abx makes it, any number use it, and none removes it
+//! meanwhile. The system releases it when its holder ends, however that ends.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// A lock that is held.
+#[derive(Debug)]
+pub struct Lease {
+    file: File,
+    path: PathBuf,
+}
+
+/// Who else may hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// All that use the build.
+    Shared,
+    /// None: the build is made or removed.
+    Alone,
+}
+
+impl Lease {
+    /// Takes the lock of this file; `None` if another holder does not allow it now.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn take(path: &Path, hold: Hold) -> io::Result<Option<Lease>> {
+        loop {
+            let file = File::options().create(true).append(true).open(path)?;
+            match flock(&file, hold.operation()) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+            // Another abx may have removed the file since it was opened.
+            let is_same = fs::metadata(path)
+                .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
+                .unwrap_or(false);
+            if is_same {
+                let path = path.to_owned();
+                return Ok(Some(Lease { file, path }));
+            }
+        }
+    }
+
+    /// Notes that the build is used now: the time of the lock's file says when it was last.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn note_use(&self) -> io::Result<()> {
+        self.file.set_modified(SystemTime::now())
+    }
+
+    /// Removes the lock's file, after what it protects.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+impl Hold {
+    fn operation(self) -> FlockOperation {
+        match self {
+            Hold::Shared => FlockOperation::NonBlockingLockShared,
+            Hold::Alone => FlockOperation::NonBlockingLockExclusive,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_that_is_used_is_neither_made_nor_removed() {
+        // Method: every pair of holds; then the first is dropped.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let take = |hold| Lease::take(&path, hold).unwrap();
+        let first = take(Hold::Shared).unwrap();
+        assert!(take(Hold::Shared).is_some());
+        assert!(take(Hold::Alone).is_none());
+        drop(first);
+        let alone = take(Hold::Alone).unwrap();
+        assert!(take(Hold::Shared).is_none() && take(Hold::Alone).is_none());
+        alone.remove().unwrap();
+        assert!(!path.exists());
+        assert!(take(Hold::Shared).is_some());
+    }
+}

@@ -1,0 +1,28 @@
+//! Subjects that are revisions of a git repository: found, checked out, and built once each.
+//!
+//! [`Repository`] finds commits; a [`Builder`] makes a [`Built`] of each [`Revision`] in a
+//! [`BuildCache`]. Git is run as a program (`git`), with nothing of the user's that could act:
+//! no hooks, no filters, and no variables of a hook that runs abx. A checkout is a clone that
+//! borrows the objects of the user's repository (`checkout`), which stays as it is.
+//! `changes` copies what the working tree has over its commit, `tools` knows the versions of
+//! compilers, and `lease` keeps two abx from building or removing the same folder.
+
+mod build_command;
+mod build_stamp;
+mod builder;
+mod cache;
+mod changes;
+mod checkout;
+mod git;
+mod lease;
+mod repository;
+mod revision;
+mod revision_error;
+mod tools;
+
+pub use build_stamp::BuildStamp;
+pub use builder::{BUILD_WITHIN, Builder, Built};
+pub use cache::{BuildCache, CachedBuild, RemovedBuilds};
+pub use repository::Repository;
+pub use revision::{Revision, distinct, subject_names};
+pub use revision_error::{FailedBuild, RevisionError};
