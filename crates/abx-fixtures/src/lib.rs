@@ -215,6 +215,7 @@ fn subject(name: &str) -> SubjectRecord {
         version: None,
         stand_in_for: None,
         http2: false,
+        revision: None,
     }
 }
 

@@ -118,15 +118,10 @@ fn serve_page(port: &str) -> ExitCode {
 /// Two subjects of one kind, a brief pilot, few and short slices, and so many blocks.
 fn study(blocks: Option<u32>) -> Study {
     let program = std::env::current_exe().unwrap();
-    let subject = |name: &str| Subject {
-        name: name.to_owned(),
-        source: Source::Command(Launch::new(
-            [program.to_str().unwrap(), "serve", "{port}"]
-                .map(str::to_owned)
-                .into(),
-        )),
-        stand_in_for: None,
-        http2: false,
+    let subject = |name: &str| {
+        let words = [program.to_str().unwrap(), "serve", "{port}"];
+        let launch = Launch::new(words.map(str::to_owned).into());
+        Subject::new(name.to_owned(), Source::Command(launch))
     };
     Study {
         subjects: ["one", "other"].map(subject).into(),

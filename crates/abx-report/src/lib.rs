@@ -49,6 +49,6 @@ pub use words::units::plural;
 pub mod printing {
     pub use crate::document::Table;
     pub use crate::words::style::{Style, Tint};
-    pub use crate::words::units::{GLUE, UNKNOWN, plural};
+    pub use crate::words::units::{GLUE, UNKNOWN, bytes, moment, plural};
     pub use crate::words::wrap::{clean, clean_name, wrap};
 }

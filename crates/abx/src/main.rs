@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Audit(audit) => end::finish(commands::audit::audit(&audit)),
         #[cfg(feature = "classic")]
         Command::Httperf(httperf) => end::finish(httperf::httperf(&httperf)),
+        Command::Cache(cache) => end::finish(commands::cache::cache(&cache)),
         Command::Timer(timer) => end::finish(commands::timer::timer(&timer)),
         Command::Completions(shell) => {
             end::finish(commands::completions::completions(&shell, &shown()))

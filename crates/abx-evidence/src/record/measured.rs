@@ -239,6 +239,27 @@ pub struct SubjectRecord {
     /// Whether it was asked in HTTP/2 where a load says HTTP/1.1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub http2: bool,
+    /// The revision of a git repository that it was built from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionRecord>,
+}
+
+/// The revision that a subject was built from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RevisionRecord {
+    /// The hash of its commit.
+    pub commit: String,
+    /// As it was asked for: a branch, a tag, a hash, or `working tree`.
+    pub name: String,
+    /// The subject line of the commit.
+    pub title: String,
+    /// When its author made the commit, by RFC 3339.
+    pub author_date: String,
+    /// A hash of what the working tree had over the commit; `None` for the commit itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
+    /// The commands that built it, in order; empty if the checkout is the build.
+    pub build: Vec<String>,
 }
 
 impl SubjectRecord {

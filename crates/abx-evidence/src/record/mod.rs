@@ -38,7 +38,7 @@ pub use load::pilot::{Interleave, PilotRecord, PilotSubject};
 pub use load::tls::{TlsSession, TlsSettings, TlsTrustKind};
 pub use load::waiting::{Wait, Waiting};
 pub use measured::{
-    CEILING, Machine, MachineRole, Measured, STUDY_SCHEMA, Settings, SkippedSubject, StudyEnd,
-    SubjectRecord,
+    CEILING, Machine, MachineRole, Measured, RevisionRecord, STUDY_SCHEMA, Settings,
+    SkippedSubject, StudyEnd, SubjectRecord,
 };
 pub use service::{BlockService, Restarted, ServiceRecord};

@@ -102,14 +102,8 @@ pub(super) fn study(examination: &Examination, subjects: Vec<Subject>, loads: Ve
 pub(super) fn null(program: &Path, arguments: &[&str], name: &str) -> Subject {
     let program = program.to_string_lossy().into_owned();
     let arguments = arguments.iter().map(|word| (*word).to_owned());
-    Subject {
-        name: name.to_owned(),
-        source: Source::Command(Launch::new(
-            std::iter::once(program).chain(arguments).collect(),
-        )),
-        stand_in_for: None,
-        http2: false,
-    }
+    let command = std::iter::once(program).chain(arguments).collect();
+    Subject::new(name.to_owned(), Source::Command(Launch::new(command)))
 }
 
 /// The usual load, with or without keep-alive.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use abx_evidence::record::RevisionRecord;
 use abx_study::launch::Launch;
 
 use super::build_command::BuildCommand;
@@ -43,7 +44,9 @@ pub struct Built {
     pub log: PathBuf,
     /// Whether it was built now, rather than found in the cache.
     pub is_new: bool,
-    _lease: Lease,
+    /// The commands that built it, as they were given.
+    pub commands: Vec<String>,
+    lease: Lease,
 }
 
 /// How long a build may take unless something else is set.
@@ -143,7 +146,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The commands as they were given.
-    pub fn commands(&self) -> Vec<String> {
+    fn commands(&self) -> Vec<String> {
         let texts = self.commands.iter().map(BuildCommand::text);
         texts.map(str::to_owned).collect()
     }
@@ -171,7 +174,8 @@ impl<'a> Builder<'a> {
             folder: self.work_folder(folder),
             log: folder.log(),
             is_new,
-            _lease: lease,
+            commands: self.commands(),
+            lease,
         }
     }
 
@@ -196,7 +200,13 @@ impl<'a> Builder<'a> {
             .and_then(|()| self.run_commands(revision, folder, (interrupt, tell)));
         if let Err(error) = made {
             discard(folder).map_err(&failed)?;
-            return Err(error);
+            // Ctrl-C reaches git, too, which then fails.
+            let is_told = interrupt.is_told();
+            return Err(if is_told {
+                RevisionError::Interrupted
+            } else {
+                error
+            });
         }
         let stamp = BuildStamp {
             commit: revision.commit.clone(),
@@ -231,7 +241,7 @@ impl<'a> Builder<'a> {
         let path = std::env::var("PATH").unwrap_or_default();
         let deadline = Instant::now().checked_add(self.within);
         for command in &self.commands {
-            tell(&format!("{revision}: {}", command.text()));
+            tell(&format!("building {revision}: {}", command.text()));
             let call = LoggedCommand {
                 words: command.words(),
                 directory: &directory,
@@ -258,14 +268,35 @@ impl<'a> Builder<'a> {
 }
 
 impl Built {
+    /// What records keep of it.
+    #[must_use]
+    pub fn record(&self) -> RevisionRecord {
+        let revision = self.revision.clone();
+        RevisionRecord {
+            commit: revision.commit,
+            name: revision.name,
+            title: revision.title,
+            author_date: revision.author_date,
+            changes: revision.changes,
+            build: self.commands.clone(),
+        }
+    }
+
+    /// Keeps the build from being removed until this process ends, rather than until this value
+    /// is dropped.
+    pub fn keep(self) {
+        // The system releases the lock when it closes the file.
+        std::mem::forget(self.lease);
+    }
+
     /// The launch of a server from this build: it starts in the built folder.
     ///
     /// # Errors
     /// [`RevisionError::NoProgram`] if its program is not there.
     pub fn launch(&self, launch: Launch) -> Result<Launch, RevisionError> {
         let launch = Launch {
-            folder: Some(self.folder.clone()),
             build: Some(self.folder.clone()),
+            checkout: Some(self.folder.clone()),
             ..launch
         };
         match launch.missing_program() {

@@ -1,5 +1,6 @@
 //! The builds of revisions that are kept: one folder each, complete or worth nothing.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
@@ -83,7 +84,7 @@ impl BuildCache {
             .map_err(RevisionError::in_cache(&self.folder))?;
         let mut builds: Vec<CachedBuild> =
             names.into_iter().map(|name| self.cached(name)).collect();
-        builds.sort_by(|build, other| other.last_use.cmp(&build.last_use));
+        builds.sort_by_key(|build| Reverse(build.last_use));
         Ok(builds)
     }
 

@@ -18,6 +18,7 @@ mod lease;
 mod repository;
 mod revision;
 mod revision_error;
+mod server_command;
 mod tools;
 
 pub use build_stamp::BuildStamp;
@@ -26,3 +27,4 @@ pub use cache::{BuildCache, CachedBuild, RemovedBuilds};
 pub use repository::Repository;
 pub use revision::{Revision, distinct, subject_names};
 pub use revision_error::{FailedBuild, RevisionError};
+pub use server_command::server_command;

@@ -31,7 +31,7 @@ impl Repository {
         let inside = git.call(&["rev-parse", "--is-inside-work-tree"])?;
         if !inside.is_success {
             return Err(RevisionError::NotARepository {
-                folder: folder.to_owned(),
+                folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
                 message: inside.message,
             });
         }

@@ -30,7 +30,13 @@ impl Revision {
     /// The first digits of the commit's hash.
     #[must_use]
     pub fn short(&self) -> &str {
-        self.commit.get(..SHORT_DIGITS).unwrap_or(&self.commit)
+        Revision::shortened(&self.commit)
+    }
+
+    /// The first digits of a hash.
+    #[must_use]
+    pub fn shortened(hash: &str) -> &str {
+        hash.get(..SHORT_DIGITS).unwrap_or(hash)
     }
 
     /// Whether it is a working tree that differs from its commit.

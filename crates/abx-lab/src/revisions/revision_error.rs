@@ -90,6 +90,8 @@ pub enum RevisionError {
     TreeChanged,
     #[error("the build command `{command}` {why}")]
     BuildCommand { command: String, why: String },
+    #[error("the server command `{command}` {why}")]
+    ServerCommand { command: String, why: String },
     #[error("{0}")]
     Build(Box<FailedBuild>),
     #[error(
@@ -149,7 +151,7 @@ const SHALLOW: &str = ". The clone is shallow and may lack it: run `git fetch --
 fn bound(source: &CommandError, within: Duration) -> String {
     match source {
         CommandError::TooLong => format!(
-            ": more than {} s; allow it more with --build-within",
+            ": more than {} s; give it more time with --build-within",
             within.as_secs()
         ),
         _ => String::new(),

@@ -105,6 +105,7 @@ fn subject_record(subject: &Subject) -> SubjectRecord {
         version,
         stand_in_for: subject.stand_in_for.clone(),
         http2: subject.http2,
+        revision: subject.revision.clone(),
     }
 }
 

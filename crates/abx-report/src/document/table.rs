@@ -93,7 +93,9 @@ impl Table {
         }
     }
 
-    pub(crate) fn of_words(self) -> Table {
+    /// The same with words in its cells, at the left and in as many lines as they need.
+    #[must_use]
+    pub fn of_words(self) -> Table {
         Table {
             cells: CellKind::Words,
             ..self

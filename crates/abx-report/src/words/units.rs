@@ -28,7 +28,9 @@ pub(crate) fn figure(value: f64) -> String {
     fixed(value, decimals)
 }
 
-pub(crate) fn bytes(value: f64) -> String {
+/// A number of bytes with its unit: 1500 is "1.5 kB".
+#[must_use]
+pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut scaled = value;
     let mut unit = 0;
@@ -95,7 +97,9 @@ pub(crate) fn date(unix_ms: u64) -> String {
     text.replace('T', " ").replace('Z', " UTC")
 }
 
-pub(crate) fn moment(unix_ms: u64) -> String {
+/// Milliseconds since 1970-01-01 as a date with hour and minute, in UTC.
+#[must_use]
+pub fn moment(unix_ms: u64) -> String {
     let date = date(unix_ms);
     let [day, time] = [date.get(..10), date.get(11..16)].map(Option::unwrap_or_default);
     format!("{day}{GLUE}{time}")

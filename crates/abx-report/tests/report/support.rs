@@ -108,6 +108,7 @@ pub fn subject(name: &str) -> SubjectRecord {
         version: Some("nginx/1.22.1".to_owned()),
         stand_in_for: None,
         http2: false,
+        revision: None,
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Launch {
     pub folder: Option<PathBuf>,
     /// Where it was built, when it was.
     pub build: Option<PathBuf>,
+    /// The checkout that it starts in, when it is a revision; `None` for [`Launch::folder`].
+    pub checkout: Option<PathBuf>,
 }
 
 /// A file written before each start.
@@ -113,6 +115,7 @@ impl Launch {
             reload: None,
             folder: None,
             build: None,
+            checkout: None,
         }
     }
 
@@ -138,9 +141,15 @@ impl Launch {
         image.chain(self.command.iter().cloned()).collect()
     }
 
-    /// The folder that it starts in, which `{study}` names.
+    /// The folder that it starts in.
     #[must_use]
     pub fn start_folder(&self) -> PathBuf {
+        self.checkout.clone().unwrap_or_else(|| self.study_folder())
+    }
+
+    /// The folder that `{study}` names.
+    #[must_use]
+    pub fn study_folder(&self) -> PathBuf {
         let mine = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         self.folder.clone().unwrap_or_else(mine)
     }
@@ -182,7 +191,7 @@ impl Launch {
     /// `paths` are what paths of names stand for.
     #[must_use]
     pub fn fill(&self, port: u16, dir: &Path, paths: &[FilledWord]) -> FilledLaunch {
-        let study = self.start_folder();
+        let study = self.study_folder();
         let abx = std::env::current_exe().ok();
         let values = PlaceholderValues {
             port,

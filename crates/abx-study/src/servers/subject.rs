@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use abx_evidence::record::IMAGE;
+use abx_evidence::record::{IMAGE, RevisionRecord};
 use abx_sys::ServerAddress;
 
 use crate::servers::container::ContainerImage;
@@ -27,6 +27,8 @@ pub struct Subject {
     pub stand_in_for: Option<String>,
     /// Whether it is asked in HTTP/2 where a load says HTTP/1.1.
     pub http2: bool,
+    /// The revision of a git repository that it was built from.
+    pub revision: Option<RevisionRecord>,
 }
 
 /// How a subject comes to be.
@@ -39,6 +41,18 @@ pub enum Source {
 }
 
 impl Subject {
+    /// A subject that stands for itself and uses HTTP as each load says.
+    #[must_use]
+    pub fn new(name: String, source: Source) -> Subject {
+        Subject {
+            name,
+            source,
+            stand_in_for: None,
+            http2: false,
+            revision: None,
+        }
+    }
+
     /// The name that it proves to have by TLS; `None` where it does not speak TLS.
     #[must_use]
     pub fn tls_name(&self) -> Option<&str> {
@@ -58,12 +72,7 @@ impl Subject {
         }
         if let Some(url) = url(text) {
             let target = Target::parse(&url)?;
-            return Ok(Subject {
-                name: target.title(),
-                source: Source::Address(target),
-                stand_in_for: None,
-                http2: false,
-            });
+            return Ok(Subject::new(target.title(), Source::Address(target)));
         }
         let (name, rest) = text.split_once('=').ok_or_else(|| unnamed(text))?;
         let name = name.trim();
@@ -79,12 +88,7 @@ impl Subject {
             (None, Some(url)) => Source::Address(Target::parse(&url)?),
             (None, None) => Source::Command(Launch::new(command(name, rest)?)),
         };
-        Ok(Subject {
-            name: name.to_owned(),
-            source,
-            stand_in_for: None,
-            http2: false,
-        })
+        Ok(Subject::new(name.to_owned(), source))
     }
 }
 

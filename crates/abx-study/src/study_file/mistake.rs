@@ -374,6 +374,12 @@ pub enum Mistake {
         "`{0}` is not for a container, whose image has all that it needs: leave out one of them"
     )]
     BesideImage(String),
+    /// A build, and a revision that is built.
+    #[error(
+        "both `from.git` and `from.build` build it: leave one of them out, and write each step in \
+         `from.git.build`"
+    )]
+    TwoBuilds,
     /// A key that makes no sense for a server which runs already.
     #[error(
         "`{0}` is only for a subject that abx starts: leave it out, or write `command` instead of `address`"

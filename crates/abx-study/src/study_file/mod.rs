@@ -15,6 +15,7 @@ mod mistake;
 mod model;
 pub mod nearest;
 mod raw;
+mod raw_from;
 mod raw_request;
 mod raw_scenario;
 mod scenario_mistake;
@@ -26,7 +27,7 @@ pub use check::scenario_file as scenario;
 pub use conform::{key_suits, schema};
 pub use input::Templates;
 pub use mistake::{Diagnostic, Mistake, StudyFileError};
-pub use model::{Need, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
+pub use model::{Need, RevisionSpec, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
 pub use scenario_mistake::ScenarioMistake;
 
 use document::TomlDocument;

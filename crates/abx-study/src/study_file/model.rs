@@ -102,7 +102,20 @@ pub struct ServerSpec {
     /// What is needed, in the order in which it is to be had; empty when the
     /// program is simply there.
     pub needs: Vec<Need>,
+    /// The revision that it is built from, if it is one.
+    pub revision: Option<RevisionSpec>,
     pub run: RunSpec,
+}
+
+/// A revision of a git repository. No text is empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevisionSpec {
+    /// The repository or a folder in it, from the study's folder.
+    pub repository: PathBuf,
+    /// What git finds the commit by, or `.` for the working tree.
+    pub name: String,
+    /// The commands that build it, in order.
+    pub build: Vec<String>,
 }
 
 /// How a server comes to run.
@@ -253,6 +266,7 @@ impl SubjectSpec {
             source: self.server.source(folder)?,
             stand_in_for: self.stand_in_for.clone(),
             http2: self.http2,
+            revision: None,
         })
     }
 }

@@ -11,6 +11,7 @@ use abx_model::load_keys::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::raw_from::RawFrom;
 use super::raw_request::{RawExpect, RawRequest};
 
 /// A study for abx: which servers, under which loads.
@@ -309,61 +310,6 @@ pub struct RawServiceReady {
 pub enum RawRestart {
     Study,
     Block,
-}
-
-/// How a subject is obtained. What is missing is listed, and installed only with --install.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(deny_unknown_fields)]
-pub struct RawFrom {
-    /// It is a container of this image, which podman or docker runs; the words of `command` are for the image.
-    #[schemars(extend("examples" = ["nginx:1.27"]))]
-    pub image: Option<String>,
-    /// Packages of the system.
-    #[schemars(length(min = 1), extend("examples" = [["nginx-light"]]))]
-    pub packages: Option<Vec<String>>,
-    /// Packages of npm.
-    #[schemars(length(min = 1), extend("examples" = [["ws@8"]]))]
-    pub npm: Option<Vec<String>>,
-    /// Packages of the Python Package Index.
-    #[schemars(length(min = 1), extend("examples" = [["uvicorn"]]))]
-    pub pypi: Option<Vec<String>>,
-    /// Artifacts of Maven.
-    #[schemars(length(min = 1), extend("examples" = [["group:artifact:1.0"]]))]
-    pub maven: Option<Vec<String>>,
-    /// Crates with a program.
-    #[schemars(length(min = 1), extend("examples" = [["miniserve"]]))]
-    pub cargo: Option<Vec<String>>,
-    /// It is built, after everything else is there.
-    pub build: Option<RawBuild>,
-    /// It has to be brought by the user.
-    pub bring: Option<RawBring>,
-    /// The server that was meant, when this one stands in for it; reports say so.
-    #[schemars(extend("examples" = ["LiteSpeed Enterprise"]))]
-    pub stand_in_for: Option<String>,
-}
-
-/// How a subject is built.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RawBuild {
-    /// The command, word by word and without a shell; {study} is the study's folder.
-    #[schemars(length(min = 1), extend("examples" = [["make", "server"]]))]
-    pub command: Vec<String>,
-    /// The folder it runs in, below the study's. Default: the study's folder.
-    #[schemars(extend("examples" = ["server"]))]
-    pub folder: Option<String>,
-}
-
-/// A program that has to be brought.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RawBring {
-    /// The program that must be there: a name on PATH, or a path.
-    #[schemars(extend("examples" = ["lshttpd"]))]
-    pub program: String,
-    /// How a person gets it; shown when it is missing.
-    #[schemars(extend("examples" = ["download it from its maker, and put it on PATH"]))]
-    pub how: String,
 }
 
 /// When a subject is ready: three correct responses.

@@ -14,7 +14,8 @@ use crate::commands::fleet::bus;
 #[cfg(feature = "fleet")]
 use crate::commands::fleet::{agent, collect};
 use crate::commands::{
-    compare, completions, doctor, explain, history, manual, report, run, serve, study, timer, view,
+    cache, compare, completions, doctor, explain, history, manual, report, run, serve, study,
+    timer, view,
 };
 
 /// Compare web servers, with confidence intervals.
@@ -89,6 +90,8 @@ pub enum Command {
     History(history::HistoryArgs),
     /// View records in a browser.
     View(view::View),
+    /// List or remove the builds of revisions that abx keeps.
+    Cache(cache::CacheArgs),
     /// Print shell completions.
     Completions(completions::Completions),
     /// Print or install the manual pages.

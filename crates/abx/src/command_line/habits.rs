@@ -144,6 +144,10 @@ const HABITS: &[Habit] = &[
         "abx shows progress on terminals only, and -q turns it off",
     ),
     habit(
+        &["--revision", "--ref", "--commit", "--branch"],
+        "`abx compare --rev REV` builds and compares revisions of a git repository",
+    ),
+    habit(
         &["--bisect"],
         "abx does not search commits: `git bisect run` can call `abx compare --expect`, whose exit \
          code 1 means that an expectation failed",
@@ -446,6 +450,7 @@ mod tests {
         // have; slips, whose flag is named; and flags of another command.
         for (words, part) in [
             ("run --disable-compression", "Accept-Encoding"),
+            ("compare --revision main", "--rev REV"),
             ("run --bisect", "git bisect run"),
             ("compare --bisect", "git bisect run"),
             ("run --http-version 2", "--http1.1 or --http2"),

@@ -381,12 +381,7 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
 
 /// The study of one server of this name, as flags say.
 fn study(run: &Run, name: String, target: Target, loads: Vec<Load>) -> Study {
-    let subject = Subject {
-        name,
-        source: Source::Address(target),
-        stand_in_for: None,
-        http2: false,
-    };
+    let subject = Subject::new(name, Source::Address(target));
     let generator = &run.generator;
     Study {
         threads: generator.threads.map(usize::from),

@@ -210,6 +210,8 @@ fn origin(subject: &SubjectSpec) -> String {
         Need::Bring { program, how } => format!("bring {program} ({how})"),
     };
     let mut words: Vec<String> = subject.server.needs.iter().map(need).collect();
+    let revision = subject.server.revision.as_ref();
+    words.extend(revision.map(|revision| format!("a build of the revision {}", revision.name)));
     if words.is_empty() {
         words.push("nothing but abx".to_owned());
     }

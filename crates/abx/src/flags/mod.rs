@@ -1,5 +1,6 @@
 //! Flags that several commands share, a file per topic.
 
+pub mod build;
 pub mod expect;
 #[cfg_attr(not(feature = "fleet"), path = "no_fleet.rs")]
 pub mod fleet;

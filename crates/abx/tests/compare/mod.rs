@@ -6,6 +6,7 @@ pub mod disturbed;
 pub mod expectations;
 pub mod faults;
 pub mod recovery;
+pub mod revisions;
 pub mod services;
 pub mod studies;
 pub mod subjects;

@@ -324,6 +324,7 @@ pub fn nothing_measured(loads: &[Load]) -> Measured {
         version: None,
         stand_in_for: None,
         http2: false,
+        revision: None,
     };
     Measured {
         abx_version: String::new(),

@@ -135,7 +135,7 @@ fn mounts(launch: &Launch, around: &StartDetails) -> Vec<String> {
     for word in launch.placeholders() {
         let (path, mode) = match word {
             "dir" => (around.directory.to_string_lossy().into_owned(), ""),
-            "study" => (launch.start_folder().to_string_lossy().into_owned(), ":ro"),
+            "study" => (launch.study_folder().to_string_lossy().into_owned(), ":ro"),
             "abx" => match std::env::current_exe() {
                 Ok(program) => (program.to_string_lossy().into_owned(), ":ro"),
                 Err(_) => continue,

@@ -61,12 +61,7 @@ pub fn load_once(
         open_within_ns: Some(0),
         ..plan
     };
-    let subject = Subject {
-        name: target.url.clone(),
-        source: Source::Address(target),
-        stand_in_for: None,
-        http2: false,
-    };
+    let subject = Subject::new(target.url.clone(), Source::Address(target));
     let shares = Load {
         options: LoadOptions {
             connections: plan.connections,

@@ -48,12 +48,8 @@ fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
     let word = |word: &String| word.replace("{bytes}", &kind.page_bytes.to_string());
     let encrypted = ceiling.encrypted.iter().filter(|_| kind.is_encrypted);
     let command = ceiling.command.iter().chain(encrypted);
-    Subject {
-        name: CEILING.to_owned(),
-        source: Source::Command(Launch::new(command.map(word).collect())),
-        stand_in_for: None,
-        http2: false,
-    }
+    let launch = Launch::new(command.map(word).collect());
+    Subject::new(CEILING.to_owned(), Source::Command(launch))
 }
 
 /// Whether it asks in HTTP/2, as all its requests do then.

@@ -143,7 +143,8 @@ pub fn check(
 impl SubjectChecks<'_> {
     fn at(&mut self, spec: &SubjectSpec) -> CheckedSubject {
         let mut checked = self.unseen(&spec.name);
-        if let Some((status, why)) = self.missing(&spec.name).or_else(|| self.lacks(spec)) {
+        let lacks = || self.lacks(spec).or_else(|| unbuilt(spec));
+        if let Some((status, why)) = self.missing(&spec.name).or_else(lacks) {
             (checked.status, checked.why) = (status, Some(why));
             return checked;
         }
@@ -362,4 +363,14 @@ impl SubjectChecks<'_> {
         }
         Ok(())
     }
+}
+
+/// Why a subject that is a revision is not started: a comparison builds it first.
+fn unbuilt(spec: &SubjectSpec) -> Option<(SubjectStatus, String)> {
+    let revision = spec.server.revision.as_ref()?;
+    let why = format!(
+        "is built from the revision {} when `abx compare` runs the study",
+        revision.name
+    );
+    Some((SubjectStatus::Skipped, why))
 }

@@ -121,9 +121,11 @@ fn wait(
 
 /// Ends a child and everything below it.
 fn end(child: &mut Child) -> io::Result<()> {
-    let mut family = family(child.id())?;
-    for process in &family {
-        process.signal(Signal::Term)?;
+    let mut family = frozen_family(child.id())?;
+    for signal in [Signal::Term, Signal::Cont] {
+        for process in &family {
+            process.signal(signal)?;
+        }
     }
     let deadline = Instant::now() + END_WITHIN;
     loop {
@@ -142,6 +144,23 @@ fn end(child: &mut Child) -> io::Result<()> {
         process.signal(Signal::Kill)?;
     }
     child.wait().map(|_| ())
+}
+
+/// A process and all its descendants, stopped so that none of them starts another one and ends
+/// before that is seen.
+fn frozen_family(root: u32) -> io::Result<Vec<Process>> {
+    let mut frozen: Vec<Process> = Vec::new();
+    loop {
+        let mut new = family(root)?;
+        new.retain(|process| !frozen.contains(process));
+        if new.is_empty() {
+            return Ok(frozen);
+        }
+        for process in &new {
+            process.signal(Signal::Stop)?;
+        }
+        frozen.extend(new);
+    }
 }
 
 /// A process and all its descendants.
@@ -229,8 +248,8 @@ mod tests {
 
     #[test]
     fn a_command_that_takes_too_long_is_ended_with_its_children() {
-        // Method: a script that waits for a child, with a deadline that has passed. Its child
-        // must be gone, if it was started at all.
+        // Method: a script that waits for a child, with a deadline that has passed, so that its
+        // end and the start of the child are at the same time. The child must be gone.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let words = ["sh", "-c", "sleep 600 & echo $! > pid; wait"].map(str::to_owned);

@@ -59,6 +59,7 @@ pub fn survey_images(subjects: &[Subject], cache: &Path) -> Vec<Provision> {
         let server = ServerSpec {
             line: 0,
             needs: vec![Need::Image(image.name.clone())],
+            revision: None,
             run: RunSpec::Launch(launch.clone()),
         };
         Some((subject.name.clone(), server))

@@ -116,7 +116,7 @@ fn a_program_that_the_build_does_not_leave_is_named() {
         built.launch(Launch::new(words.to_vec()))
     };
     let started = launch("./server").unwrap();
-    assert_eq!(started.folder.as_deref(), Some(&*built.folder));
+    assert_eq!(started.start_folder(), built.folder);
     let message = launch("./other").unwrap_err().to_string();
     assert!(message.contains("no program `./other`"), "{message}");
     assert!(message.contains("--build"), "{message}");

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use abx_evidence::Waiting;
-use abx_evidence::record::{Contrast, Interleave, LoadRecord, Machine, StudyEnd, SubjectRecord};
+use abx_evidence::record::{
+    Contrast, Interleave, LoadRecord, Machine, RevisionRecord, StudyEnd, SubjectRecord,
+};
 use abx_verdict::StudyRecord;
 
 use crate::document::{Document, DocumentPart, Table};
@@ -43,14 +45,14 @@ pub(crate) fn conduct(record: &StudyRecord) -> Document {
     let fleet = record.measured.fleet.as_ref();
     let fleet = fleet.map(|fleet| format!("Load from agents: {}.", agents(fleet)));
     let turns = alone(record).map(|load| turns(record, load));
-    let lines = [Some(measured(record)), fleet, Some(versions(record))];
-    let lines = lines.into_iter().flatten().chain(turns);
+    let lines = [measured(record), versions(record), built_from(record)];
+    let lines = lines.into_iter().chain(fleet).chain(turns);
     lines.filter(|line| !line.is_empty()).collect()
 }
 
 /// The same without how the subjects took turns under each load.
 pub(crate) fn conduct_briefly(record: &StudyRecord) -> Document {
-    let lines = [measured(record), versions(record)].into_iter();
+    let lines = [measured(record), versions(record), built_from(record)].into_iter();
     lines.filter(|line| !line.is_empty()).collect()
 }
 
@@ -65,6 +67,34 @@ fn versions(record: &StudyRecord) -> String {
         return String::new();
     }
     format!("Reported versions: {}.", texts.join(", "))
+}
+
+/// The commits that subjects were built from; empty if none was built from one.
+fn built_from(record: &StudyRecord) -> String {
+    let each = record.measured.subjects.iter().filter_map(|subject| {
+        let revision = subject.revision.as_ref()?;
+        let title = clean_name(&revision.title);
+        Some(format!(
+            "{} is {} ({title})",
+            name(&subject.name),
+            commit(revision)
+        ))
+    });
+    let texts: Vec<String> = each.collect();
+    if texts.is_empty() {
+        return String::new();
+    }
+    format!("Revisions: {}.", texts.join(", "))
+}
+
+/// A commit as people name it, and whether the working tree had changes over it.
+fn commit(revision: &RevisionRecord) -> String {
+    let hash = &revision.commit;
+    let short = hash.get(..HASH_DIGITS).unwrap_or(hash);
+    match revision.changes {
+        Some(_) => format!("{short} with changes"),
+        None => short.to_owned(),
+    }
 }
 
 /// When it was measured, for how long, and on which machine.
@@ -229,14 +259,14 @@ pub(crate) fn how_measured(record: &StudyRecord) -> Document {
         "This command repeats the order of the slices; the machine behaves differently each time.",
     );
     let tables = [
-        subjects(record),
-        loads(record),
-        Table::pairs("Settings", settings(record)),
-        Table::pairs("Machine", machine(&record.measured.machine)),
+        Some(subjects(record)),
+        revisions(record),
+        Some(loads(record)),
+        Some(Table::pairs("Settings", settings(record))),
+        Some(Table::pairs("Machine", machine(&record.measured.machine))),
     ];
-    tables
-        .into_iter()
-        .for_each(|table| out.append(table.into()));
+    let tables = tables.into_iter().flatten();
+    tables.for_each(|table| out.append(table.into()));
     for load in loads_measured {
         if let Some(pilot) = pilot(record, load) {
             let title = format!("What the pilot found for {}", name(&load.name));
@@ -273,6 +303,35 @@ fn subjects(record: &StudyRecord) -> Table {
     )
     .captioned("Subjects")
     .of_words()
+}
+
+/// The commits that subjects were built from, if any was.
+fn revisions(record: &StudyRecord) -> Option<Table> {
+    let row = |subject: &SubjectRecord| {
+        let revision = subject.revision.as_ref()?;
+        let built = match &revision.build[..] {
+            [] => "its checkout".to_owned(),
+            commands => commands.join(", then "),
+        };
+        Some(vec![
+            name(&subject.name),
+            commit(revision),
+            revision.author_date.clone(),
+            clean_name(&revision.title),
+            clean_name(&built),
+        ])
+    };
+    let rows: Vec<Vec<String>> = record.measured.subjects.iter().filter_map(row).collect();
+    let headers = [
+        "subject",
+        "commit",
+        "author date",
+        "subject line",
+        "built by",
+    ];
+    let is_empty = rows.is_empty();
+    let table = Table::new(headers, rows).captioned("Revisions").of_words();
+    (!is_empty).then_some(table)
 }
 
 fn loads(record: &StudyRecord) -> Table {
@@ -422,6 +481,8 @@ fn numbers(numbers: &[usize]) -> String {
     texts.join(", ")
 }
 
+/// Digits of a commit's hash that distinguish it.
+const HASH_DIGITS: usize = 9;
 const NOT_READ: &str = "not checked";
 
 /// The same in short, folded away.

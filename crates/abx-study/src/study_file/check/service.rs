@@ -88,6 +88,10 @@ fn service(
         let key = here.key("from").key("stand_in_for");
         return Err(key.fault(Mistake::OnlyOfSubjects(key.name())));
     }
+    if raw.from.git.is_some() {
+        let key = here.key("from").key("git");
+        return Err(key.fault(Mistake::OnlyOfSubjects(key.name())));
+    }
     check_ports(&raw.ports, &here.key("ports"))?;
     let table = LaunchTable {
         from: &raw.from,
@@ -113,6 +117,7 @@ fn service(
     };
     Ok(ServiceSpec {
         server: ServerSpec {
+            revision: None,
             line: here.key("command").line(),
             needs: needs(&raw.from, &here.key("from"))?,
             run: RunSpec::Launch(Launch {

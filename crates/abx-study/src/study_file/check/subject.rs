@@ -14,9 +14,10 @@ use crate::study_file::document::LineIndex;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, Mistake};
-use crate::study_file::model::{Need, RunSpec, ServerSpec, SubjectSpec};
+use crate::study_file::model::{Need, RevisionSpec, RunSpec, ServerSpec, SubjectSpec};
 use crate::study_file::nearest::meant;
-use crate::study_file::raw::{RawFrom, RawReady, RawSignal, RawStop, RawSubject};
+use crate::study_file::raw::{RawReady, RawSignal, RawStop, RawSubject};
+use crate::study_file::raw_from::RawFrom;
 use crate::study_file::unit;
 
 /// What a subject's table means; its name is checked already. `leading` are the words
@@ -55,6 +56,10 @@ fn server(
             return Err(key.fault(Mistake::OnlyStarted(key.name())));
         }
         (Some(_), Some(_)) => return Err(here.key("address").fault(Mistake::TwoWays)),
+        (None, Some(_)) if raw.from.git.is_some() => {
+            let key = here.key("from").key("git");
+            return Err(key.fault(Mistake::OnlyStarted(key.name())));
+        }
         (None, Some(address)) => RunSpec::Address(address_alone(raw, address, here)?),
         (Some(command), None) => {
             let table = LaunchTable {
@@ -82,6 +87,7 @@ fn server(
     Ok(ServerSpec {
         line: here.key(way).line(),
         needs: needs(&raw.from, &here.key("from"))?,
+        revision: revision(&raw.from, &here.key("from"))?,
         run,
     })
 }
@@ -143,9 +149,11 @@ impl LaunchTable<'_> {
 
     /// Its placeholders: `{build}` only where something is built.
     pub fn known_words(&self, leading: &[String]) -> Vec<String> {
-        let texts = match self.from.build {
-            Some(_) => &WORDS[..],
-            None => &WORDS[..WORDS.len() - 1],
+        let is_built = self.from.build.is_some() || self.from.git.is_some();
+        let texts = if is_built {
+            &WORDS[..]
+        } else {
+            &WORDS[..WORDS.len() - 1]
         };
         let mine = texts.iter().map(|word| (*word).to_owned());
         let ports = self.ports.iter().map(|port| format!("port.{port}"));
@@ -381,6 +389,33 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
         });
     }
     Ok(needs)
+}
+
+/// The revision that it is built from.
+fn revision(raw: &RawFrom, here: &KeyPosition) -> Result<Option<RevisionSpec>, Diagnostic> {
+    let Some(git) = &raw.git else {
+        return Ok(None);
+    };
+    let here = here.key("git");
+    if raw.image.is_some() {
+        return Err(here.fault(Mistake::BesideImage(here.name())));
+    }
+    if raw.build.is_some() {
+        return Err(here.fault(Mistake::TwoBuilds));
+    }
+    not_empty(&git.rev, &here.key("rev"))?;
+    if let Some(repository) = &git.repo {
+        not_empty(repository, &here.key("repo"))?;
+    }
+    let build = git.build.clone().unwrap_or_default();
+    for (index, command) in build.iter().enumerate() {
+        not_empty(command, &here.key("build").item(index))?;
+    }
+    Ok(Some(RevisionSpec {
+        repository: git.repo.as_ref().map(PathBuf::from).unwrap_or_default(),
+        name: git.rev.clone(),
+        build,
+    }))
 }
 
 /// The server that was meant, where this one stands in for it.

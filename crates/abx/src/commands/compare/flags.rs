@@ -6,6 +6,7 @@ use std::time::Duration;
 use abx_stats::Margin;
 use clap::{Args, ValueEnum};
 
+use crate::flags::build::BuildFlags;
 use crate::flags::expect::ExpectFlags;
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
@@ -22,7 +23,8 @@ use crate::flags::units;
     abx compare --aa 'nginx=nginx -c /etc/nginx-{port}.conf'\n  \
     abx compare nginx-vs-lighttpd\n  \
     abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n  \
-    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --plan\n\n\
+    abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --plan\n  \
+    abx compare --rev main --rev . --build 'make server' './server --port {port}'\n\n\
     Commands are split into words without a shell. {port} is a port that abx chooses, {dir} a \
     fresh directory. With a study file, flags such as --budget and --margin override it; load \
     flags (-c, --path, …) are rejected.",
@@ -56,6 +58,20 @@ pub struct Compare {
     /// Compare one subject with itself, as a test of the machine.
     #[arg(long, help_heading = "Study")]
     pub aa: bool,
+    /// Compare this revision of a git repository: a branch, a tag, a hash, A...B for a merge base,
+    /// or . for the working tree. Give --rev per revision; the first is the baseline.
+    ///
+    /// One command starts the server of every revision, in the folder where it was built. A
+    /// single revision is compared with the working tree.
+    #[arg(
+        long,
+        help_heading = "Revisions",
+        value_name = "REV",
+        conflicts_with = "aa"
+    )]
+    pub rev: Vec<String>,
+    #[command(flatten)]
+    pub build: BuildFlags,
     /// Print what the budget would let the study find, going by earlier studies on this machine,
     /// and measure nothing.
     #[arg(long, help_heading = "Study", conflicts_with_all = ["aa", "install"])]
@@ -128,6 +144,8 @@ const BRIEF: &[&str] = &[
     "blocks",
     "margin",
     "aa",
+    "rev",
+    "build",
     "expect",
     "fail_if_slower",
     "json",

@@ -4,6 +4,7 @@ mod extent;
 mod flags;
 mod named_study;
 mod plan;
+mod revisions;
 mod study;
 
 use abx_engine::LoadGenerator;

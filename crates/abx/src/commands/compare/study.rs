@@ -15,6 +15,7 @@ use abx_stats::Margin;
 use super::extent::{Absent, Extent};
 use super::flags::{Compare, InterleaveName, PilotName, PinName};
 use super::named_study::NamedStudy;
+use super::revisions;
 use crate::commands::invocation;
 use crate::commands::invocation::own_program;
 use crate::flags::load::seed_from_clock;
@@ -22,7 +23,15 @@ use crate::ui::end::{Failure, tell};
 
 /// The study that the words describe. Nothing is started.
 pub fn study(compare: &Compare) -> Result<Study, Failure> {
-    let mut study = match NamedStudy::of(&compare.words)? {
+    if compare.rev.is_empty() {
+        revisions::check_without(compare)?;
+    }
+    let named = if compare.rev.is_empty() {
+        NamedStudy::of(&compare.words)?
+    } else {
+        None
+    };
+    let mut study = match named {
         Some(named) => from_file(&named.path, &named.extent, compare)?,
         None => from_words(compare)?,
     };
@@ -145,6 +154,12 @@ fn check_flags_beside_file(compare: &Compare) -> Result<(), Failure> {
              [[subject]]",
         ));
     }
+    if !compare.rev.is_empty() {
+        return Err(Failure::usage(
+            "--rev cannot be combined with a study file, which has its own subjects: set \
+             `from.git` in a [[subject]]",
+        ));
+    }
     if compare.aa {
         return Err(Failure::usage(
             "--aa compares one subject of the command line with itself, and a study file has its \
@@ -163,8 +178,9 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         return Err(at(path, only, &alone(&skipped)));
     }
     let had = provide(path, &file, &folder, extent, compare)?;
+    let quiet = compare.output.quiet;
     let subjects = file.in_order().into_iter();
-    let subjects = subjects.map(|spec| subject(path, spec, &folder, &had));
+    let subjects = subjects.map(|spec| subject(path, spec, &folder, (&had, quiet)));
     let services = file.services.iter();
     let services = services.map(|spec| service(path, spec, &folder, &had));
     Ok(Study {
@@ -334,12 +350,19 @@ fn subject(
     path: &Path,
     spec: &SubjectSpec,
     folder: &Path,
-    had: &[Provision],
+    (had, quiet): (&[Provision], bool),
 ) -> Result<Subject, Failure> {
     let mut subject = spec
         .subject(folder)
         .map_err(|error| at(path, spec, &error.to_string()))?;
-    match equip(&spec.name, &mut subject.source, had) {
+    equip(&spec.name, &mut subject.source, had);
+    if let Some(source) = &spec.server.revision {
+        return revisions::built(subject, source, folder, quiet).map_err(|failure| Failure {
+            message: at(path, spec, &failure.message).message,
+            ..failure
+        });
+    }
+    match missing_program(&subject.source) {
         None => Ok(subject),
         Some(missing) => Err(at(path, spec, &missing)),
     }
@@ -353,7 +376,8 @@ fn service(
     had: &[Provision],
 ) -> Result<StudyService, Failure> {
     let mut service = spec.service(folder);
-    match equip(&spec.name, &mut service.source, had) {
+    equip(&spec.name, &mut service.source, had);
+    match missing_program(&service.source) {
         None => Ok(service),
         Some(missing) => Err(at_line(
             path,
@@ -365,11 +389,15 @@ fn service(
     }
 }
 
-/// Gives a server what was had for it; what is wrong when its program is not there then.
-fn equip(name: &str, source: &mut Source, had: &[Provision]) -> Option<String> {
+/// Gives a server what was had for it.
+fn equip(name: &str, source: &mut Source, had: &[Provision]) {
     if let Some(had) = had.iter().find(|provision| provision.subject() == name) {
         had.equip(source);
     }
+}
+
+/// What is wrong with a server whose program is not there.
+fn missing_program(source: &Source) -> Option<String> {
     let Source::Command(launch) = source else {
         return None;
     };
@@ -444,12 +472,15 @@ fn not_a_subject(error: SubjectError) -> Failure {
 }
 
 fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
-    let mut subjects = compare
-        .words
-        .iter()
-        .map(|text| Subject::parse(text))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(not_a_subject)?;
+    let mut subjects = if compare.rev.is_empty() {
+        let words = compare.words.iter();
+        let subjects = words.map(|text| Subject::parse(text));
+        subjects
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(not_a_subject)?
+    } else {
+        revisions::subjects(compare)?
+    };
     for name in &compare.http2_for {
         let named = subjects.iter_mut().find(|subject| subject.name == *name);
         let named = named.ok_or_else(|| {
@@ -498,22 +529,11 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
 /// Two process models of the built-in server: no other software is needed.
 fn built_in() -> Result<Vec<Subject>, Failure> {
     let program = own_program()?;
-    let subject = |model: &str| Subject {
-        name: model.to_owned(),
-        source: Source::Command(Launch::new(
-            [
-                &program.to_string_lossy(),
-                "serve",
-                "--port",
-                "{port}",
-                "--model",
-                model,
-            ]
-            .map(str::to_owned)
-            .into(),
-        )),
-        stand_in_for: None,
-        http2: false,
+    let program = program.to_string_lossy();
+    let subject = |model: &str| {
+        let words = [&program, "serve", "--port", "{port}", "--model", model];
+        let launch = Launch::new(words.map(str::to_owned).into());
+        Subject::new(model.to_owned(), Source::Command(launch))
     };
     Ok(vec![subject("event"), subject("thread")])
 }

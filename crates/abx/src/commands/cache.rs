@@ -1,0 +1,155 @@
+//! `abx cache`: the builds of revisions that abx keeps, listed and removed.
+
+use std::time::{Duration, SystemTime};
+
+use abx_lab::revisions::{BuildCache, CachedBuild, Revision};
+use abx_report::plural;
+use abx_report::printing::{Table, UNKNOWN, bytes, clean_name, moment};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::flags::output::{self, OutputFlags, print, style, to_stdout};
+use crate::flags::units;
+use crate::ui::end::{End, Failure};
+
+/// List or remove the builds that `abx compare --rev` keeps.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx cache list\n  \
+    abx cache clean --older-than 30d\n\n\
+    A build that no run uses for 30 days is removed when abx makes a new one.")]
+pub struct CacheArgs {
+    #[command(subcommand)]
+    command: CacheCommand,
+}
+
+/// What can be done with the cache.
+#[derive(Debug, Subcommand)]
+enum CacheCommand {
+    /// List builds with their commit, size and last use, the last used ones first.
+    List(CacheList),
+    /// Remove builds, except those that a run uses now.
+    Clean(CacheClean),
+}
+
+/// List builds with their commit, size and last use, the last used ones first.
+#[derive(Debug, Args)]
+#[command(mut_arg("json", |json| json.help(output::json_help("the list"))))]
+struct CacheList {
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// Remove builds, except those that a run uses now.
+#[derive(Debug, Args)]
+struct CacheClean {
+    /// Only builds that no run used for this long, such as 30d.
+    #[arg(long, value_name = "TIME", value_parser = units::duration)]
+    older_than: Option<Duration>,
+}
+
+/// A build as the list has it.
+#[derive(Serialize)]
+struct ListedBuild {
+    /// Where it is.
+    folder: String,
+    commit: Option<String>,
+    /// The subject line of the commit.
+    title: Option<String>,
+    author_date: Option<String>,
+    /// A hash of what a working tree had over the commit.
+    changes: Option<String>,
+    /// The commands that built it.
+    build: Vec<String>,
+    bytes: u64,
+    last_use_unix_ms: u64,
+}
+
+/// Lists builds or removes them.
+pub fn cache(arguments: &CacheArgs) -> Result<End, Failure> {
+    let cache = BuildCache::here();
+    match &arguments.command {
+        CacheCommand::List(flags) => list(&cache, &flags.output),
+        CacheCommand::Clean(flags) => clean(&cache, flags.older_than),
+    }
+}
+
+fn list(cache: &BuildCache, flags: &OutputFlags) -> Result<End, Failure> {
+    let builds = cache.list().map_err(Failure::no_claim)?;
+    let listed = builds.into_iter().map(|build| listed(cache, build));
+    let listed: Vec<ListedBuild> = listed.collect();
+    let place = cache.folder().display();
+    let text = if listed.is_empty() {
+        format!("No builds in {place}\n")
+    } else {
+        let total = listed.iter().map(|build| build.bytes).sum::<u64>();
+        let headers = ["commit", "subject line", "built by", "size", "last use"];
+        let table = Table::new(headers, listed.iter().map(row)).of_words();
+        let count = plural(listed.len() as u64, "build");
+        let table = table.text(style(flags).columns());
+        format!("{table}\n{count}, {} in {place}\n", bytes(total as f64))
+    };
+    print(&text, &listed, flags)?;
+    Ok(End::Done)
+}
+
+fn listed(cache: &BuildCache, build: CachedBuild) -> ListedBuild {
+    let since = build.last_use.duration_since(SystemTime::UNIX_EPOCH);
+    let last_use_ms = since.unwrap_or_default().as_millis();
+    let folder = cache.folder().join(&build.name).display().to_string();
+    let stamp = build.stamp;
+    let of = |key: fn(&abx_lab::revisions::BuildStamp) -> &String| stamp.as_ref().map(key).cloned();
+    ListedBuild {
+        folder,
+        commit: of(|stamp| &stamp.commit),
+        title: of(|stamp| &stamp.title),
+        author_date: of(|stamp| &stamp.author_date),
+        changes: stamp.as_ref().and_then(|stamp| stamp.changes.clone()),
+        build: stamp.map(|stamp| stamp.commands).unwrap_or_default(),
+        bytes: build.bytes,
+        last_use_unix_ms: u64::try_from(last_use_ms).unwrap_or(u64::MAX),
+    }
+}
+
+fn row(build: &ListedBuild) -> Vec<String> {
+    let unknown = || UNKNOWN.to_owned();
+    let commit = build.commit.as_deref().map(|commit| {
+        let short = Revision::shortened(commit);
+        match build.changes {
+            Some(_) => format!("{short} with changes"),
+            None => short.to_owned(),
+        }
+    });
+    let title = match &build.title {
+        Some(title) => clean_name(title),
+        None => "a build that is not complete".to_owned(),
+    };
+    let built_by = clean_name(&build.build.join(", then "));
+    vec![
+        commit.unwrap_or_else(unknown),
+        title,
+        if built_by.is_empty() {
+            unknown()
+        } else {
+            built_by
+        },
+        bytes(build.bytes as f64),
+        moment(build.last_use_unix_ms),
+    ]
+}
+
+fn clean(cache: &BuildCache, older_than: Option<Duration>) -> Result<End, Failure> {
+    let removed = cache.clean(older_than.unwrap_or_default());
+    let removed = removed.map_err(Failure::no_claim)?;
+    let mut text = format!(
+        "Removed {}, {}",
+        plural(removed.builds as u64, "build"),
+        bytes(removed.bytes as f64)
+    );
+    if removed.used > 0 {
+        let used = plural(removed.used as u64, "build");
+        text.push_str(&format!("; {used} stayed, as a run uses or makes it"));
+    }
+    to_stdout(&format!("{text}\n")).map_err(Failure::no_claim)?;
+    Ok(End::Done)
+}
