@@ -178,6 +178,7 @@ fn run_into(
         on_stopper,
         version: "0",
         limits: &[],
+        until: None,
         generator: None,
     };
     let outcome = run_study(study, around);

@@ -26,6 +26,7 @@ pub use formats::otlp::study_otlp;
 pub use formats::prometheus::study_openmetrics;
 pub use html::page::page_policy;
 pub use json::record_json;
+pub use reports::bisect::{bisect_line, bisect_text};
 pub use reports::catalog::check_text;
 pub use reports::doctor::doctor_text;
 pub use reports::history::{Listed, history_text, index_html, notice_html};

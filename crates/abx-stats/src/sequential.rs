@@ -4,7 +4,7 @@
 use crate::StatsError;
 use crate::log_ratios::check_log_ratios;
 use crate::moments::Moments;
-use crate::paired::PairedMean;
+use crate::paired::{LogInterval, PairedMean};
 use crate::pooled::SpreadPrior;
 use crate::student::Confidence;
 
@@ -112,11 +112,25 @@ impl EndTest {
         degrees / 2.0 * (around(0.0) / around(self.bad)).ln()
     }
 
+    /// The candidate's log ratio to GOOD, by the spread that the test goes by.
+    ///
+    /// # Errors
+    /// - [`StatsError::NoLogRatio`] for a number that is not finite.
+    /// - [`StatsError::TooFewBlocks`] below two blocks.
+    pub fn interval(
+        &self,
+        log_ratios: &[f64],
+        confidence: Confidence,
+    ) -> Result<LogInterval, StatsError> {
+        let mean = PairedMean::of(log_ratios)?;
+        let prior = self.pool.prior(&Moments::of(log_ratios));
+        Ok(mean.with(prior).interval(confidence))
+    }
+
     /// What the most blocks of a step show.
     fn at_the_end(&self, log_ratios: &[f64]) -> Result<StepDecision, StatsError> {
-        let prior = self.pool.prior(&Moments::of(log_ratios));
         let confidence = Confidence::new(1.0 - self.error).unwrap_or(Confidence::CERTAIN);
-        let interval = PairedMean::of(log_ratios)?.with(prior).interval(confidence);
+        let interval = self.interval(log_ratios, confidence)?;
         let holds = |end: f64| (interval.low..=interval.high).contains(&end);
         Ok(if holds(0.0) || holds(self.bad) {
             StepDecision::Undecided

@@ -19,6 +19,7 @@ use ui::end;
 fn main() -> ExitCode {
     match command_line::parse().command {
         Command::Compare(compare) => end::finish(commands::compare::compare(&compare)),
+        Command::Bisect(bisect) => end::finish(commands::bisect::bisect(&bisect)),
         Command::Run(run) => end::finish(commands::run::run(&run)),
         Command::Study(study) => end::finish(commands::study::catalog(&study)),
         Command::Serve(serve) => end::finish(commands::serve::serve(&serve)),

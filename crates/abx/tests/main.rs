@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
+mod bisect;
 mod catalog;
 mod classic;
 mod compare;

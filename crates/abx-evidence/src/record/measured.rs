@@ -293,6 +293,8 @@ pub enum StudyEnd {
     Certain,
     /// Each interval at 99.9 % lies on one side of its limit (`--expect`, `--fail-if-slower`).
     Settled,
+    /// The step of a search that the study is has been decided (`abx bisect`).
+    Decided,
     /// The number of blocks that was ordered is reached.
     Blocks,
     /// The budget is used up.

@@ -48,6 +48,7 @@ pub(super) fn measure(
         on_stopper: examination.on_stopper,
         version: examination.version,
         limits: &[],
+        until: None,
         generator: None,
     };
     let StudyOutcome { record, error } = run_study(&study, around)?;

@@ -15,6 +15,7 @@ mod changes;
 mod checkout;
 mod git;
 mod lease;
+mod parents;
 mod repository;
 mod revision;
 mod revision_error;

@@ -30,7 +30,7 @@ use crate::run_study::context::{PrepareError, StudyContext, descriptors_needed};
 use crate::run_study::progress::StudyProgress;
 use crate::run_study::study_record::{new_record, note_responses};
 use crate::run_study::time::pilot_share::PilotShare;
-use crate::run_study::time::stop_rule::{TimeSpent, reason_to_stop};
+use crate::run_study::time::stop_rule::{TimeSpent, reason_to_end, reason_to_stop};
 use abx_study::load_records::load_records;
 use abx_study::{Load, Study};
 
@@ -61,6 +61,8 @@ pub struct StudyEnvironment<'a> {
     pub version: &'a str,
     /// What is expected of the ratios, which then decides when the study ends.
     pub limits: &'a [Expectation],
+    /// Whether the blocks so far are enough, which then decides in place of verdicts and limits.
+    pub until: Option<&'a dyn Fn(&StudyRecord) -> bool>,
     /// What makes the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
 }
@@ -105,6 +107,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     let mut runner = StudyRunner {
         study,
         limits: around.limits,
+        until: around.until,
         context,
         record,
         store: around.store,
@@ -133,6 +136,7 @@ const FEWEST_COMPARED: usize = 2;
 pub(super) struct StudyRunner<'a> {
     pub(super) study: &'a Study,
     pub(super) limits: &'a [Expectation],
+    pub(super) until: Option<&'a dyn Fn(&StudyRecord) -> bool>,
     pub(super) context: StudyContext<'a>,
     pub(super) record: StudyRecord,
     pub(super) store: &'a mut Store,
@@ -165,7 +169,11 @@ impl StudyRunner<'_> {
                 // The others have their figures now, and nobody to be compared with.
                 return Ok(StudyEnd::Invalid);
             }
-            if let Some(end) = reason_to_stop(self.study, self.limits, &self.record, spent) {
+            let end = match self.until {
+                Some(until) => reason_to_end(self.study, until, &self.record, spent),
+                None => reason_to_stop(self.study, self.limits, &self.record, spent),
+            };
+            if let Some(end) = end {
                 return Ok(end);
             }
         }

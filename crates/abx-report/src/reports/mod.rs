@@ -1,5 +1,6 @@
 //! Whole reports, of sections in their order.
 
+pub(crate) mod bisect;
 pub(crate) mod catalog;
 pub(crate) mod doctor;
 pub(crate) mod history;

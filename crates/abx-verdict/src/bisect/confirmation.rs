@@ -71,8 +71,7 @@ impl Confirmation {
 }
 
 /// Whether the pairs of builds have blocks enough, by the rule that ends a study.
-#[must_use]
-pub fn decide_confirmation(logs: &[Vec<f64>], margin: Margin) -> Decision {
+pub(super) fn decide_confirmation(logs: &[Vec<f64>], margin: Margin) -> Decision {
     decide_together(&slices(logs), margin, family())
 }
 

@@ -3,6 +3,7 @@
 
 mod conclusion;
 mod confirmation;
+mod enough;
 mod ratios;
 mod record;
 mod repeat;
@@ -10,7 +11,8 @@ mod search;
 mod task;
 
 pub use conclusion::BisectConclusion;
-pub use confirmation::{BUILDS, BuildPair, Confirmation, decide_confirmation};
+pub use confirmation::{BUILDS, BuildPair, Confirmation};
+pub use enough::{are_builds_known, are_ends_known};
 pub use ratios::{BlockRatios, block_log_ratios};
 pub use record::{BisectRecord, CommitRecord, EndsRecord, TrialRecord};
 pub use repeat::repeat_command;

@@ -1,6 +1,7 @@
 //! The ratios of one pair of commits, block by block, with their interval.
 
-use abx_stats::paired::PairedMean;
+use abx_stats::paired::{LogInterval, PairedMean};
+use abx_stats::sequential::EndTest;
 use abx_stats::student::Confidence;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,20 @@ impl BlockRatios {
     #[must_use]
     pub fn of_logs(log_ratios: &[f64]) -> BlockRatios {
         let mean = PairedMean::of(log_ratios).ok();
-        let interval = mean.map(|mean| mean.interval(Confidence::COMPUTED));
+        BlockRatios::within(
+            log_ratios,
+            mean.map(|mean| mean.interval(Confidence::COMPUTED)),
+        )
+    }
+
+    /// The same of one step, whose test knows the spread from earlier blocks too.
+    #[must_use]
+    pub fn of_step(log_ratios: &[f64], test: &EndTest) -> BlockRatios {
+        let interval = test.interval(log_ratios, Confidence::COMPUTED);
+        BlockRatios::within(log_ratios, interval.ok())
+    }
+
+    fn within(log_ratios: &[f64], interval: Option<LogInterval>) -> BlockRatios {
         let share = Confidence::PRINTED.share();
         BlockRatios {
             per_block: log_ratios.iter().map(|ratio| ratio.exp()).collect(),

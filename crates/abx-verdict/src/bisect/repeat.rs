@@ -1,7 +1,9 @@
 //! The command that compares the commit that was found with its parent once more.
 
-/// Flags of `abx bisect` that `abx compare` does not have, and whether a value follows.
-const OWN_FLAGS: [(&str, bool); 4] = [
+/// Flags that a comparison does not have, or has for itself, and whether a value follows.
+const OWN_FLAGS: [(&str, bool); 5] = [
+    // Another file than that of the search.
+    ("--json", true),
     ("--metric", true),
     ("--skip", true),
     ("--first-parent", false),
@@ -51,7 +53,7 @@ mod tests {
         // that stand after the flags.
         let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
         let command = "/usr/bin/abx bisect --first-parent v1 main --metric p99 --skip=abc --by 2% \
-                       -r 1000 --skip def --build make ./server";
+                       -r 1000 --skip def --json a.json --build make ./server";
         let revisions = ["v1", "main"].map(str::to_owned);
         let repeated = repeat_command(&words(command), &revisions, ["aaa", "bbb"]);
         let expected = "abx compare --rev aaa --rev bbb --margin 2% -r 1000 --build make ./server";

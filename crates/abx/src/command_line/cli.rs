@@ -14,7 +14,7 @@ use crate::commands::fleet::bus;
 #[cfg(feature = "fleet")]
 use crate::commands::fleet::{agent, collect};
 use crate::commands::{
-    cache, compare, completions, doctor, explain, history, manual, report, run, serve, study,
+    bisect, cache, compare, completions, doctor, explain, history, manual, report, run, serve, study,
     timer, view,
 };
 
@@ -54,6 +54,8 @@ fn examples() -> String {
 pub enum Command {
     /// Compare servers: which is faster, by how much, and is it real?
     Compare(Box<compare::Compare>),
+    /// Find the commit that made a server slower, or faster.
+    Bisect(Box<bisect::Bisect>),
     /// Load one server and report throughput, response times and cost.
     Run(Box<run::Run>),
     /// List, show, check, install and run the built-in studies.

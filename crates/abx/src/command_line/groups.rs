@@ -4,7 +4,7 @@ use clap::Command;
 
 /// Each group with its commands, the most used first. A build may lack some of them.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["compare", "run", "study", "cache"]),
+    ("Measure", &["compare", "bisect", "run", "study", "cache"]),
     ("Read results", &["report", "explain", "history", "view"]),
     ("Check", &["doctor", "audit", "timer"]),
     ("Serve", &["serve"]),

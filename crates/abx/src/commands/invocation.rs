@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use abx_lab::CeilingServer;
+
 use crate::ui::end::Failure;
 
 /// The words of the command line, without what is secret.
@@ -16,6 +18,20 @@ pub fn record(words: Vec<String>) {
 /// The words as records keep them.
 pub fn recorded() -> Vec<String> {
     RECORDED.get().cloned().unwrap_or_default()
+}
+
+/// The built-in server that does nothing, which shows what the generator can get at most.
+pub fn ceiling_server() -> Result<CeilingServer, Failure> {
+    let program = own_program()?;
+    let program = program.to_string_lossy();
+    let words = "serve --port {port} --model null --page-bytes {bytes}".split(' ');
+    Ok(CeilingServer {
+        command: std::iter::once(&*program)
+            .chain(words)
+            .map(str::to_owned)
+            .collect(),
+        encrypted: vec!["--tls-self-signed".to_owned()],
+    })
 }
 
 /// The program file of abx, which it starts again for keepers and built-in servers.

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "audit")]
 pub mod audit;
+pub mod bisect;
 pub mod cache;
 #[cfg(feature = "classic")]
 pub mod classic;

@@ -80,6 +80,13 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             let results = expect::ask(&record, &report.expect.read(&known)?);
             compare::print(&record, &results, &outputs, flags)
         }
+        SavedRecord::Bisect(record) => {
+            let given = report.formats.first().or(report.of_studies());
+            report.refuse("`abx bisect`, which has text and --json", given)?;
+            let text = abx_report::bisect_text(&record, &style);
+            output::print(&text, &record, flags)?;
+            Ok(End::Done)
+        }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());
             report.refuse("`abx doctor`, which loads nothing", given)?;

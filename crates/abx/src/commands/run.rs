@@ -19,6 +19,7 @@ use crate::commands::compare;
 use crate::commands::invocation;
 use crate::flags::expect;
 use crate::flags::expect::{ExpectFlags, ThresholdFlags};
+use crate::flags::fleet::FleetFlags;
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
 use crate::flags::output::{FormatFlags, MeasuredFormatFlags, OutputFlags, Outputs};
@@ -87,6 +88,8 @@ pub struct Run {
     unix_socket: Option<PathBuf>,
     #[command(flatten)]
     generator: GeneratorFlags,
+    #[command(flatten, next_help_heading = "Several machines")]
+    fleet: FleetFlags,
     #[command(flatten)]
     thresholds: ThresholdFlags,
     #[command(flatten)]
@@ -156,7 +159,7 @@ impl Run {
             "--replay, whose log begins once: cut off its first lines instead"
         } else if self.load.stages_last().is_some() {
             "stages, which begin once: begin with a stage that is its warm-up"
-        } else if self.generator.fleet.is_used() {
+        } else if self.fleet.is_used() {
             "--bus, whose agents keep the counts of one load: run it once before"
         } else {
             return Ok(warm_up);
@@ -264,7 +267,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
             if !run.output.quiet {
                 tell(&announcement_of_several(&study, &url));
             }
-            let generator = run.generator.fleet.generator(run.output.quiet)?;
+            let generator = run.fleet.generator(run.output.quiet)?;
             let printing = (&outputs, &run.output);
             return compare::conduct(&study, "run", printing, &expect, generator);
         }
@@ -275,7 +278,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         subjects: vec![target.url.clone()],
         loads: vec![load.name.clone()],
     })?;
-    let generator = run.generator.fleet.generator(run.output.quiet)?;
+    let generator = run.fleet.generator(run.output.quiet)?;
     if !run.output.quiet {
         target.choice().iter().for_each(|choice| tell(choice));
         tell(&announcement(&target.url, &load, end, warm_up));

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{Measured, OUTPUT_SCHEMA};
+use abx_verdict::bisect::BisectRecord;
 use abx_verdict::doctor::{DoctorRecord, examine};
 use abx_verdict::timer::{TimerRecord, TimerRuns};
 use abx_verdict::{OLD_RUN_SCHEMA, RUN_SCHEMA, StudyRecord};
@@ -16,6 +17,8 @@ use crate::ui::end::Failure;
 pub enum SavedRecord {
     /// That of a study or a run, judged.
     Study(Box<StudyRecord>),
+    /// A search for a commit.
+    Bisect(Box<BisectRecord>),
     /// What was seen of a machine, concluded from.
     Machine(Box<DoctorRecord>),
     /// Where the time of a command went, concluded from its runs.
@@ -64,6 +67,7 @@ fn parse(text: &str, schema: &str, kind: Option<&str>) -> Result<SavedRecord, Bo
             let OldRun { measured } = serde_json::from_str(text)?;
             SavedRecord::Study(Box::new(StudyRecord::judged(measured)))
         }
+        (_, Some("bisect")) => SavedRecord::Bisect(serde_json::from_str(text)?),
         (_, Some("doctor")) => {
             let mut record: Box<DoctorRecord> = serde_json::from_str(text)?;
             examine(&mut record);

@@ -17,7 +17,6 @@ use abx_model::{LoadOptions, TimeText};
 use abx_sys::Nanos;
 use clap::{Args, ValueEnum};
 
-use crate::flags::fleet::FleetFlags;
 use crate::flags::replay::ReplayFlags;
 use crate::flags::requests::RequestFlags;
 use crate::flags::shape::ShapeFlags;
@@ -147,8 +146,6 @@ pub struct GeneratorFlags {
     /// Seed for all randomness [default: from the clock].
     #[arg(long)]
     pub seed: Option<u64>,
-    #[command(flatten, next_help_heading = "Several machines")]
-    pub fleet: FleetFlags,
 }
 
 impl LoadFlags {

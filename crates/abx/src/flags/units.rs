@@ -8,6 +8,7 @@ use abx_engine::schedule::PerSecond;
 use abx_lab::{ExpectBody, Rate, SHARES, units};
 pub use abx_model::{duration, seconds};
 use abx_server::Work;
+use abx_stats::Margin;
 
 /// Reads the length of a run as [`seconds`], whose flag other tools have for a request's body.
 pub fn run_time(text: &str) -> Result<Duration, String> {
@@ -98,6 +99,12 @@ pub fn rates(text: &str) -> Result<RateList, String> {
         .map(rate)
         .collect::<Result<_, _>>()
         .map(RateList)
+}
+
+/// Reads the smallest difference that matters, such as `3%`.
+pub fn margin(text: &str) -> Result<Margin, String> {
+    let share = percent(text)?;
+    Margin::new(share).map_err(|error| error.to_string())
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.

@@ -52,6 +52,22 @@ pub fn reason_to_stop(
     (spent.whole + spent.last_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
+/// The same of a study that another rule ends.
+pub fn reason_to_end(
+    study: &Study,
+    until: &dyn Fn(&StudyRecord) -> bool,
+    record: &StudyRecord,
+    spent: TimeSpent,
+) -> Option<StudyEnd> {
+    if is_hopeless(&record.conclusions) {
+        return Some(StudyEnd::Invalid);
+    }
+    if until(record) {
+        return Some(StudyEnd::Decided);
+    }
+    (spent.whole + spent.last_block > study.budget()).then_some(StudyEnd::Budget)
+}
+
 /// Whether one more block of a search for a capacity would take much longer than was asked for,
 /// after blocks went on to further rates.
 fn is_delayed(study: &Study, record: &StudyRecord, spent: TimeSpent) -> bool {
@@ -231,6 +247,30 @@ mod tests {
         let not_slower = [Expectation::not_slower(0.5).unwrap()];
         let ended = blocks_until_settled(&study, &not_slower, behaviours);
         assert_eq!(ended, (StudyEnd::Budget, 20));
+    }
+
+    #[test]
+    fn another_rule_ends_a_study_in_place_of_its_verdicts() {
+        // Method: a rule that has enough, and one that has not, with time for another block and
+        // without.
+        let study = Study {
+            budget: Some(2 * BLOCK),
+            ..study(None)
+        };
+        let record = StudyRecord {
+            measured: nothing_measured(&[]),
+            conclusions: Conclusions::default(),
+        };
+        let ends = |is_enough: bool, whole: Duration| {
+            let spent = TimeSpent {
+                whole,
+                last_block: BLOCK,
+            };
+            reason_to_end(&study, &|_| is_enough, &record, spent)
+        };
+        assert_eq!(ends(true, BLOCK), Some(StudyEnd::Decided));
+        assert_eq!(ends(false, BLOCK), None);
+        assert_eq!(ends(false, 2 * BLOCK), Some(StudyEnd::Budget));
     }
 
     #[test]

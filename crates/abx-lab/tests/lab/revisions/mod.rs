@@ -4,6 +4,7 @@ mod builds;
 mod cached;
 mod found;
 mod hostile;
+mod parents;
 mod working_tree;
 
 use std::fs;

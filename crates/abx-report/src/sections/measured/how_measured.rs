@@ -107,9 +107,11 @@ pub(crate) fn when_and_where(record: &StudyRecord) -> String {
         _ => seconds(measured.elapsed_s),
     };
     let ended = match measured.end {
-        StudyEnd::Precision | StudyEnd::Certain | StudyEnd::Settled | StudyEnd::Blocks => {
-            String::new()
-        }
+        StudyEnd::Precision
+        | StudyEnd::Certain
+        | StudyEnd::Settled
+        | StudyEnd::Decided
+        | StudyEnd::Blocks => String::new(),
         _ => format!("{}. ", ended(record).trim_end_matches(['.', ':', ' '])),
     };
     let mut place = Vec::new();
@@ -155,6 +157,7 @@ fn ended(record: &StudyRecord) -> String {
         StudyEnd::Settled => {
             "Stopped: each 99.9 % interval lies on one side of its limit".to_owned()
         }
+        StudyEnd::Decided => "Stopped: this step of `abx bisect` is decided".to_owned(),
         StudyEnd::Blocks => "Stopped: the requested blocks are complete".to_owned(),
         StudyEnd::Budget => format!(
             "Stopped: the budget of {} is used up",

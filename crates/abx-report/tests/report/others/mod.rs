@@ -1,5 +1,6 @@
 //! Other reports, and formats for other programs.
 
+pub mod bisect;
 pub mod catalog;
 pub mod doctor;
 pub mod formats;

@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use abx_evidence::OutputKind;
 use abx_stats::Margin;
 use abx_stats::sequential::{SEARCH_ERROR, StepDecision};
-use abx_stats::stop::{Decision, decide};
 use abx_verdict::Metric;
 use abx_verdict::bisect::{
     BUILDS, BisectConclusion, BisectRecord, BisectTask, BlockRatios, BuildPair, CommitRecord,
-    Confirmation, EndsRecord, TrialOutcome, TrialRecord, decide_confirmation,
+    Confirmation, EndsRecord, TrialOutcome, TrialRecord, are_builds_known, are_ends_known,
 };
 
 use super::extent::{drawn, most};
@@ -105,9 +104,7 @@ impl Blocks {
         let subjects: Vec<(usize, usize)> = (0..builds)
             .flat_map(|build| [(position - 1, build), (position, build)])
             .collect();
-        while logs[0].len() < BLOCKS_MAX
-            && decide_confirmation(&logs, Margin::DEFAULT) == Decision::Continue
-        {
+        while logs[0].len() < BLOCKS_MAX && !are_builds_known(&logs, Margin::DEFAULT) {
             let speeds = self.block(&subjects);
             for ((build, parent), logs) in pairs.iter().zip(&mut logs) {
                 logs.push(speeds[2 * build + 1] - speeds[2 * parent]);
@@ -177,9 +174,7 @@ fn search(history: History, seed: u64, builds: usize) -> Searched {
     loop {
         match record.next_task().expect("ratios above 0") {
             BisectTask::CompareEnds => {
-                let enough = |logs: &[f64]| {
-                    decide(logs, Margin::DEFAULT).expect("finite numbers") != Decision::Continue
-                };
+                let enough = |logs: &[f64]| are_ends_known(logs, Margin::DEFAULT);
                 let logs = blocks.against_good(COMMITS, enough);
                 record.ends = Some(EndsRecord {
                     ratios: BlockRatios::of_logs(&logs),
@@ -194,7 +189,7 @@ fn search(history: History, seed: u64, builds: usize) -> Searched {
                     position,
                     outcome: TrialOutcome::of(decided(&logs)),
                     why: None,
-                    ratios: BlockRatios::of_logs(&logs),
+                    ratios: BlockRatios::of_step(&logs, &test),
                     record: None,
                 });
             }

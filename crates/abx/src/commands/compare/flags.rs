@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use abx_lab::PilotEffort;
 use abx_stats::Margin;
 use clap::{Args, ValueEnum};
 
 use crate::flags::build::BuildFlags;
 use crate::flags::expect::ExpectFlags;
+use crate::flags::fleet::FleetFlags;
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
 use crate::flags::output::{FormatFlags, OutputFlags, StudyFormatFlags};
@@ -53,7 +55,7 @@ pub struct Compare {
     #[arg(long, help_heading = "Study", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub blocks: Option<u32>,
     /// Differences up to this size do not matter [default: 3%].
-    #[arg(long, help_heading = "Study", value_parser = margin)]
+    #[arg(long, help_heading = "Study", value_parser = units::margin)]
     pub margin: Option<Margin>,
     /// Compare one subject with itself, as a test of the machine.
     #[arg(long, help_heading = "Study")]
@@ -124,6 +126,8 @@ pub struct Compare {
     pub pin: Option<PinName>,
     #[command(flatten)]
     pub generator: GeneratorFlags,
+    #[command(flatten, next_help_heading = "Several machines")]
+    pub fleet: FleetFlags,
     #[command(flatten)]
     pub expect: ExpectFlags,
     #[command(flatten)]
@@ -175,6 +179,16 @@ pub enum PilotName {
     Brief,
 }
 
+impl PilotName {
+    /// The effort of this name.
+    pub fn effort(self) -> PilotEffort {
+        match self {
+            PilotName::Usual => PilotEffort::Usual,
+            PilotName::Brief => PilotEffort::Brief,
+        }
+    }
+}
+
 /// Who uses which CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PinName {
@@ -182,9 +196,4 @@ pub enum PinName {
     Split,
     /// All CPUs for both.
     Shared,
-}
-
-fn margin(text: &str) -> Result<Margin, String> {
-    let share = units::percent(text)?;
-    Margin::new(share).map_err(|error| error.to_string())
 }

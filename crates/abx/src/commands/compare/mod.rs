@@ -28,7 +28,7 @@ use crate::ui::signals;
 use crate::ui::watch::Watch;
 
 pub use self::extent::{Absent, Extent, Loads};
-pub use self::flags::Compare;
+pub use self::flags::{Compare, PilotName};
 pub use self::named_study::is_path;
 pub use self::study::of_catalog;
 
@@ -49,7 +49,7 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     if compare.words.is_empty() && !flags.quiet {
         tell(&demonstration(study));
     }
-    let generator = compare.generator.fleet.generator(flags.quiet)?;
+    let generator = compare.fleet.generator(flags.quiet)?;
     let printing = (&outputs, flags);
     conduct(study, "compare", printing, &compare.expect, generator)
 }
@@ -84,6 +84,7 @@ pub fn conduct(
             on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
             version: env!("CARGO_PKG_VERSION"),
             limits: &expectations,
+            until: None,
             generator,
         },
     );

@@ -424,19 +424,8 @@ fn at_line(path: &Path, line: usize, kind: &str, name: &str, message: &str) -> F
 /// The built-in server that does nothing.
 fn ceiling(compare: &Compare) -> Result<Option<CeilingServer>, Failure> {
     // Agents elsewhere would have to reach a server that abx starts for this machine alone.
-    if compare.no_ceiling || compare.generator.fleet.is_used() {
-        return Ok(None);
-    }
-    let program = own_program()?;
-    let program = program.to_string_lossy();
-    let words = "serve --port {port} --model null --page-bytes {bytes}".split(' ');
-    Ok(Some(CeilingServer {
-        command: std::iter::once(&*program)
-            .chain(words)
-            .map(str::to_owned)
-            .collect(),
-        encrypted: vec!["--tls-self-signed".to_owned()],
-    }))
+    let is_left_out = compare.no_ceiling || compare.fleet.is_used();
+    (!is_left_out).then(invocation::ceiling_server).transpose()
 }
 
 fn interleave(compare: &Compare) -> Option<Interleave> {
@@ -447,10 +436,7 @@ fn interleave(compare: &Compare) -> Option<Interleave> {
 }
 
 fn pilot(compare: &Compare) -> PilotEffort {
-    match compare.pilot {
-        None | Some(PilotName::Usual) => PilotEffort::Usual,
-        Some(PilotName::Brief) => PilotEffort::Brief,
-    }
+    compare.pilot.map_or(PilotEffort::Usual, PilotName::effort)
 }
 
 fn pin(compare: &Compare) -> Option<Pin> {

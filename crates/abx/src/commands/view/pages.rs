@@ -51,11 +51,13 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
 fn record(records: &RecordIndex, id: &str) -> ViewResponse {
     match open(records, id) {
         Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record, &[])),
-        Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => ViewResponse::notice(
-            ResponseStatus::NotFound,
-            "This record has no page",
-            WITHOUT_A_PAGE,
-        ),
+        Ok(SavedRecord::Bisect(_) | SavedRecord::Machine(_) | SavedRecord::Timer(_)) => {
+            ViewResponse::notice(
+                ResponseStatus::NotFound,
+                "This record has no page",
+                WITHOUT_A_PAGE,
+            )
+        }
         Err(Unavailable { status, why }) => {
             let title = match status {
                 ResponseStatus::NotFound => "There is no such record",
@@ -80,10 +82,12 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
     let mut not_shown = Vec::new();
     for id in ids {
         match open(records, &id) {
-            Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => not_shown.push(NotShown {
-                id,
-                why: WITHOUT_A_PAGE.to_owned(),
-            }),
+            Ok(SavedRecord::Bisect(_) | SavedRecord::Machine(_) | SavedRecord::Timer(_)) => {
+                not_shown.push(NotShown {
+                    id,
+                    why: WITHOUT_A_PAGE.to_owned(),
+                })
+            }
             Ok(SavedRecord::Study(record)) => opened.push((id, record)),
             Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }

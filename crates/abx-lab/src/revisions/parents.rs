@@ -1,0 +1,49 @@
+//! Which commits of a list are the parents of which.
+
+use std::collections::HashMap;
+
+use super::repository::Repository;
+use super::revision::Revision;
+use super::revision_error::RevisionError;
+
+impl Repository {
+    /// For each commit of a list from [`Repository::between`], with its older end in front, the
+    /// places of its parents in that list. Parents that are not in it are left out.
+    ///
+    /// # Errors
+    /// [`RevisionError::Git`] if git cannot list them.
+    pub fn parents(
+        &self,
+        revisions: &[Revision],
+        first_parent: bool,
+    ) -> Result<Vec<Vec<usize>>, RevisionError> {
+        let [good, .., bad] = revisions else {
+            return Ok(vec![Vec::new(); revisions.len()]);
+        };
+        let range = format!("{}..{}", good.commit, bad.commit);
+        let bytes = self.git().read(&["rev-list", "--parents", &range, "--"])?;
+        let text = String::from_utf8_lossy(&bytes);
+        let clean = revisions
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| !it.is_dirty());
+        let places: HashMap<&str, usize> = clean
+            .map(|(place, revision)| (revision.commit.as_str(), place))
+            .collect();
+        let mut parents = vec![Vec::new(); revisions.len()];
+        for line in text.lines() {
+            let mut hashes = line.split(' ');
+            let place = hashes.next().and_then(|hash| places.get(hash));
+            if let Some(place) = place {
+                let most = if first_parent { 1 } else { usize::MAX };
+                let known = hashes.take(most).filter_map(|hash| places.get(hash));
+                parents[*place] = known.copied().collect();
+            }
+        }
+        if bad.is_dirty() {
+            // A working tree follows its commit.
+            parents[revisions.len() - 1] = places.get(&*bad.commit).copied().into_iter().collect();
+        }
+        Ok(parents)
+    }
+}

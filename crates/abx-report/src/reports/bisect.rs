@@ -1,0 +1,313 @@
+//! Which commit changed a server: what was found, and all that was tried on the way.
+
+use std::time::Duration;
+
+use abx_verdict::bisect::{
+    BisectConclusion, BisectRecord, BisectTask, BlockRatios, CommitRecord, TrialOutcome,
+    TrialRecord, repeat_command,
+};
+use abx_verdict::{Bounds, Sense, Verdict};
+
+use crate::document::{Document, DocumentPart, Table, sections_text};
+use crate::words::metrics::metric_name;
+use crate::words::style::Style;
+use crate::words::units::{NO_INTERVAL, UNKNOWN, count, minutes, percent, plural, ratios};
+use crate::words::wrap::{clean, clean_name};
+
+/// A search for a commit, ready to be printed.
+#[must_use]
+pub fn bisect_text(record: &BisectRecord, style: &Style) -> String {
+    let documents = [
+        found(record),
+        Document::from_iter(ends(record)),
+        tried(record),
+        Document::from_iter(skipped(record)),
+        repeat(record),
+    ];
+    sections_text(documents.into_iter().filter(|part| !part.is_empty()), style)
+}
+
+/// What the last step of a search showed, and how far the search is. Each step took so long on
+/// average; `None` if none has been measured yet.
+#[must_use]
+pub fn bisect_line(record: &BisectRecord, each_step: Option<Duration>) -> String {
+    let step = record.trials.last().map(|trial| step(record, trial));
+    let texts: Vec<String> = step.into_iter().chain(left(record, each_step)).collect();
+    texts.join("; ")
+}
+
+/// The commits between which the search goes on, unless it is over.
+fn left(record: &BisectRecord, each_step: Option<Duration>) -> Option<String> {
+    let Ok(BisectTask::Try { .. }) = record.next_task() else {
+        return None;
+    };
+    let search = record.search();
+    let mut trials = record.trials.iter().rev();
+    let good = trials.find(|trial| trial.outcome == TrialOutcome::LikeGood);
+    let good = good.map_or(0, |trial| trial.position);
+    let bad = search.suspects().last()?;
+    let steps = search.steps_left();
+    let time = each_step.map(|each| minutes(each * steps));
+    Some(format!(
+        "between {} and {}, {} left, about {}{}",
+        name_at(record, good),
+        name_at(record, *bad),
+        plural(search.untried().count() as u64, "commit"),
+        plural(steps.into(), "step"),
+        time.map_or_else(String::new, |time| format!(", {time}"))
+    ))
+}
+
+fn step(record: &BisectRecord, trial: &TrialRecord) -> String {
+    let name = name_at(record, trial.position);
+    match (&trial.why, trial.ratios.bounds) {
+        (Some(why), _) => format!("{name} is skipped: {}", first_line(why)),
+        (None, Some(bounds)) => format!("{name} is {}: {}", like(trial.outcome), interval(&bounds)),
+        (None, None) => format!("{name} is {}", like(trial.outcome)),
+    }
+}
+
+/// The conclusion in a sentence or two.
+fn found(record: &BisectRecord) -> Document {
+    let mut document = Document::default();
+    match &record.conclusion {
+        None => document.paragraph(
+            "Unfinished: the same command, run again, goes on with the next commit.".to_owned(),
+        ),
+        Some(BisectConclusion::Culprit { position }) => {
+            document.paragraph(culprit(record, *position));
+            document.append(described(record, *position));
+        }
+        Some(BisectConclusion::NotConfirmed { position }) => {
+            document.paragraph(not_confirmed(record, *position));
+            document.append(described(record, *position));
+        }
+        Some(BisectConclusion::NothingToFind) => document.paragraph(nothing(record)),
+        Some(BisectConclusion::Spread { position }) => document.paragraph(format!(
+            "No single commit: the change is spread over several. {} is like neither end, so a \
+             part of the change is older and a part is newer.",
+            name_at(record, *position)
+        )),
+        Some(BisectConclusion::Undecided { position }) => document.paragraph(format!(
+            "Undecided: the blocks do not show which end {} is like. Set a longer `--budget`, or \
+             measure on a quieter machine.",
+            name_at(record, *position)
+        )),
+        Some(BisectConclusion::AllSkipped { suspects }) => {
+            document.paragraph(format!(
+                "The change is in one of {}, of which all but the last were skipped:",
+                plural(suspects.len() as u64, "commit")
+            ));
+            for position in suspects {
+                document.append(described(record, *position));
+            }
+        }
+    }
+    document
+}
+
+fn culprit(record: &BisectRecord, position: usize) -> String {
+    let bounds = record.confirmation.as_ref().and_then(|it| it.bounds());
+    let name = name_at(record, position);
+    let metric = metric_name(record.metric);
+    match bounds {
+        Some(bounds) => format!(
+            "{name} {}: {} times the {metric} of its parent.",
+            effect(record, bounds.ratio),
+            interval(&bounds)
+        ),
+        None => format!("{name} changed the {metric}."),
+    }
+}
+
+fn not_confirmed(record: &BisectRecord, position: usize) -> String {
+    let bounds = record.confirmation.as_ref().and_then(|it| it.bounds());
+    let measured = bounds.map_or_else(String::new, |bounds| {
+        format!(": {} times its parent", interval(&bounds))
+    });
+    format!(
+        "No single commit: the change is spread, or it is that of a build's memory layout. The \
+         search led to {}, and two builds of it do not differ for certain from two builds of its \
+         parent{measured}.",
+        name_at(record, position)
+    )
+}
+
+fn nothing(record: &BisectRecord) -> String {
+    let ends = record.ends.as_ref().map(|ends| &ends.ratios);
+    let blocks = ends.map_or(0, |ratios| ratios.per_block.len() as u64);
+    let seen = ends.and_then(|ratios| ratios.bounds);
+    let seen = seen.map_or_else(|| NO_INTERVAL.to_owned(), |bounds| interval(&bounds));
+    format!(
+        "Nothing to find: {} and {} do not differ for certain by {} or more. The ratio of their \
+         {} is {seen} over {}. Name commits that are further apart, set a smaller `--by`, or set \
+         a longer `--budget`.",
+        clean_name(&record.revisions[0]),
+        clean_name(&record.revisions[1]),
+        percent(record.by),
+        metric_name(record.metric),
+        plural(blocks, "block")
+    )
+}
+
+/// What a change by this ratio did.
+fn effect(record: &BisectRecord, ratio: f64) -> &'static str {
+    let direction = if ratio > 1.0 {
+        Verdict::Faster
+    } else {
+        Verdict::Slower
+    };
+    let sense = record.metric.sense();
+    match (direction.in_sense(sense), sense) {
+        (Verdict::Slower, _) => "made the server slower",
+        (Verdict::Faster, _) => "made the server faster",
+        (Verdict::More, Sense::Cost) => "made the server need more",
+        _ => "made the server need less",
+    }
+}
+
+/// Hash, date and subject line of a commit.
+fn described(record: &BisectRecord, position: usize) -> Document {
+    let Some(commit) = record.commits.get(position) else {
+        return Document::default();
+    };
+    let lines = [
+        format!("commit {}", clean_name(&commit.commit)),
+        format!("date   {}", clean_name(&commit.author_date)),
+        format!("       {}", clean_name(&commit.subject_line)),
+    ];
+    let lines = lines.map(|line| format!("  {line}\n"));
+    Document(vec![DocumentPart::Verbatim(lines.concat())])
+}
+
+/// What the two ends showed, unless that is all that there is.
+fn ends(record: &BisectRecord) -> Option<String> {
+    if record.conclusion == Some(BisectConclusion::NothingToFind) {
+        return None;
+    }
+    let bounds = record.ends.as_ref()?.ratios.bounds?;
+    let [good, bad] = record.revisions.each_ref().map(|name| clean_name(name));
+    let between = record.commits.len().saturating_sub(1) as u64;
+    Some(format!(
+        "From {good} to {bad}, over {}, it is {} times the {}.",
+        plural(between, "commit"),
+        interval(&bounds),
+        metric_name(record.metric)
+    ))
+}
+
+/// Every commit that was measured, in the order of the history.
+fn tried(record: &BisectRecord) -> Document {
+    let mut trials: Vec<&TrialRecord> = record.trials.iter().collect();
+    trials.sort_by_key(|trial| trial.position);
+    let last = record.commits.len().saturating_sub(1);
+    let ends = record.ends.iter();
+    let ends = ends.map(|ends| row(record, last, &ends.ratios, "BAD itself"));
+    let rows: Vec<[String; 5]> = trials
+        .into_iter()
+        .map(|trial| row(record, trial.position, &trial.ratios, like(trial.outcome)))
+        .chain(ends)
+        .collect();
+    if rows.is_empty() {
+        return Document::default();
+    }
+    let headers = ["commit", "ratio to GOOD", "95 % interval", "blocks", "is"];
+    Document::from(Table::new(headers, rows))
+}
+
+fn row(record: &BisectRecord, position: usize, ratios: &BlockRatios, is: &str) -> [String; 5] {
+    let commit = record.commits.get(position);
+    let title = commit.map_or("", |commit| &commit.subject_line);
+    let name = format!(
+        "{} {}",
+        name_at(record, position),
+        begin(&clean_name(title))
+    );
+    let [ratio, ends] = match &ratios.bounds {
+        Some(bounds) => {
+            let [ratio, low, high] = figures(bounds);
+            [ratio, format!("{low} to {high}")]
+        }
+        None => [UNKNOWN, UNKNOWN].map(str::to_owned),
+    };
+    let blocks = match ratios.per_block.len() as u64 {
+        0 => UNKNOWN.to_owned(),
+        some => count(some),
+    };
+    [name, ratio, ends, blocks, is.to_owned()]
+}
+
+/// Why commits were skipped.
+fn skipped(record: &BisectRecord) -> Vec<String> {
+    let each = record.trials.iter().filter_map(|trial| {
+        let why = first_line(trial.why.as_deref()?);
+        let name = name_at(record, trial.position);
+        Some(format!("Skipped {name}: {why}"))
+    });
+    each.collect()
+}
+
+/// How to compare the commit with its parent once more.
+fn repeat(record: &BisectRecord) -> Document {
+    let position = match record.conclusion {
+        Some(
+            BisectConclusion::Culprit { position } | BisectConclusion::NotConfirmed { position },
+        ) => position,
+        _ => return Document::default(),
+    };
+    let mut document = Document::default();
+    let (Some(commit), Some(confirmation)) = (record.commits.get(position), &record.confirmation)
+    else {
+        return document;
+    };
+    let parent = CommitRecord::shortened(&confirmation.parent);
+    let words = repeat_command(&record.command, &record.revisions, [parent, commit.short()]);
+    document.paragraph("Compare it with its parent again:");
+    let line = format!("  {}\n", clean(&shell_words::join(words)));
+    document.0.push(DocumentPart::Verbatim(line));
+    document
+}
+
+fn like(outcome: TrialOutcome) -> &'static str {
+    match outcome {
+        TrialOutcome::LikeGood => "like GOOD",
+        TrialOutcome::LikeBad => "like BAD",
+        TrialOutcome::LikeNeither => "like neither",
+        TrialOutcome::Undecided => "undecided",
+        TrialOutcome::Skipped => "skipped",
+    }
+}
+
+fn name_at(record: &BisectRecord, position: usize) -> String {
+    let commit = record.commits.get(position);
+    commit.map_or_else(|| UNKNOWN.to_owned(), |commit| clean_name(commit.short()))
+}
+
+/// The beginning of a subject line: its end says less.
+fn begin(title: &str) -> String {
+    match title.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", title[..end].trim_end()),
+        None => title.to_owned(),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = clean(text).lines().next().unwrap_or_default().to_owned();
+    // The lines of output that it announces are in the record.
+    match line.split_once("; the end of its output") {
+        Some((line, _)) => line.to_owned(),
+        None => line,
+    }
+}
+
+fn figures(bounds: &Bounds) -> [String; 3] {
+    ratios([bounds.ratio, bounds.low, bounds.high])
+}
+
+fn interval(bounds: &Bounds) -> String {
+    let [ratio, low, high] = figures(bounds);
+    format!("{ratio} ({low} to {high})")
+}
+
+/// Letters of a subject line in a table.
+const TITLE: usize = 32;

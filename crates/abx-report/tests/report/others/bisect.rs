@@ -1,0 +1,163 @@
+//! Searches for a commit, ended in each way.
+
+use std::time::Duration;
+
+use abx_evidence::OutputKind;
+use abx_report::{Style, bisect_line, bisect_text};
+use abx_verdict::Metric;
+use abx_verdict::bisect::{
+    BisectConclusion, BisectRecord, BlockRatios, BuildPair, CommitRecord, Confirmation, EndsRecord,
+    TrialOutcome, TrialRecord,
+};
+use insta::assert_snapshot;
+
+/// The fifth commit is 5 % slower; the third does not build.
+fn record() -> BisectRecord {
+    let commit = |place: usize| CommitRecord {
+        commit: format!("{place}8f3a1c2d04b7e90a15f6c3d2b1a09f8e7d6c5b{place}4"),
+        author_date: format!("2026-11-2{place}T03:12:21+01:00"),
+        subject_line: format!("Change number {place} of the parser, which is described here"),
+        parents: place.checked_sub(1).into_iter().collect(),
+    };
+    let trial = |position, outcome, center| TrialRecord {
+        position,
+        outcome,
+        why: None,
+        ratios: around(center),
+        record: Some("3fa9c1".to_owned()),
+    };
+    BisectRecord {
+        head: OutputKind::Bisect.into(),
+        abx_version: "0.1.0".to_owned(),
+        started_unix_ms: 1_750_000_000_000,
+        command: words("abx bisect v1 main --build make --by 2% './server --port {port}'"),
+        revisions: ["v1", "main"].map(str::to_owned),
+        build: vec!["make".to_owned()],
+        server: "./server --port {port}".to_owned(),
+        metric: Metric::Throughput,
+        by: 0.02,
+        commits: (0..=8).map(commit).collect(),
+        ends: Some(EndsRecord {
+            ratios: around(-0.05),
+            record: "0a1b2c".to_owned(),
+        }),
+        trials: vec![
+            trial(4, TrialOutcome::LikeGood, 0.002),
+            trial(6, TrialOutcome::LikeBad, -0.048),
+            trial(5, TrialOutcome::LikeBad, -0.051),
+        ],
+        confirmation: None,
+        conclusion: None,
+        elapsed_s: 300.0,
+    }
+}
+
+fn words(command: &str) -> Vec<String> {
+    shell_words::split(command).expect("quotes that close")
+}
+
+/// Eight blocks with this mean.
+fn around(center: f64) -> BlockRatios {
+    let apart = [-0.01, -0.005, 0.005, 0.01].repeat(2);
+    let logs: Vec<f64> = apart.iter().map(|apart| center + apart).collect();
+    BlockRatios::of_logs(&logs)
+}
+
+fn confirmation(center: f64) -> Option<Confirmation> {
+    let pair = |build: usize, parent_build: usize| BuildPair {
+        build,
+        parent_build,
+        ratios: around(center + 0.004 * build as f64 - 0.004 * parent_build as f64),
+    };
+    Some(Confirmation {
+        parent: record().commits[4].commit.clone(),
+        pairs: vec![pair(1, 1), pair(1, 2), pair(2, 1), pair(2, 2)],
+        record: "77aa00".to_owned(),
+    })
+}
+
+#[test]
+fn a_commit_that_was_found() {
+    // Method: a skipped commit among those that were tried.
+    let mut record = record();
+    record.trials.push(TrialRecord {
+        position: 3,
+        outcome: TrialOutcome::Skipped,
+        why: Some("the build command `make` failed (exit 2)\nits output".to_owned()),
+        ratios: BlockRatios::default(),
+        record: None,
+    });
+    record.confirmation = confirmation(-0.05);
+    record.conclusion = Some(BisectConclusion::Culprit { position: 5 });
+    assert_snapshot!(bisect_text(&record, &Style::plain()));
+}
+
+#[test]
+fn every_other_end() {
+    // Method: each conclusion in the text of the same search, its first paragraph.
+    let mut record = record();
+    record.confirmation = confirmation(-0.004);
+    let position = 5;
+    let ends = [
+        None,
+        Some(BisectConclusion::NothingToFind),
+        Some(BisectConclusion::NotConfirmed { position }),
+        Some(BisectConclusion::Spread { position }),
+        Some(BisectConclusion::Undecided { position }),
+        Some(BisectConclusion::AllSkipped {
+            suspects: vec![4, 5],
+        }),
+    ];
+    let texts = ends.map(|conclusion| {
+        record.conclusion = conclusion;
+        let text = bisect_text(&record, &Style::plain());
+        let first = text.split("\n\n").next();
+        first.unwrap_or_default().to_owned()
+    });
+    assert_snapshot!(texts.join("\n\n"));
+}
+
+#[test]
+fn what_a_change_does_is_said_in_the_words_of_its_metric() {
+    // Method: a ratio below 1 and above it, of a speed, a time and a cost.
+    let table = [
+        (Metric::Throughput, -0.05, "slower"),
+        (Metric::Throughput, 0.05, "faster"),
+        (Metric::ResponseP99, -0.05, "faster"),
+        (Metric::ResponseP99, 0.05, "slower"),
+        (Metric::ServerCpu, -0.05, "need less"),
+        (Metric::ServerCpu, 0.05, "need more"),
+    ];
+    for (metric, center, expected) in table {
+        let record = BisectRecord {
+            metric,
+            confirmation: confirmation(center),
+            conclusion: Some(BisectConclusion::Culprit { position: 5 }),
+            ..record()
+        };
+        let text = bisect_text(&record, &Style::plain());
+        let sentence = format!("made the server {expected}: ");
+        assert!(text.contains(&sentence), "{metric:?} {center}: {text}");
+    }
+}
+
+#[test]
+fn a_step_says_what_is_left() {
+    // Method: after the ends alone, after a commit that was decided, and after a skipped one.
+    let mut record = record();
+    let trials = std::mem::take(&mut record.trials);
+    let each = Some(Duration::from_secs(20));
+    let first = bisect_line(&record, None);
+    record.trials.push(trials[0].clone());
+    let second = bisect_line(&record, each);
+    record.trials.push(TrialRecord {
+        position: 6,
+        outcome: TrialOutcome::Skipped,
+        why: Some("it does not build\nand more".to_owned()),
+        ratios: BlockRatios::default(),
+        record: None,
+    });
+    let third = bisect_line(&record, each);
+    let over = bisect_line(&self::record(), each);
+    assert_snapshot!([first, second, third, over].join("\n"));
+}

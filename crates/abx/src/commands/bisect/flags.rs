@@ -1,0 +1,132 @@
+//! The flags of `abx bisect`.
+
+use std::time::Duration;
+
+use abx_stats::Margin;
+use abx_verdict::Metric;
+use clap::{Args, ValueEnum};
+
+use crate::commands::compare::PilotName;
+use crate::flags::build::BuildFlags;
+use crate::flags::help;
+use crate::flags::load::{GeneratorFlags, LoadFlags};
+use crate::flags::output::OutputFlags;
+use crate::flags::units;
+
+/// Find the commit that made a server slower, or faster.
+///
+/// GOOD and BAD are compared first. Then commits between them run against GOOD, in the same
+/// blocks, until a test shows which end each is like. The commit that is left is confirmed against
+/// its parent, with two builds of each. A search that was interrupted goes on when the same
+/// command runs again.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = "Examples:\n  \
+    abx bisect v1.4 main --build 'make server' './server --port {port}'\n  \
+    abx bisect v1.4 . --build 'cargo build --release' 'target/release/server {port}' -c 10\n  \
+    abx bisect HEAD~40 HEAD --build make './server {port}' --metric p99 -r 2000 --by 10%\n\n\
+    Commands are split into words without a shell. The server starts in the folder in which it was \
+    built.\n\n\
+    Exit codes: 0 the commit was found and confirmed; 2 invalid arguments, or an end does not \
+    build or start; 3 no commit was found: the ends do not differ, or the search ended undecided; \
+    130 interrupted.",
+    after_help = "Examples:\n  abx bisect v1.4 main --build 'make server' './server --port {port}'\n\n\
+        `abx bisect --help` has all flags and more examples.",
+    mut_args(|argument| help::brief(argument, BRIEF)),
+    mut_arg("json", |json| json.help(crate::flags::output::json_help("the search")))
+)]
+pub struct Bisect {
+    /// The older end: a branch, a tag or a hash without the change.
+    #[arg(value_name = "GOOD")]
+    pub good: String,
+    /// The newer end, with the change; `.` is the working tree.
+    #[arg(value_name = "BAD")]
+    pub bad: String,
+    /// The command that starts the server of a commit, with {port} for its port.
+    #[arg(value_name = "COMMAND")]
+    pub server: String,
+    #[command(flatten)]
+    pub build: BuildFlags,
+    /// Follow only the first parent of each merge, and find the merge.
+    #[arg(long, help_heading = "Revisions")]
+    pub first_parent: bool,
+    /// Do not try this revision; may be given several times.
+    #[arg(long, help_heading = "Revisions", value_name = "REV")]
+    pub skip: Vec<String>,
+    /// Begin again, even if the same search was interrupted.
+    #[arg(long, help_heading = "Revisions")]
+    pub restart: bool,
+    /// What is compared [default: throughput; with --rate: p99].
+    #[arg(long, help_heading = "Search", value_enum)]
+    pub metric: Option<MetricName>,
+    /// The smallest change that matters [default: 3%].
+    #[arg(long, help_heading = "Search", value_parser = units::margin, value_name = "PERCENT")]
+    pub by: Option<Margin>,
+    /// How long each comparison of commits may take [default: 2m, to confirm 6m].
+    #[arg(long, help_heading = "Search", value_name = "TIME", value_parser = units::duration)]
+    pub budget: Option<Duration>,
+    #[command(flatten)]
+    pub load: LoadFlags,
+    /// The length of a slice [default: set by the pilot, at least 100ms].
+    #[arg(long, help_heading = "Measurement", value_parser = units::duration, value_name = "TIME")]
+    pub slice: Option<Duration>,
+    /// Rounds per block; a round has one slice of each commit [default: as many as fit 2s of
+    /// each commit, 2 to 20].
+    #[arg(long, help_heading = "Measurement", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rounds: Option<u32>,
+    /// How long each pilot, the discarded first block, measures each commit [default: usual].
+    #[arg(long, help_heading = "Measurement", value_enum)]
+    pub pilot: Option<PilotName>,
+    /// Do not measure the generator's ceiling when GOOD and BAD are compared.
+    #[arg(long, help_heading = "Measurement")]
+    pub no_ceiling: bool,
+    /// How long a commit's server may take to start and respond correctly [default: 30s].
+    #[arg(long, help_heading = "Measurement", value_parser = units::duration)]
+    pub ready_within: Option<Duration>,
+    /// How long a commit's server may take to stop before it is killed [default: 5s].
+    #[arg(long, help_heading = "Measurement", value_parser = units::duration)]
+    pub stop_within: Option<Duration>,
+    #[command(flatten)]
+    pub generator: GeneratorFlags,
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// The flags of `abx bisect -h`.
+const BRIEF: &[&str] = &[
+    "build",
+    "repo",
+    "skip",
+    "metric",
+    "by",
+    "budget",
+    "connections",
+    "paths",
+    "rate",
+    "json",
+    "help",
+];
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MetricName {
+    /// Verified responses per second.
+    Throughput,
+    /// CPU time of the server per response.
+    Cpu,
+    /// The response time of 99 % of the requests, at a --rate.
+    P99,
+    /// Memory of the server after the load.
+    Memory,
+}
+
+impl MetricName {
+    /// The metric of this name.
+    pub fn metric(self) -> Metric {
+        match self {
+            MetricName::Throughput => Metric::Throughput,
+            MetricName::Cpu => Metric::ServerCpu,
+            MetricName::P99 => Metric::ResponseP99,
+            MetricName::Memory => Metric::Memory,
+        }
+    }
+}

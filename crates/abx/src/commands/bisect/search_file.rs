@@ -1,0 +1,102 @@
+//! The file of a search, from which the same command goes on after Ctrl-C.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use abx_evidence::OutputKind;
+use abx_lab::history::id_of_file;
+use abx_lab::{Store, read_text};
+use abx_verdict::bisect::{BisectRecord, CommitRecord};
+
+use super::commit_studies::CommitStudies;
+use super::commits::Commits;
+use super::flags::Bisect;
+use crate::commands::invocation;
+use crate::ui::end::{Failure, tell};
+
+/// The record of a search, and its file.
+pub struct SearchFile {
+    pub record: BisectRecord,
+    store: Store,
+    /// What was spent on it before this process began.
+    before_s: f64,
+    began: Instant,
+}
+
+/// Letters of a file's name that tell searches apart.
+const KEY_LETTERS: usize = 16;
+
+impl SearchFile {
+    /// That of these commits: one that was interrupted, or a new one.
+    pub fn open(
+        flags: &Bisect,
+        studies: &CommitStudies,
+        commits: &Commits,
+    ) -> Result<SearchFile, Failure> {
+        let new = new_record(flags, studies, commits.records());
+        let key = format!(
+            "{} {:?} {:?} {}",
+            commits.described(),
+            new.build,
+            new.server,
+            studies.described()
+        );
+        let store =
+            Store::in_state_folder(&format!("bisect/{}.json", &id_of_file(&key)[..KEY_LETTERS]));
+        let unfinished = read_text(store.path()).ok();
+        let unfinished = unfinished.and_then(|text| serde_json::from_str(&text).ok());
+        let unfinished = unfinished.filter(|record: &BisectRecord| {
+            !flags.restart && record.conclusion.is_none() && record.ends.is_some()
+        });
+        if let Some(record) = &unfinished
+            && !flags.output.quiet
+        {
+            tell(&format!(
+                "Going on with a search that was interrupted after {}; --restart begins again",
+                abx_report::plural(record.trials.len() as u64, "commit")
+            ));
+        }
+        let record = unfinished.unwrap_or(new);
+        let file = SearchFile {
+            before_s: record.elapsed_s,
+            record,
+            store,
+            began: Instant::now(),
+        };
+        file.store.save(&file.record).map_err(Failure::usage)?;
+        Ok(file)
+    }
+
+    /// Saves what is known now.
+    pub fn save(&mut self) -> Result<(), Failure> {
+        self.record.elapsed_s = self.before_s + self.began.elapsed().as_secs_f64();
+        let saved = self.store.save_somewhere(&self.record);
+        saved.map_err(Failure::no_claim)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> String {
+        self.store.path().display().to_string()
+    }
+}
+
+fn new_record(flags: &Bisect, studies: &CommitStudies, commits: Vec<CommitRecord>) -> BisectRecord {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let started_ms = since.unwrap_or_default().as_millis();
+    BisectRecord {
+        head: OutputKind::Bisect.into(),
+        abx_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_unix_ms: u64::try_from(started_ms).unwrap_or(u64::MAX),
+        command: invocation::recorded(),
+        revisions: [&flags.good, &flags.bad].map(String::clone),
+        build: flags.build.build.clone(),
+        server: flags.server.clone(),
+        metric: studies.metric,
+        by: studies.margin.share(),
+        commits,
+        ends: None,
+        trials: Vec::new(),
+        confirmation: None,
+        conclusion: None,
+        elapsed_s: 0.0,
+    }
+}

@@ -1,0 +1,198 @@
+//! Whole searches: found, with nothing to find, refused, and interrupted.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use abx_sys::process::Signal;
+use serde_json::Value;
+
+use crate::support::{ABX, Ended, Home, read_json};
+
+/// The commit that makes the server three times as slow, and one that does not start.
+const CULPRIT: usize = 6;
+const BROKEN: usize = 7;
+
+/// Flags by which a comparison takes little time.
+const SHORT: [&str; 11] = [
+    "--repo",
+    "code",
+    "-c",
+    "4",
+    "--slice",
+    "40ms",
+    "--rounds",
+    "3",
+    "--pilot",
+    "brief",
+    "--no-ceiling",
+];
+
+fn git(home: &Home, words: &[&str]) -> String {
+    let mut command = Command::new("git");
+    home.settle(&mut command);
+    let output = command.arg("-C").arg("code").args(words).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {words:?}: {errors}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// A repository of ten commits, each with a program that becomes the built-in server.
+fn repository(home: &Home) {
+    fs::create_dir(home.join("code")).unwrap();
+    git(home, &["init", "--quiet", "--initial-branch=main"]);
+    git(home, &["config", "user.name", "A. Person"]);
+    git(home, &["config", "user.email", "person@example.org"]);
+    for number in 0..10 {
+        let work = if number < CULPRIT { 200 } else { 600 };
+        let server = match number {
+            BROKEN => "echo no such flag; exit 1".to_owned(),
+            _ => format!("exec {ABX} serve --port \"$1\" --work {work}us"),
+        };
+        let path = home.write("code/server", &format!("#!/bin/sh\n# {number}\n{server}\n"));
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        git(home, &["add", "--all"]);
+        git(
+            home,
+            &[
+                "commit",
+                "--quiet",
+                "--message",
+                &format!("Change {number}"),
+            ],
+        );
+    }
+}
+
+/// The words of a search between two revisions.
+fn words<'a>(good: &'a str, bad: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["bisect", good, bad, "./server {port}"], &SHORT[..], more].concat()
+}
+
+fn position(home: &Home) -> Value {
+    read_json(&home.join("found.json"))["conclusion"].clone()
+}
+
+#[test]
+fn the_commit_that_made_a_server_slower_is_found() {
+    // Method: the sixth of ten commits works for three times as long, and the seventh, which is
+    // tried, does not start. The report names the commit; its record has all that was tried, and
+    // is printed again; the command that it prints names the commit and its parent.
+    let home = Home::new();
+    repository(&home);
+    let more = ["--json", "found.json", "--build", "test -x server"];
+    let ended = home.run_abx(&words("HEAD~9", "main", &more));
+    let parts = [
+        "is like GOOD",
+        "is like BAD",
+        "is skipped",
+        "commits left, about",
+        "Confirming",
+    ];
+    ended.expect(0, &parts);
+    let commit = git(&home, &["rev-parse", "HEAD~3"]);
+    let parent = git(&home, &["rev-parse", "HEAD~4"]);
+    let short = &commit[..9];
+    let found = format!("{short} made the server slower: 0.3");
+    for part in [&found, &commit, "Change 6", "skipped", " ended before"] {
+        assert!(
+            ended.stdout.contains(part),
+            "`{part}` is missing: {ended:#?}"
+        );
+    }
+    let again = format!("--rev {} --rev {short}", &parent[..9]);
+    assert!(ended.stdout.contains(&again), "{ended:#?}");
+    let record = read_json(&home.join("found.json"));
+    assert_eq!(record["conclusion"]["kind"], "culprit", "{record:#}");
+    assert_eq!(record["conclusion"]["position"], CULPRIT);
+    assert_eq!(record["confirmation"]["pairs"].as_array().unwrap().len(), 4);
+    let printed = home.run_abx(&["report", "found.json"]);
+    assert_eq!(printed.stdout, ended.stdout);
+    let comparison = record["ends"]["record"].as_str().unwrap();
+    let comparison = home.run_abx(&["report", comparison]);
+    assert!(comparison.stdout.contains("slower"), "{comparison:#?}");
+}
+
+#[test]
+fn a_search_that_was_interrupted_goes_on() {
+    // Method: Ctrl-C after the first commit that was decided, and the same command again; it does
+    // not compare the ends again, and finds the commit.
+    let home = Home::new();
+    repository(&home);
+    let more = ["--json", "found.json"];
+    let words = words("HEAD~9", "main", &more);
+    let mut running = home.start(&mut home.abx(&words));
+    running.until("a decided commit", |home| {
+        let told = fs::read_to_string(home.join("stderr")).ok()?;
+        told.contains("is like GOOD").then_some(())
+    });
+    running.signal(Signal::Int);
+    let stopped: Ended = running.wait();
+    stopped.expect(130, &[]);
+    assert!(stopped.stdout.contains("Unfinished"), "{stopped:#?}");
+    assert_eq!(position(&home), Value::Null);
+    let before = read_json(&home.join("found.json"));
+    let ended = home.run_abx(&words);
+    ended.expect(
+        0,
+        &["Going on with a search that was interrupted after 1 commit"],
+    );
+    assert_eq!(position(&home)["position"], CULPRIT);
+    let after = read_json(&home.join("found.json"));
+    assert_eq!(before["ends"], after["ends"]);
+    assert_eq!(before["trials"][0], after["trials"][0]);
+}
+
+#[test]
+fn equal_ends_leave_nothing_to_find() {
+    // Method: two commits that serve alike, and a change that would have to be large.
+    let home = Home::new();
+    repository(&home);
+    let more = ["--by", "50%", "--budget", "60s"];
+    let ended = home.run_abx(&words("HEAD~9", "HEAD~5", &more));
+    ended.expect(3, &[]);
+    for part in [
+        "Nothing to find: HEAD~9 and HEAD~5",
+        "by 50 % or more",
+        "--by",
+    ] {
+        assert!(
+            ended.stdout.contains(part),
+            "`{part}` is missing: {ended:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused() {
+    // Method: a metric that needs a rate, several loads, a running server, ends that are the same
+    // or in the wrong order, an end that is skipped, and one that does not start.
+    let home = Home::new();
+    repository(&home);
+    let table: [(&[&str], &str); 8] = [
+        (
+            &["HEAD~9", "main", "./server {port}", "--metric", "p99"],
+            "-r RATE",
+        ),
+        (
+            &["HEAD~9", "main", "./server {port}", "-c", "1,2"],
+            "one load",
+        ),
+        (
+            &["HEAD~9", "main", "./server {port}", "-r", "25%"],
+            "in requests per second",
+        ),
+        (&["HEAD~9", "main", "http://127.0.0.1:8080/"], "no {port}"),
+        (&["main", "HEAD", "./server {port}"], "same commit"),
+        (&["main", "HEAD~9", "./server {port}"], "not an ancestor"),
+        (
+            &["HEAD~9", "main", "./server {port}", "--skip", "main"],
+            "is an end",
+        ),
+        (&["HEAD~2", "main", "./server {port}"], " ended before"),
+    ];
+    for (arguments, part) in table {
+        let arguments = [&["bisect", "--repo", "code"], arguments].concat();
+        home.run_abx(&arguments).expect(2, &[part]);
+    }
+}
