@@ -41,7 +41,11 @@ impl Repository {
         let is_inside = inside.bytes.starts_with(b"true");
         let top = is_inside.then(|| path("--show-toplevel")).transpose()?;
         let prefix = match top {
-            Some(_) => git.path(&["rev-parse", "--show-prefix"])?,
+            // Git ends it with a slash.
+            Some(_) => git
+                .path(&["rev-parse", "--show-prefix"])?
+                .components()
+                .collect(),
             None => PathBuf::new(),
         };
         let root = top.as_deref().unwrap_or(&store);

@@ -12,7 +12,12 @@ const SHORT: [&str; 8] = [
     "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
 ];
 /// What builds the server, and what starts it.
-const BUILD: [&str; 4] = ["--build", "cp server.sh server", "--build", "chmod +x server"];
+const BUILD: [&str; 4] = [
+    "--build",
+    "cp server.sh server",
+    "--build",
+    "chmod +x server",
+];
 const SERVER: &str = "./server {port}";
 
 /// Runs git in the folder `code`.
@@ -70,7 +75,9 @@ fn revisions_are_built_and_compared_by_name() {
     let words = [&BUILD[..], &[SERVER], &SHORT].concat();
     let words = compare(&["v1", "main", "."], &words);
     let mut command = home.abx(&words);
-    command.env("GIT_DIR", "/nowhere").env("GIT_INDEX_FILE", "/nowhere");
+    command
+        .env("GIT_DIR", "/nowhere")
+        .env("GIT_INDEX_FILE", "/nowhere");
     let ended = home.run(&mut command);
     let record = home.record();
     ended.expect_measured(&record);
@@ -78,14 +85,19 @@ fn revisions_are_built_and_compared_by_name() {
         assert!(ended.stderr.contains(part), "{}", ended.stderr);
     }
     let names = record["subjects"].as_array().unwrap().iter();
-    let names: Vec<&str> = names.map(|subject| subject["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = names
+        .map(|subject| subject["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["v1", "main", "working-tree"]);
     assert_eq!(revision(&record, 0)["name"], "v1");
     assert_eq!(revision(&record, 0)["title"], "Serve");
     let head = git(&home, &["rev-parse", "main"]);
     assert_eq!(revision(&record, 1)["commit"], head.as_str());
     assert_eq!(revision(&record, 1)["changes"], Value::Null);
-    assert_eq!(revision(&record, 1)["build"], serde_json::json!([BUILD[1], BUILD[3]]));
+    assert_eq!(
+        revision(&record, 1)["build"],
+        serde_json::json!([BUILD[1], BUILD[3]])
+    );
     assert_eq!(revision(&record, 2)["commit"], head.as_str());
     assert!(revision(&record, 2)["changes"].is_string());
     let date = git(&home, &["show", "--no-patch", "--format=%aI", "main"]);
@@ -93,7 +105,12 @@ fn revisions_are_built_and_compared_by_name() {
     let report = home.run_abx(&["report", "last", "--full"]).stdout;
     assert!(report.contains("Revisions: v1 is "), "{report}");
     let page = home.run_abx(&["report", "last", "--html", "-"]).stdout;
-    for part in ["author date", "Serve with another seed", "with changes", "then chmod"] {
+    for part in [
+        "author date",
+        "Serve with another seed",
+        "with changes",
+        "then chmod",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     let again = home.run_abx(&words);
@@ -159,12 +176,17 @@ fn a_study_file_takes_subjects_from_revisions() {
     for (from, more, part) in [
         ("{ rev = \"nope\" }", "", "no revision `nope`"),
         ("{ rev = \" \" }", "", "`from.git.rev`"),
-        ("{ rev = \"v1\" }", ", build = { command = [\"make\"] }", "both `from.git`"),
+        (
+            "{ rev = \"v1\" }",
+            ", build = { command = [\"make\"] }",
+            "both `from.git`",
+        ),
         ("{ rev = \"v1\" }", ", image = \"x\"", "`from.git`"),
     ] {
         let path = study(from, more);
         let words = ["compare", &path];
-        home.run_abx(&words).expect(2, &["study.toml:", part, "subject \"new\""]);
+        home.run_abx(&words)
+            .expect(2, &["study.toml:", part, "subject \"new\""]);
     }
     let words = ["compare", &path, "--rev", "v1"];
     home.run_abx(&words).expect(2, &["server command"]);
@@ -190,24 +212,55 @@ fn revisions_that_cannot_be_compared_are_refused_with_their_remedy() {
     let pair = ["v1", "main"];
     let with = |more: &[&'static str]| compare(&pair, more);
     for (words, texts) in [
-        (compare(&["v1", "nope"], &[SERVER]), ["no revision `nope`", "git log"]),
-        (with(&["--rev=--all", SERVER]), ["begins with `-`", "give a branch"]),
-        (compare(&["v1", "v1^{}"], &[SERVER]), ["are the same commit", "--aa"]),
-        (compare(&["main", "."], &[SERVER]), ["are the same commit", "without changes"]),
-        (compare(&["."], &[SERVER]), ["the only revision", "--rev main --rev ."]),
+        (
+            compare(&["v1", "nope"], &[SERVER]),
+            ["no revision `nope`", "git log"],
+        ),
+        (
+            with(&["--rev=--all", SERVER]),
+            ["begins with `-`", "give a branch"],
+        ),
+        (
+            compare(&["v1", "v1^{}"], &[SERVER]),
+            ["are the same commit", "--aa"],
+        ),
+        (
+            compare(&["main", "."], &[SERVER]),
+            ["are the same commit", "without changes"],
+        ),
+        (
+            compare(&["."], &[SERVER]),
+            ["the only revision", "--rev main --rev ."],
+        ),
         (with(&[]), ["--rev needs the command", "{port}"]),
-        (with(&["./a {port}", "./b {port}"]), ["you gave 2", "give one"]),
+        (
+            with(&["./a {port}", "./b {port}"]),
+            ["you gave 2", "give one"],
+        ),
         (with(&["./server"]), ["has no {port}", "`./server`"]),
         (with(&["./none {port}"]), ["no program `./none`", "--build"]),
-        (with(&["--build", "a && b", SERVER]), ["only a shell", "its own --build"]),
-        (with(&["--build", "sh -c 'echo no >&2; exit 3'", SERVER]), ["exit status: 3", "\nno\n"]),
-        (vec!["compare", "--rev", "a", "--rev", "b", SERVER], ["not in a git", "--repo"]),
-        (vec!["compare", "--build", "make", "a=./a {port}"], ["--build is for", "add --rev"]),
+        (
+            with(&["--build", "a && b", SERVER]),
+            ["only a shell", "its own --build"],
+        ),
+        (
+            with(&["--build", "sh -c 'echo no >&2; exit 3'", SERVER]),
+            ["exit status: 3", "\nno\n"],
+        ),
+        (
+            vec!["compare", "--rev", "a", "--rev", "b", SERVER],
+            ["not in a git", "--repo"],
+        ),
+        (
+            vec!["compare", "--build", "make", "a=./a {port}"],
+            ["--build is for", "add --rev"],
+        ),
     ] {
         home.run_abx(&words).expect(2, &texts);
     }
     let words = with(&[SERVER]);
     let mut command = home.abx(&words);
     command.env("PATH", home.join("nothing"));
-    home.run(&mut command).expect(2, &["`git` is not on PATH", "install git"]);
+    home.run(&mut command)
+        .expect(2, &["`git` is not on PATH", "install git"]);
 }

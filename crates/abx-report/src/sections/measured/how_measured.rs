@@ -45,8 +45,13 @@ pub(crate) fn conduct(record: &StudyRecord) -> Document {
     let fleet = record.measured.fleet.as_ref();
     let fleet = fleet.map(|fleet| format!("Load from agents: {}.", agents(fleet)));
     let turns = alone(record).map(|load| turns(record, load));
-    let lines = [measured(record), versions(record), built_from(record)];
-    let lines = lines.into_iter().chain(fleet).chain(turns);
+    let lines = [
+        Some(measured(record)),
+        fleet,
+        Some(versions(record)),
+        Some(built_from(record)),
+    ];
+    let lines = lines.into_iter().flatten().chain(turns);
     lines.filter(|line| !line.is_empty()).collect()
 }
 
