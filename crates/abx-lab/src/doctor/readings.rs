@@ -1,10 +1,12 @@
 //! What the machine says of itself, as far as it bears on a comparison.
 
+use abx_ledger::Kallsyms;
 use abx_sys::Nanos;
 use abx_sys::conditions::{self, Conditions};
 use abx_sys::cpus::CpuSplit;
 use abx_sys::machine::Machine;
-use abx_verdict::doctor::{Pressure, Quota, Readings};
+use abx_sys::perf::{self, SamplingRights};
+use abx_verdict::doctor::{Pressure, Quota, Readings, Sampling, SamplingReach};
 
 /// Readings of the clock in one batch, and batches: the quickest one counts, as
 /// others were interrupted.
@@ -50,6 +52,24 @@ pub(super) fn read() -> Readings {
             memory: pressure.memory,
             io: pressure.io,
         }),
+        sampling: Some(sampling()),
+    }
+}
+
+/// What `--why` may sample.
+fn sampling() -> Sampling {
+    let (reach, limit) = match SamplingRights::of_this_process() {
+        SamplingRights::All => (SamplingReach::All, None),
+        SamplingRights::OwnUserOnly(limit) => (SamplingReach::OwnCode, Some(limit)),
+        SamplingRights::None(limit) => (SamplingReach::Nothing, Some(limit)),
+    };
+    let kallsyms = Kallsyms::of_this_machine();
+    Sampling {
+        reach,
+        limit: limit.map(|limit| limit.to_string()),
+        has_kernel_names: kallsyms.is_ok_and(|kallsyms| !kallsyms.is_hidden()),
+        perf_event_paranoid: perf::paranoid(),
+        kptr_restrict: perf::kptr_restrict(),
     }
 }
 

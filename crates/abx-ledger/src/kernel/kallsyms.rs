@@ -1,6 +1,7 @@
 //! The kernel's symbols, as `/proc/kallsyms` lists them.
 
-use std::io::{self, BufRead, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 
 /// The functions of the running kernel by address.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +22,14 @@ struct KernelFunction {
 }
 
 impl Kallsyms {
+    /// Those of the running kernel.
+    ///
+    /// # Errors
+    /// What the kernel says when `/proc/kallsyms` cannot be read.
+    pub fn of_this_machine() -> io::Result<Kallsyms> {
+        Kallsyms::parse(BufReader::new(File::open("/proc/kallsyms")?))
+    }
+
     /// Reads a list: `ffffffff81000000 T _text`, and for modules `[name]` after that. Lines that
     /// are none are skipped.
     ///

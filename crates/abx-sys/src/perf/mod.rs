@@ -10,5 +10,5 @@ mod ring;
 mod sampler;
 
 pub use record::{CpuSample, MappedFile, SamplerEvent};
-pub use rights::{SamplingLimit, SamplingRights};
+pub use rights::{SamplingLimit, SamplingRights, kptr_restrict, paranoid};
 pub use sampler::CpuSampler;

@@ -84,8 +84,23 @@ fn limit(error: &io::Error, paranoid: Option<i32>) -> SamplingLimit {
     }
 }
 
-fn paranoid() -> Option<i32> {
-    let text = read_lossy("/proc/sys/kernel/perf_event_paranoid").ok()?;
+/// The setting `kernel.perf_event_paranoid`: above 0, users without the capability
+/// `CAP_PERFMON` may not sample the kernel. `None` if it cannot be read.
+#[must_use]
+pub fn paranoid() -> Option<i32> {
+    setting("perf_event_paranoid")
+}
+
+/// The setting `kernel.kptr_restrict`: above 0, users without the capability `CAP_SYSLOG` see
+/// no addresses of the kernel's functions, and above 1 nobody does. `None` if it cannot be
+/// read.
+#[must_use]
+pub fn kptr_restrict() -> Option<i32> {
+    setting("kptr_restrict")
+}
+
+fn setting(name: &str) -> Option<i32> {
+    let text = read_lossy(format!("/proc/sys/kernel/{name}")).ok()?;
     text.trim().parse().ok()
 }
 

@@ -5,10 +5,11 @@
 mod measured;
 mod readings;
 mod record;
+mod sampling;
 
 pub use record::{
     BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure,
-    Quota, Readings,
+    Quota, Readings, Sampling, SamplingReach,
 };
 
 /// Fills a record's checks from what was read and measured, whatever they held before.
@@ -18,6 +19,7 @@ pub use record::{
 pub fn examine(record: &mut DoctorRecord) {
     let mut checks = measured::checks(record);
     checks.extend(readings::checks(&record.readings));
+    checks.push(sampling::why(record.readings.sampling.as_ref()));
     checks.sort_by_key(|check| std::cmp::Reverse(check.status));
     record.checks = checks;
 }

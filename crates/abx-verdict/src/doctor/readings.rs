@@ -36,11 +36,11 @@ pub(super) fn checks(readings: &Readings) -> Vec<Check> {
     ]
 }
 
-fn ok(id: &str, message: impl Into<String>) -> Check {
+pub(super) fn ok(id: &str, message: impl Into<String>) -> Check {
     Check::new(id, CheckStatus::Ok, message)
 }
 
-fn limits(id: &str, message: impl Into<String>) -> Check {
+pub(super) fn limits(id: &str, message: impl Into<String>) -> Check {
     Check::new(id, CheckStatus::Limits, message)
 }
 
@@ -48,7 +48,7 @@ fn stops(id: &str, message: impl Into<String>) -> Check {
     Check::new(id, CheckStatus::Stops, message)
 }
 
-fn not_checked(id: &str, message: &str) -> Check {
+pub(super) fn not_checked(id: &str, message: &str) -> Check {
     Check::new(id, CheckStatus::NotChecked, message)
 }
 

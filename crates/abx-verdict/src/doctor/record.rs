@@ -93,6 +93,32 @@ pub struct Readings {
     pub tcp_max_syn_backlog: Option<u32>,
     /// Who waited for what before anything was measured.
     pub pressure: Option<Pressure>,
+    /// What `--why` may sample.
+    #[serde(default)]
+    pub sampling: Option<Sampling>,
+}
+
+/// What `--why` may sample here, and the settings that decide it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampling {
+    pub reach: SamplingReach,
+    /// What forbids more; `None` if everything is allowed.
+    pub limit: Option<String>,
+    /// Whether the kernel shows abx the names of its functions.
+    pub has_kernel_names: bool,
+    pub perf_event_paranoid: Option<i32>,
+    pub kptr_restrict: Option<i32>,
+}
+
+/// How much of what a server runs can be sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SamplingReach {
+    /// Its own code, and the kernel's work for it.
+    All,
+    /// Its own code.
+    OwnCode,
+    Nothing,
 }
 
 /// How many processors' time a control group may use.

@@ -35,6 +35,9 @@ fn a_doctor_reads_and_measures_and_leaves_nothing() {
     assert!(readings["clock_reading_ns"].as_f64() > Some(0.0));
     assert!(!readings["cpus"].as_array().unwrap().is_empty());
     assert!(!readings["generator_cpus"].as_array().unwrap().is_empty());
+    let reach = readings["sampling"]["reach"].as_str().unwrap();
+    assert!(["all", "own_code", "nothing"].contains(&reach), "{reach}");
+    assert!(check(&record, "why")["message"].is_string());
 
     let noise = &record["noise"];
     let has_spread = noise["blocks"].as_u64() >= Some(2);

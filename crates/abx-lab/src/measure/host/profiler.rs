@@ -2,8 +2,7 @@
 //! slices that count.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -33,9 +32,9 @@ impl Profiler {
     /// A profiler of these processors, which samples nothing yet.
     ///
     /// # Errors
-    /// As [`CpuSampler::open`]; what the kernel says when `/proc/kallsyms` cannot be read.
+    /// As [`CpuSampler::open`]; [`Kallsyms::of_this_machine`].
     pub fn open(cpus: &[usize]) -> io::Result<Profiler> {
-        let kallsyms = Kallsyms::parse(BufReader::new(File::open("/proc/kallsyms")?))?;
+        let kallsyms = Kallsyms::of_this_machine()?;
         Ok(Profiler {
             sampler: CpuSampler::open(cpus, SAMPLES_PER_S, BUFFER_BYTES)?,
             kallsyms: Arc::new(kallsyms),

@@ -4,7 +4,8 @@
 use abx_evidence::OutputKind;
 use abx_report::{Style, doctor_text};
 use abx_verdict::doctor::{
-    DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota, Readings, examine,
+    DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota, Readings, Sampling,
+    SamplingReach, examine,
 };
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -36,6 +37,13 @@ fn good() -> DoctorRecord {
             cpu: 0.01,
             memory: 0.0,
             io: 0.0,
+        }),
+        sampling: Some(Sampling {
+            reach: SamplingReach::All,
+            limit: None,
+            has_kernel_names: true,
+            perf_event_paranoid: Some(2),
+            kptr_restrict: Some(1),
         }),
         ..Readings::default()
     };
@@ -105,6 +113,15 @@ fn poor() -> DoctorRecord {
         cpu: 0.41,
         memory: 0.0,
         io: 0.12,
+    });
+    readings.sampling = Some(Sampling {
+        reach: SamplingReach::OwnCode,
+        limit: Some(
+            "kernel.perf_event_paranoid is 2, and this process has no CAP_PERFMON".to_owned(),
+        ),
+        has_kernel_names: false,
+        perf_event_paranoid: Some(2),
+        kptr_restrict: Some(1),
     });
     record.elsewhere = Some(ForeignCpu {
         span_s: 30.0,

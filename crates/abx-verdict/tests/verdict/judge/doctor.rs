@@ -3,7 +3,7 @@
 use abx_evidence::OutputKind;
 use abx_verdict::doctor::{
     Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise, Pressure, Quota,
-    Readings, examine,
+    Readings, Sampling, SamplingReach, examine,
 };
 
 use abx_fixtures::{OK, assert_close, study};
@@ -33,6 +33,13 @@ fn good() -> DoctorRecord {
             cpu: 0.01,
             memory: 0.0,
             io: 0.02,
+        }),
+        sampling: Some(Sampling {
+            reach: SamplingReach::All,
+            limit: None,
+            has_kernel_names: true,
+            perf_event_paranoid: Some(0),
+            kptr_restrict: Some(0),
         }),
         ..Readings::default()
     };
@@ -101,7 +108,7 @@ fn noise(change: impl FnOnce(&mut Noise)) -> Check {
 fn nothing_limits_a_good_machine() {
     // Method: every check of the record in which nothing is wrong.
     let checks = examined(good());
-    assert_eq!(checks.len(), 16);
+    assert_eq!(checks.len(), 17);
     for check in checks {
         assert_eq!(check.status, CheckStatus::Ok, "{check:?}");
     }
@@ -227,13 +234,20 @@ fn every_command_fits_on_a_line_of_the_report() {
     readings.somaxconn = Some(1);
     readings.memory_available_bytes = Some(1);
     readings.governors = Some(vec!["powersave".to_owned()]);
+    readings.sampling = Some(Sampling {
+        reach: SamplingReach::OwnCode,
+        limit: None,
+        has_kernel_names: false,
+        perf_event_paranoid: Some(2),
+        kptr_restrict: Some(1),
+    });
     record.noise.as_mut().expect("it was measured").detectable = Some(0.1);
     let checks = examined(record);
     let commands: Vec<String> = checks
         .into_iter()
         .filter_map(|check| check.command)
         .collect();
-    assert_eq!(commands.len(), 9);
+    assert_eq!(commands.len(), 10);
     for command in commands {
         assert!(command.len() <= 66, "{command}");
     }
@@ -269,6 +283,7 @@ fn what_could_not_be_read_is_not_checked_and_not_ok() {
         "memory",
         "governor",
         "virtual",
+        "why",
     ];
     assert_eq!(of(CheckStatus::NotChecked), unread);
     assert_eq!(of(CheckStatus::Stops), [""; 0]);
@@ -451,4 +466,53 @@ fn a_record_survives_json() {
     examine(&mut record);
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<DoctorRecord>(&text).unwrap(), record);
+}
+
+#[test]
+fn what_why_may_sample_has_the_command_that_allows_more() {
+    // Method: the rights of a user, of a user on a stricter machine, of root to whom names are
+    // hidden, and of a container that forbids the system call.
+    use SamplingReach::{All, Nothing, OwnCode};
+    let limit = "kernel.perf_event_paranoid is 2";
+    let both = "sysctl -w kernel.perf_event_paranoid=0 kernel.kptr_restrict=0";
+    let cases: [(_, _, [i32; 2], _, &str); 5] = [
+        (
+            OwnCode,
+            false,
+            [2, 1],
+            Some(both),
+            "cannot sample the kernel",
+        ),
+        (
+            OwnCode,
+            false,
+            [2, 0],
+            Some("sysctl -w kernel.perf_event_paranoid=0"),
+            limit,
+        ),
+        (Nothing, false, [4, 1], Some(both), "can sample nothing"),
+        (
+            All,
+            false,
+            [2, 2],
+            Some("sysctl -w kernel.kptr_restrict=0"),
+            "hides the names",
+        ),
+        (Nothing, false, [-1, 0], None, limit),
+    ];
+    for (reach, has_kernel_names, [paranoid, kptr], command, message) in cases {
+        let check = check("why", |record| {
+            record.readings.sampling = Some(Sampling {
+                reach,
+                limit: (reach != All).then(|| limit.to_owned()),
+                has_kernel_names,
+                perf_event_paranoid: Some(paranoid),
+                kptr_restrict: Some(kptr),
+            });
+        });
+        assert_eq!(check.status, CheckStatus::Limits, "{check:?}");
+        assert_eq!(check.command.as_deref(), command, "{check:?}");
+        assert!(check.message.contains(message), "{check:?}");
+        assert!(check.remedy.is_some(), "{check:?}");
+    }
 }
