@@ -77,6 +77,7 @@ finding_ids! {
     NotSettled: "not_settled";
     NeverSteady: "never_steady";
     RanAsTrials: "ran_as_trials";
+    StartsDiffer: "starts_differ";
     NotRestarted: "not_restarted";
     UnkeptContainer: "unkept_container";
     StandIn: "stand_in";

@@ -1,5 +1,7 @@
 //! What is read from the course of a load: when it is warm ([`warm_up`]), and whether it
-//! stays the same ([`segments`]).
+//! stays the same ([`segments`]), from slice to slice and from start to start
+//! ([`two_groups`]).
 
 pub mod segments;
+pub mod two_groups;
 pub mod warm_up;

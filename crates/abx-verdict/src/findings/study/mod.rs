@@ -10,3 +10,4 @@ pub(crate) mod memory_unknown;
 pub(super) mod not_cold;
 pub(super) mod service_failed;
 pub(super) mod skipped;
+pub(super) mod starts_differ;

@@ -16,6 +16,7 @@ mod noise;
 mod oracles;
 mod properties;
 mod simulation;
+mod two_groups;
 
 use abx_stats::Margin;
 use abx_stats::paired::{LogInterval, PairedMean};

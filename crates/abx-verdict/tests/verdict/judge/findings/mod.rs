@@ -7,4 +7,5 @@ mod machine;
 mod pace;
 mod readings;
 mod services;
+mod starts;
 mod steady;

@@ -1,0 +1,131 @@
+use crate::findings::prelude::*;
+use crate::view::BlockView;
+use abx_evidence::median;
+use abx_stats::series::two_groups::TwoGroups;
+
+rule! {
+    in Load |load| each(load.view, load.is_saturating());
+    StartsDiffer [Note]
+        "the starts of a subject fall into two groups: some serve much less than the others, or \
+         use more CPU time per response",
+        "measure more blocks (`--blocks 24`), so that both groups have their share, and find out \
+         what differs from start to start: `--why` samples each of them";
+}
+
+/// Of a difference between blocks, this share at most may be seen in the other subjects too:
+/// what they share is the machine's.
+const SHARED_MAX: f64 = 0.25;
+
+/// Subjects that abx starts, by throughput or else by CPU time per response, whose blocks fall
+/// into two groups that differ by more than the margin.
+///
+/// Method: the largest gap of the blocks' logarithms (docs/explain/statistics/blocks.md,
+/// "Starts that differ").
+fn each<'a>(view: &'a OfferView, is_saturating: bool) -> impl Iterator<Item = Finding> + 'a {
+    let by_throughput = is_saturating.then_some(&THROUGHPUT);
+    let costs = by_throughput.into_iter().chain([&CPU_TIME]);
+    view.subjects.iter().filter_map(move |subject| {
+        let message = costs
+            .clone()
+            .find_map(|figure| figure.differs(view, subject))?;
+        Some(finding(message).about(subject.subject))
+    })
+}
+
+/// What blocks are grouped by.
+struct BlockFigure {
+    of: fn(&BlockView) -> Option<f64>,
+    /// What starts did with that figure, as in "served 0.25 times as much".
+    verb: &'static str,
+    what: &'static str,
+    unit: &'static str,
+    /// Of two groups of the same size, the worse one is named.
+    is_cost: bool,
+    digits: usize,
+}
+
+const THROUGHPUT: BlockFigure = BlockFigure {
+    of: |block| block.throughput(),
+    verb: "served",
+    what: "",
+    unit: "responses/s",
+    is_cost: false,
+    digits: 0,
+};
+
+const CPU_TIME: BlockFigure = BlockFigure {
+    of: |block| Some(share(block.sums.server_cpu_ns?, block.sums.all_completed())? / 1e3),
+    verb: "used",
+    what: " CPU time per response",
+    unit: "µs",
+    is_cost: true,
+    digits: 1,
+};
+
+impl BlockFigure {
+    fn differs(&self, view: &OfferView, subject: &SubjectView) -> Option<String> {
+        let name = subject.subject;
+        let mut records = view.study.subjects.iter();
+        let is_started = records.any(|record| record.name == name && record.is_kept());
+        let groups = TwoGroups::of(&self.logs(subject)?).filter(|_| is_started)?;
+        let [low, high] = groups.levels;
+        let is_worth_a_word = (high - low).exp_m1() > view.study.settings.margin;
+        let shared = self.shared(view, name, &groups);
+        if !is_worth_a_word || shared > SHARED_MAX * (high - low) {
+            return None;
+        }
+        let [count_low, count_high] = [groups.low.len(), groups.high.len()];
+        let is_low = count_low < count_high || (count_low == count_high && !self.is_cost);
+        let (count, others, level, usual) = if is_low {
+            (count_low, count_high, low, high)
+        } else {
+            (count_high, count_low, high, low)
+        };
+        Some(format!(
+            "{count} of {} starts of {name} {} {:.2} times as much{} as the other {others} \
+             ({:.digits$} instead of {:.digits$} {})",
+            count + others,
+            self.verb,
+            (level - usual).exp(),
+            self.what,
+            level.exp(),
+            usual.exp(),
+            self.unit,
+            digits = self.digits,
+        ))
+    }
+
+    /// The logarithm of each block's figure; `None` if a block has none.
+    fn logs(&self, subject: &SubjectView) -> Option<Vec<f64>> {
+        let blocks = subject.blocks.iter();
+        let logs = blocks.map(|block| Some((self.of)(block)?.ln()).filter(|log| log.is_finite()));
+        logs.collect()
+    }
+
+    /// By how much the other subjects differ between these groups of blocks: by the median over
+    /// them, block by block.
+    fn shared(&self, view: &OfferView, name: &str, groups: &TwoGroups) -> f64 {
+        let others = view.subjects.iter().filter(|other| other.subject != name);
+        let centered = |logs: Vec<f64>| {
+            let mean = mean(logs.iter().copied());
+            logs.into_iter().map(|log| log - mean).collect()
+        };
+        let others: Vec<Vec<f64>> = others
+            .filter_map(|other| self.logs(other).map(centered))
+            .collect();
+        let level = |blocks: &[usize]| {
+            let typical = |block: &usize| median(others.iter().map(|logs| logs[*block]));
+            mean(
+                blocks
+                    .iter()
+                    .map(|block| typical(block).unwrap_or_default()),
+            )
+        };
+        level(&groups.high) - level(&groups.low)
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}

@@ -1,0 +1,115 @@
+//! How often values seem to fall into two groups: seldom if they are one, almost always if they
+//! are two that lie far apart.
+
+use abx_stats::series::two_groups::TwoGroups;
+
+use super::extent::{drawn, most};
+use super::noise::{Extent, Noise, World};
+
+/// Studies for each number of blocks and each shape.
+const STUDIES: usize = 20_000;
+
+/// How the blocks of one group lie.
+#[derive(Debug, Clone, Copy)]
+enum Spread {
+    Normal,
+    /// Student's t with 4 degrees of freedom.
+    HeavyTails,
+}
+
+/// Many lists of values whose spread is 1.
+struct Draws {
+    world: World,
+    spread: Spread,
+}
+
+impl Draws {
+    fn new(spread: Spread, seed: usize) -> Draws {
+        let extent = Extent {
+            subjects: 1,
+            blocks_max: 1,
+        };
+        Draws {
+            world: World::new(Noise::Normal, extent, seed as u64),
+            spread,
+        }
+    }
+
+    fn values(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|_| self.value()).collect()
+    }
+
+    fn value(&mut self) -> f64 {
+        let normal = self.world.normal();
+        match self.spread {
+            Spread::Normal => normal,
+            Spread::HeavyTails => {
+                let squares: f64 = (0..4).map(|_| self.world.normal().powi(2)).sum();
+                normal / (squares / 4.0).sqrt()
+            }
+        }
+    }
+}
+
+/// The share of lists that are found to be two groups, after `change`.
+fn share_of_two(count: usize, spread: Spread, change: impl Fn(&mut [f64])) -> f64 {
+    let studies = drawn(STUDIES);
+    let mut draws = Draws::new(spread, count);
+    let is_two = |draws: &mut Draws| {
+        let mut values = draws.values(count);
+        change(&mut values);
+        TwoGroups::of(&values).is_some()
+    };
+    let found = (0..studies).filter(|_| is_two(&mut draws)).count();
+    found as f64 / studies as f64
+}
+
+#[test]
+fn one_group_seldom_seems_to_be_two() {
+    // Method: blocks of one level, normal and with heavy tails, without an outlier and with one
+    // at 20 spreads. At most 1 % of the lists may seem to be two groups.
+    println!("| blocks | spread | one group | with an outlier |");
+    println!("|---|---|---|---|");
+    for count in [6, 7, 8, 10, 12, 16, 24, 40] {
+        for spread in [Spread::Normal, Spread::HeavyTails] {
+            let alone = share_of_two(count, spread, |_| {});
+            let with_outlier = share_of_two(count, spread, |values| values[0] -= 20.0);
+            println!(
+                "| {count} | {spread:?} | {:.2} % | {:.2} % |",
+                alone * 100.0,
+                with_outlier * 100.0
+            );
+            let bound = most(0.01, drawn(STUDIES));
+            let what = format!("{count} {spread:?}");
+            assert!(alone <= bound && with_outlier <= bound, "{what}");
+        }
+    }
+}
+
+#[test]
+fn two_groups_that_lie_far_apart_are_found() {
+    // Method: 2 blocks of 6, 12 and 24, 3 of 40, and half of 24 that lie below the others, by
+    // 12 and by 20 spreads. Of 12 blocks or more, 12 normal spreads are enough in 9 of 10 cases,
+    // and 20 in 19 of 20 whatever the tails; a spread is seen to be too little.
+    println!("| blocks | low | spread | 1 apart | 12 apart | 20 apart |");
+    println!("|---|---|---|---|---|---|");
+    for (count, low) in [(6, 2), (12, 2), (24, 2), (24, 12), (40, 4)] {
+        for spread in [Spread::Normal, Spread::HeavyTails] {
+            let shares = [1.0, 12.0, 20.0].map(|apart| {
+                share_of_two(count, spread, |values| {
+                    values[..low].iter_mut().for_each(|value| *value -= apart);
+                })
+            });
+            let texts = shares.map(|share| format!("{:.0} %", share * 100.0));
+            println!("| {count} | {low} | {spread:?} | {} |", texts.join(" | "));
+            let what = format!("{low} of {count} {spread:?}: {shares:?}");
+            let [little, far, farthest] = shares;
+            assert!(little < 0.02, "{what}");
+            if count > 6 {
+                let is_normal = matches!(spread, Spread::Normal);
+                assert!(far > 0.9 || !is_normal, "{what}");
+                assert!(farthest > 0.94, "{what}");
+            }
+        }
+    }
+}
