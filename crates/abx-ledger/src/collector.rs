@@ -131,6 +131,9 @@ impl<F: Fn(u32) -> bool> Collector<F> {
     }
 
     fn line_of_kernel(&self, kernel: &[u64]) -> Line {
+        if self.kallsyms.is_empty() {
+            return Line::WholeKernel;
+        }
         let functions = kernel.iter().enumerate();
         line_of_kernel_chain(functions.map(|(depth, address)| {
             let function = self.kallsyms.function(inside(depth, *address));

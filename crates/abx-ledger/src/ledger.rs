@@ -14,6 +14,15 @@ pub struct Ledger {
     pub samples: u64,
     /// Samples that were taken and lost, of all processes: buffers were full.
     pub lost: u64,
+    /// How often the kernel suspended sampling, of all processes: it took too much time.
+    #[serde(default)]
+    pub throttled: u64,
+    /// Threads that were not sampled: each takes descriptors.
+    #[serde(default)]
+    pub threads_left_out: u64,
+    /// Whether only user code was sampled, so that no line is the kernel's.
+    #[serde(default)]
+    pub without_kernel: bool,
     pub lines: BTreeMap<Line, u64>,
     pub stacks: Folded,
     /// Samples of user code whose function has no name: its program has no symbols.
@@ -44,8 +53,17 @@ impl Ledger {
             self.add_to_line(line, *samples);
         }
         self.lost = self.lost.saturating_add(other.lost);
+        self.throttled = self.throttled.saturating_add(other.throttled);
+        self.threads_left_out = self.threads_left_out.max(other.threads_left_out);
+        self.without_kernel |= other.without_kernel;
         self.without_symbols = self.without_symbols.saturating_add(other.without_symbols);
         self.stacks.merge(&other.stacks);
+    }
+
+    /// Whether nothing is known to be missing.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.lost == 0 && self.throttled == 0 && self.threads_left_out == 0
     }
 
     fn add_to_line(&mut self, line: &Line, samples: u64) {

@@ -30,8 +30,10 @@ pub enum Line {
     Scheduling,
     /// Other work of the kernel.
     Kernel,
-    /// Samples that cannot be charged: the machine hides the kernel's symbols, or the code is
-    /// in no known file.
+    /// All work of the kernel, if it is not known what for: the machine hides the kernel's
+    /// symbols, or forbids to sample it.
+    WholeKernel,
+    /// Samples that cannot be charged: the code is in no known file.
     Unattributed,
 }
 
@@ -102,12 +104,13 @@ impl From<Line> for String {
 
 const SYSTEM_CALL: &str = "system call ";
 const USER: &str = "user ";
-const WITHOUT_NAME: [(Line, &str); 6] = [
+const WITHOUT_NAME: [(Line, &str); 7] = [
     (Line::SystemCallEntry, "entry and exit of system calls"),
     (Line::PageFaults, "page faults"),
     (Line::Interrupts, "interrupts"),
     (Line::Scheduling, "scheduling"),
     (Line::Kernel, "other kernel"),
+    (Line::WholeKernel, "kernel, not split"),
     (Line::Unattributed, "unattributed"),
 ];
 

@@ -16,6 +16,12 @@ pub struct LedgerRecord {
     pub completed: u64,
     /// Processor time of the subject meanwhile; `None` when not readable.
     pub server_cpu_ns: Option<u64>,
+    /// The part of it in user mode, in steps of 10 ms; `None` when not readable.
+    #[serde(default)]
+    pub server_user_ns: Option<u64>,
+    /// The part of it in the kernel, in steps of 10 ms; `None` when not readable.
+    #[serde(default)]
+    pub server_system_ns: Option<u64>,
     /// The samples, by what they are charged to.
     #[serde(flatten)]
     pub ledger: Ledger,

@@ -263,6 +263,8 @@ fn ledger() -> BoxedStrategy<LedgerRecord> {
                 samples_per_s: 9,
                 completed,
                 server_cpu_ns,
+                server_user_ns: server_cpu_ns,
+                server_system_ns: None,
                 ledger,
             }
         })

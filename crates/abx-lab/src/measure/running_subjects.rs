@@ -16,7 +16,7 @@ use abx_sys::Nanos;
 use abx_sys::strain::Strain;
 
 pub use crate::measure::abort::Abort;
-use crate::measure::host::profiler::{Profiler, SAMPLES_PER_S};
+use crate::measure::host::profiler::Profiler;
 use crate::measure::meter::Meter;
 use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, without_response};
@@ -323,15 +323,22 @@ impl<'a> RunningSubjects<'a> {
         let Some(profiler) = self.profiler.take() else {
             return Ok(None);
         };
+        let samples_per_s = profiler.samples_per_s();
+        let effort_before = self.meter.subjects.effort_of_all(subject);
         let (measured, ledger) = profiler.sample(&members, || self.slice(subject, pool, ns));
         self.profiler = Some(profiler);
+        let effort = self.meter.subjects.effort_of_all(subject);
+        let effort = effort.zip(effort_before);
+        let effort = effort.and_then(|(after, before)| after.since(&before));
         let record = measured?.record;
         let completed = record.outcomes.completed() + record.discarded.completed();
         Ok(ledger.ok().map(|ledger| LedgerRecord {
             sampled_ns: record.window_ns,
-            samples_per_s: SAMPLES_PER_S,
+            samples_per_s,
             completed,
             server_cpu_ns: record.server_cpu_ns,
+            server_user_ns: effort.map(|effort| effort.user.0),
+            server_system_ns: effort.map(|effort| effort.system.0),
             ledger,
         }))
     }

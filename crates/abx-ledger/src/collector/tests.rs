@@ -169,7 +169,7 @@ fn a_kernel_that_hides_its_symbols_is_one_line() {
     let mut collector = Collector::new(Arc::default(), |_| true);
     collector.sample(PID, &kernel(&["vfs_read", "do_syscall_64"]), &[]);
     let ledger = collector.finish(&Symbols::new(), 100);
-    assert_eq!(ledger.lines, [(Line::Kernel, 1)].into());
+    assert_eq!(ledger.lines, [(Line::WholeKernel, 1)].into());
     assert_eq!(text(&ledger), "[kernel] 1\n");
 }
 

@@ -69,6 +69,11 @@ impl Kallsyms {
         self.is_hidden
     }
 
+    /// Whether no function is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
     /// The name of the function that an address is in.
     #[must_use]
     pub fn name(&self, address: u64) -> Option<&str> {

@@ -45,6 +45,10 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     if is_full {
         gaps(record).into_iter().for_each(|text| out.note(text));
     }
+    let ledgers = &conclusions.cpu_ledgers;
+    if ledgers.iter().any(|ledger| !ledger.is_kernel_split) {
+        out.note(KERNEL_NOT_SPLIT);
+    }
     if !out.is_empty() && (is_full || is_only) {
         out.note(WHY_LEGEND);
     }
@@ -89,6 +93,9 @@ fn difference_part(
     }
     out
 }
+
+const KERNEL_NOT_SPLIT: &str = "The kernel's work is one line, because this machine did not let abx \
+     sample it by function. `abx doctor` shows the command that allows it.";
 
 const WHY_LEGEND: &str = "CPU µs per response, by samples taken after the counted slices: each \
      line's share of the samples, times the CPU time per response that the counted slices \
@@ -195,6 +202,7 @@ fn purpose_name(purpose: Purpose) -> &'static str {
         Purpose::Memory => "memory",
         Purpose::Interruptions => "interrupts, scheduling",
         Purpose::Others => "other kernel work",
+        Purpose::WholeKernel => "the kernel, not split",
     }
 }
 
@@ -329,11 +337,28 @@ fn gaps(record: &StudyRecord) -> Vec<String> {
             .filter(|ledger| ledger.subject == subject.name)
             .collect();
         let mut gaps = Vec::new();
-        let lost: u64 = own
-            .iter()
-            .fold(0, |sum, ledger| sum.saturating_add(ledger.lost));
+        let total = |of: fn(&CpuLedger) -> u64| {
+            let counts = own.iter().map(|ledger| of(ledger));
+            counts.fold(0, u64::saturating_add)
+        };
+        let lost = total(|ledger| ledger.lost);
         if lost > 0 {
             gaps.push(format!("{} samples were lost", count(lost)));
+        }
+        let throttled = total(|ledger| ledger.throttled);
+        if throttled > 0 {
+            gaps.push(format!(
+                "the kernel suspended sampling {} times, because it took too much CPU time",
+                count(throttled)
+            ));
+        }
+        let left_out = own.iter().map(|ledger| ledger.threads_left_out);
+        let left_out = left_out.fold(0, u64::max);
+        if left_out > 0 {
+            gaps.push(format!(
+                "{} of its threads were not sampled, those that had used the least CPU time",
+                count(left_out)
+            ));
         }
         let unnamed = own.iter().filter_map(|ledger| ledger.without_symbols);
         let unnamed = unnamed.fold(0.0, f64::max);

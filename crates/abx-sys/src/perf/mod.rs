@@ -8,7 +8,8 @@ mod record;
 mod rights;
 mod ring;
 mod sampler;
+mod threads;
 
 pub use record::{CpuSample, MappedFile, SamplerEvent};
-pub use rights::{SamplingLimit, SamplingRights, kptr_restrict, paranoid};
+pub use rights::{SamplingLimit, SamplingRights, kptr_restrict, max_sample_rate, paranoid};
 pub use sampler::CpuSampler;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::str::FromStr;
 
 use rustix::thread::sched_getcpu;
 
@@ -99,7 +100,14 @@ pub fn kptr_restrict() -> Option<i32> {
     setting("kptr_restrict")
 }
 
-fn setting(name: &str) -> Option<i32> {
+/// The setting `kernel.perf_event_max_sample_rate`: the most samples per second that an event
+/// may take. `None` if it cannot be read.
+#[must_use]
+pub fn max_sample_rate() -> Option<u32> {
+    setting("perf_event_max_sample_rate")
+}
+
+fn setting<T: FromStr>(name: &str) -> Option<T> {
     let text = read_lossy(format!("/proc/sys/kernel/{name}")).ok()?;
     text.trim().parse().ok()
 }

@@ -1,12 +1,13 @@
-//! The sampler: one event and one ring for each processor.
+//! The sampler: one event for each processor, or for each thread and processor, and one ring for
+//! each processor.
 
-use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
 use super::attributes::{self, EventScope};
 use super::record::{self, Chain, RawRecord, SamplerEvent};
 use super::ring::Ring;
+use super::threads::SampledThreads;
 
 /// Takes call chains of what processors run.
 ///
@@ -22,6 +23,7 @@ pub struct CpuSampler {
     taken: Vec<u8>,
     lost: u64,
     throttled: u64,
+    threads_left_out: usize,
 }
 
 impl CpuSampler {
@@ -42,12 +44,14 @@ impl CpuSampler {
         Ok(sampler)
     }
 
-    /// Samples the user code of these processes, and of those that they start from then on:
-    /// what a user may do without further rights. It takes a descriptor for each thread and
-    /// processor, at most `events_max`.
+    /// Samples the user code of these processes, and of the threads and processes that they
+    /// start from then on: what a user may do without further rights. A thread takes a
+    /// descriptor for each processor, and all of them at most `events_max`. If that is too
+    /// little, those that have used the most CPU time are sampled
+    /// ([`CpuSampler::threads_left_out`]).
     ///
     /// # Errors
-    /// As [`CpuSampler::open`]; `InvalidInput` if it would take more than `events_max`.
+    /// As [`CpuSampler::open`], with what `/proc` gives.
     pub fn of_processes(
         pids: &[u32],
         cpus: &[usize],
@@ -55,19 +59,13 @@ impl CpuSampler {
         buffer_bytes_per_cpu: usize,
         events_max: usize,
     ) -> io::Result<CpuSampler> {
-        let threads = threads(pids)?;
-        let needed = threads.len().saturating_mul(cpus.len());
-        if needed > events_max {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("{needed} perf events are needed, at most {events_max} are allowed"),
-            ));
-        }
+        let threads = SampledThreads::of(pids, events_max / cpus.len().max(1))?;
         let mut sampler = CpuSampler::empty();
+        sampler.threads_left_out = threads.left_out;
         for cpu in cpus {
             let cpu = cpu_number(*cpu)?;
             let first = sampler.events.len();
-            for thread in &threads {
+            for thread in &threads.sampled {
                 let event = match attributes::open(EventScope::ThreadUser(*thread), cpu, hz) {
                     Ok(event) => event,
                     // The thread has ended.
@@ -91,6 +89,7 @@ impl CpuSampler {
             taken: Vec::new(),
             lost: 0,
             throttled: 0,
+            threads_left_out: 0,
         }
     }
 
@@ -110,14 +109,18 @@ impl CpuSampler {
         self.events.iter().try_for_each(attributes::disable)
     }
 
-    /// Delivers what has been sampled since the last time, of all processors, in the order of
-    /// time. An event that happens meanwhile on another processor may come with the next call.
-    /// It has to be called so often that no buffer fills: a sample takes 100 to 1,100 bytes.
-    pub fn drain(&mut self, mut deliver: impl FnMut(SamplerEvent<'_>)) {
-        self.taken.clear();
+    /// Moves what has been sampled out of the buffers, into memory that grows. It has to be
+    /// called so often that no buffer fills: a sample takes 100 to 1,100 bytes.
+    pub fn take(&mut self) {
         for ring in &mut self.rings {
             ring.take(&mut self.taken);
         }
+    }
+
+    /// Delivers what has been sampled since the last time, of all processors, in the order of
+    /// time. An event that happens meanwhile on another processor may come with the next call.
+    pub fn drain(&mut self, mut deliver: impl FnMut(SamplerEvent<'_>)) {
+        self.take();
         let mut chain = Chain::default();
         for (_, start, length) in in_order(&self.taken) {
             match record::read(&self.taken[start..start + length], &mut chain) {
@@ -127,6 +130,7 @@ impl CpuSampler {
                 Some(RawRecord::Other) | None => {}
             }
         }
+        self.taken.clear();
     }
 
     /// How many records found no room in a buffer, as far as drained.
@@ -141,6 +145,12 @@ impl CpuSampler {
     pub fn throttled(&self) -> u64 {
         self.throttled
     }
+
+    /// How many threads are not sampled because each takes descriptors.
+    #[must_use]
+    pub fn threads_left_out(&self) -> usize {
+        self.threads_left_out
+    }
 }
 
 /// Time, start and length of each record.
@@ -154,23 +164,6 @@ fn in_order(taken: &[u8]) -> Vec<(u64, usize, usize)> {
     }
     places.sort_by_key(|(time_ns, _, _)| *time_ns);
     places
-}
-
-/// The threads of these processes that are left.
-fn threads(pids: &[u32]) -> io::Result<Vec<i32>> {
-    let mut threads = Vec::new();
-    for pid in pids {
-        let folder = match fs::read_dir(format!("/proc/{pid}/task")) {
-            Ok(folder) => folder,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        for entry in folder {
-            let name = entry?.file_name();
-            threads.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
-        }
-    }
-    Ok(threads)
 }
 
 fn cpu_number(cpu: usize) -> io::Result<i32> {

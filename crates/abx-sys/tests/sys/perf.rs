@@ -5,9 +5,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::hint::black_box;
 use std::io;
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use abx_sys::perf::{CpuSampler, SamplerEvent, SamplingRights};
 use abx_sys::{Nanos, cpus, thread_cpu};
@@ -15,6 +18,7 @@ use abx_sys::{Nanos, cpus, thread_cpu};
 const HZ: u32 = 1000;
 const BUFFER_BYTES: usize = 1 << 20;
 const EVENTS_MAX: usize = 1000;
+const THREADS: usize = 5000;
 
 /// Tests that look at what this process has open run one after the other.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -68,6 +72,16 @@ impl Seen {
 fn thread_number() -> u32 {
     let link = fs::read_link("/proc/thread-self").unwrap();
     link.file_name().unwrap().to_str().unwrap().parse().unwrap()
+}
+
+/// Descriptors and buffers of perf events that this process has.
+fn open_events() -> (usize, usize) {
+    let links = fs::read_dir("/proc/self/fd").unwrap();
+    let links = links.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    let is_event = |link: &PathBuf| link.to_string_lossy().contains("[perf_event]");
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let rings = maps.lines().filter(|line| line.contains("[perf_event]"));
+    (links.filter(is_event).count(), rings.count())
 }
 
 /// Spends this much CPU time of this thread, part of it in system calls.
@@ -218,22 +232,8 @@ fn the_life_of_a_process_is_told() {
 #[test]
 fn a_dropped_sampler_leaves_nothing_open() {
     // Method: descriptors and memory of perf events, before, meanwhile and after, of both kinds
-    // of sampler, and of one that asks for more events than it may have.
+    // of sampler, and of one that may have no event.
     let _alone = alone();
-    let count = || {
-        let links = fs::read_dir("/proc/self/fd").unwrap();
-        let links = links.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
-        let open = links
-            .filter(|link| link.to_string_lossy().contains("[perf_event]"))
-            .count();
-        let maps = fs::read_to_string("/proc/self/maps").unwrap();
-        (
-            open,
-            maps.lines()
-                .filter(|line| line.contains("[perf_event]"))
-                .count(),
-        )
-    };
     let cpus = cpus::allowed().unwrap();
     let own = [std::process::id()];
     let Some(whole) = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES)) else {
@@ -241,9 +241,111 @@ fn a_dropped_sampler_leaves_nothing_open() {
     };
     let user = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, EVENTS_MAX).unwrap();
     let added = 2 * cpus.len();
-    assert!(count().0 >= added && count().1 == added, "{:?}", count());
-    let refused = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, 0).unwrap_err();
-    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
-    drop((whole, user));
-    assert_eq!(count(), (0, 0));
+    let (events, rings) = open_events();
+    assert!(events >= added && rings == added, "{events} {rings}");
+    let none = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, 0).unwrap();
+    assert!(none.threads_left_out() >= 1);
+    assert_eq!(open_events(), (events, rings));
+    drop((whole, user, none));
+    assert_eq!(open_events(), (0, 0));
+}
+
+/// The sampler of these processes' user code, with a descriptor for so many events.
+fn of_processes(pids: &[u32], events_max: usize) -> Option<CpuSampler> {
+    let cpus = cpus::allowed().unwrap();
+    allowed(CpuSampler::of_processes(
+        pids,
+        &cpus,
+        HZ,
+        BUFFER_BYTES,
+        events_max,
+    ))
+}
+
+#[test]
+fn a_thread_that_starts_later_is_sampled() {
+    // Method: a thread that spends CPU time in user code, started after the sampler was opened.
+    let _alone = alone();
+    let Some(mut sampler) = of_processes(&[std::process::id()], EVENTS_MAX) else {
+        return;
+    };
+    sampler.enable().unwrap();
+    let later = thread::spawn(|| {
+        let until = thread_cpu().plus(Nanos(200_000_000));
+        let mut sum = 0_u64;
+        while thread_cpu() < until {
+            sum = (0..100_000).fold(sum, |sum, n| black_box(sum ^ n));
+        }
+        thread_number()
+    });
+    let number = later.join().unwrap();
+    sampler.disable().unwrap();
+    let mut samples = 0;
+    sampler.drain(|event| {
+        samples += u64::from(matches!(event, SamplerEvent::Sample(sample) if sample.tid == number));
+    });
+    assert!(samples > 50, "{samples}");
+}
+
+#[test]
+fn of_too_many_threads_the_busiest_are_sampled() {
+    // Method: 5,000 threads that wait, with descriptors for 100 of them; this one has used more
+    // CPU time than any of them.
+    let _alone = alone();
+    let cpus = cpus::allowed().unwrap().len();
+    spend(Nanos(50_000_000), || {});
+    let gate = Barrier::new(THREADS + 1);
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            let waiting = thread::Builder::new().stack_size(64 << 10);
+            waiting.spawn_scoped(scope, || gate.wait()).unwrap();
+        }
+        if let Some(mut sampler) = of_processes(&[std::process::id()], 100 * cpus) {
+            let left_out = sampler.threads_left_out();
+            assert!(
+                (THREADS - 100..THREADS + 100).contains(&left_out),
+                "{left_out}"
+            );
+            assert!(open_events().0 <= 100 * cpus);
+            let mut seen = Seen::default();
+            sampler.enable().unwrap();
+            spend(Nanos(200_000_000), || seen.take(&mut sampler));
+            assert!(seen.samples > 0);
+        }
+        gate.wait();
+    });
+    assert_eq!(open_events(), (0, 0));
+}
+
+#[test]
+fn a_process_that_forks_and_dies_while_it_is_sampled_leaves_nothing() {
+    // Method: a shell that starts one program after another, ended by a signal once some of
+    // them were seen; then the sampler of a process that is gone.
+    let _alone = alone();
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", "while :; do /bin/true; done"])
+        .spawn()
+        .unwrap();
+    let pids = [shell.id()];
+    let sampler = of_processes(&pids, EVENTS_MAX);
+    let mut programs = 0;
+    if let Some(mut sampler) = sampler {
+        sampler.enable().unwrap();
+        while programs < 20 {
+            sampler
+                .drain(|event| programs += u64::from(matches!(event, SamplerEvent::Exec { .. })));
+        }
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        sampler.disable().unwrap();
+        let mut has_ended = false;
+        sampler.drain(|event| has_ended |= event == SamplerEvent::Exit { pid: pids[0] });
+        assert!(has_ended);
+        let gone = of_processes(&pids, EVENTS_MAX).unwrap();
+        assert_eq!((gone.threads_left_out(), gone.lost()), (0, 0));
+    } else {
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+    }
+    assert_eq!(open_events(), (0, 0));
 }

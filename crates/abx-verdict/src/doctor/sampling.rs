@@ -31,8 +31,8 @@ pub(super) fn why(sampling: Option<&Sampling>) -> Check {
         SamplingReach::OwnCode => limits(
             id,
             format!(
-                "`--why` cannot sample the kernel, and refuses to start: {limit}; only the code \
-                 of servers may be sampled"
+                "`--why` can sample only the code of servers, so that the kernel's work is one \
+                 line: {limit}"
             ),
         ),
         SamplingReach::Nothing => limits(

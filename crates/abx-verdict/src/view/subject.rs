@@ -2,11 +2,10 @@
 
 use super::sums::Sums;
 use abx_evidence::record::{
-    BlockLoad, BlockRecord, BlockSubject, Histograms, LoadRecord, Measured, SliceRecord,
-    SubjectReadings,
+    BlockLoad, BlockRecord, BlockSubject, Histograms, LedgerRecord, LoadRecord, Measured,
+    SliceRecord, SubjectReadings,
 };
 use abx_evidence::{Course, Histogram, Offered, Phases, Statuses};
-use abx_ledger::Ledger;
 
 /// One subject under one load, in every complete block.
 pub struct SubjectView<'a> {
@@ -171,9 +170,8 @@ impl<'a> BlockView<'a> {
     }
 
     /// Where its CPU time went, where that was sampled.
-    pub(crate) fn ledger(&self) -> Option<&'a Ledger> {
-        let record = self.part.ledgers.get(self.subject)?;
-        Some(&record.ledger)
+    pub(crate) fn ledger(&self) -> Option<&'a LedgerRecord> {
+        self.part.ledgers.get(self.subject)
     }
 
     /// What was read of it beside its slices.

@@ -4,9 +4,17 @@ use serde_json::Value;
 
 use crate::support::{ABX, Home};
 
-/// Compares the reference server with itself and this extra cost, in three blocks; `None` if
-/// this machine lets nobody sample, which abx has to say then.
-fn compared(home: &Home, cost: &str) -> Option<Value> {
+const MANY_THREADS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/many_threads.py");
+
+/// Takes all capabilities from root, so that abx has the rights of any user.
+const UNPRIVILEGED: &str = "if [ $(id -u) = 0 ]; then
+    set -- setpriv --bounding-set=-all --inh-caps=-all \"$@\"
+fi";
+
+/// Compares the reference server with itself and this extra cost, in three blocks, by abx after
+/// these commands of a shell; `None` if this machine lets nobody sample, which abx has to say
+/// then.
+fn compared(home: &Home, before: &str, cost: &str) -> Option<Value> {
     let plain = format!("plain={ABX} serve --port {{port}}");
     let costly = format!("costly={ABX} serve --port {{port}} {cost}");
     let flags = [
@@ -23,19 +31,29 @@ fn compared(home: &Home, cost: &str) -> Option<Value> {
         "r.json",
     ];
     let arguments = [&["compare", &plain, &costly][..], &flags, &more].concat();
-    let ended = home.run_abx(&arguments);
+    let record = sampled(home, before, &arguments)?;
+    let differences = record["conclusions"]["cpu_differences"].as_array().unwrap();
+    assert_eq!(differences.len(), 1, "{differences:#?}");
+    Some(differences[0].clone())
+}
+
+/// The record `r.json` of a comparison that samples.
+fn sampled(home: &Home, before: &str, arguments: &[&str]) -> Option<Value> {
+    let ended = home.run(&mut home.abx_after(before, arguments));
     if ended.status.code() == Some(2) {
-        assert!(
-            ended.stderr.contains("kernel.perf_event_paranoid"),
-            "{ended:#?}"
-        );
+        assert!(ended.stderr.contains("abx doctor"), "{ended:#?}");
         return None;
     }
     let text = std::fs::read_to_string(home.join("r.json")).unwrap();
-    let record: Value = serde_json::from_str(&text).unwrap();
-    let differences = record["conclusions"]["cpu_differences"].as_array().unwrap();
-    assert_eq!(differences.len(), 1, "{ended:#?}");
-    Some(differences[0].clone())
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+fn check_sums(difference: &Value) {
+    let whole = difference["difference_us"]["mean"].as_f64().unwrap();
+    for parts in ["lines", "purposes"] {
+        let sum = sum(&difference[parts]);
+        assert!((sum - whole).abs() < 1e-6, "{difference:#}");
+    }
 }
 
 fn sum(lines: &Value) -> f64 {
@@ -54,19 +72,85 @@ fn a_planted_cost_is_the_first_line_of_the_difference() {
         ("--touch-pages 40", "page faults"),
     ] {
         let home = Home::new();
-        let Some(difference) = compared(&home, cost) else {
+        let Some(difference) = compared(&home, "", cost) else {
             return;
         };
         assert_eq!(difference["lines"][0]["name"], name, "{difference:#}");
-        let whole = difference["difference_us"]["mean"].as_f64().unwrap();
-        for parts in ["lines", "purposes"] {
-            assert!(
-                (sum(&difference[parts]) - whole).abs() < 1e-6,
-                "{difference:#}"
-            );
-        }
+        check_sums(&difference);
         let report = home.run_abx(&["report", "r.json"]).stdout.clone();
         assert!(report.contains("costly uses"), "{report}");
+    }
+}
+
+#[test]
+fn without_privileges_the_work_of_the_kernel_is_one_line() {
+    // Method: 100 more system calls per response, for an abx without capabilities; the kernel as
+    // a whole costs more, and the report shows what allows more.
+    let home = Home::new();
+    let Some(difference) = compared(&home, UNPRIVILEGED, "--extra-syscalls 100") else {
+        return;
+    };
+    let lines = difference["lines"].as_array().unwrap();
+    let names: Vec<&str> = lines
+        .iter()
+        .map(|line| line["name"].as_str().unwrap())
+        .collect();
+    // A machine whose settings let every user sample the kernel has the line of the call.
+    if !names.contains(&"system call getppid") {
+        let kernel = lines
+            .iter()
+            .find(|line| line["name"] == "kernel, not split");
+        let more_us = &kernel.unwrap()["difference_us"]["mean"];
+        assert!(more_us.as_f64() > Some(0.0), "{difference:#}");
+        assert!(names.contains(&"own code"), "{names:?}");
+        assert!(
+            !names.iter().any(|name| name.starts_with("system call")),
+            "{names:?}"
+        );
+        let report = home.run_abx(&["report", "r.json"]).stdout.clone();
+        assert!(report.contains("The kernel's work is one line"), "{report}");
+    }
+    check_sums(&difference);
+}
+
+#[test]
+fn a_server_of_thousands_of_threads_is_sampled() {
+    // Method: a server with 5,000 threads that wait, sampled by processors and, without
+    // privileges, by threads, of which most do not fit.
+    for before in ["", UNPRIVILEGED] {
+        let home = Home::new();
+        let server = format!("server=python3 {MANY_THREADS} {{port}}");
+        let flags = [
+            "--aa",
+            "--why",
+            "--blocks",
+            "1",
+            "--rounds",
+            "2",
+            "--slice",
+            "50ms",
+            "--pilot",
+            "brief",
+            "--no-ceiling",
+            "-c",
+            "4",
+            "--quiet",
+            "--json",
+            "r.json",
+        ];
+        let arguments = [&["compare", &server][..], &flags].concat();
+        let Some(record) = sampled(&home, before, &arguments) else {
+            continue;
+        };
+        let ledgers = record["conclusions"]["cpu_ledgers"].as_array().unwrap();
+        assert_eq!(ledgers.len(), 2, "{ledgers:#?}");
+        for ledger in ledgers {
+            assert!(ledger["samples"].as_u64() > Some(0), "{ledger:#}");
+            let left_out = ledger["threads_left_out"].as_u64().unwrap();
+            let is_split = ledger["is_kernel_split"] == true;
+            assert_eq!(left_out > 900, !is_split, "{ledger:#}");
+        }
+        home.wait_until_empty();
     }
 }
 
@@ -83,5 +167,5 @@ fn nobody_is_sampled_unless_asked() {
     let ended = home.run_abx(&arguments);
     assert!(!ended.stdout.contains("Why:"), "{ended:#?}");
     let text = std::fs::read_to_string(home.join("r.json")).unwrap();
-    assert!(!text.contains("ledger"), "{text}");
+    assert!(!text.contains("ledgers\""), "{text}");
 }

@@ -5,14 +5,24 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use abx_ledger::{CodeMapping, Collector, Kallsyms, Ledger, Symbols};
-use abx_sys::perf::{CpuSampler, MappedFile, SamplerEvent};
+use abx_sys::limits::descriptor_limit;
+use abx_sys::perf::{CpuSampler, MappedFile, SamplerEvent, SamplingRights, max_sample_rate};
 
 /// Samples per second of CPU time. A prime, so that samples do not keep step with timers.
-pub const SAMPLES_PER_S: u32 = 3_989;
-/// Room for 3 s of samples with chains of 60 frames.
-const BUFFER_BYTES: usize = 8 << 20;
+const SAMPLES_PER_S: u32 = 3_989;
+/// The largest buffer that the kernel gives to every user: `kernel.perf_event_mlock_kb` without
+/// its page of positions.
+const BUFFER_BYTES: usize = 512 << 10;
+/// Buffers are emptied so often: at most 1,100 bytes for each sample are then a sixth of them.
+const BUFFER_EMPTIED: Duration = Duration::from_millis(20);
+/// The most events of threads: the kernel needs some kilobytes for each, and some 10 us to open
+/// it.
+const EVENTS_MAX: usize = 4_096;
 /// Stacks that a ledger keeps of one interval; samples of the others are counted by line.
 const STACKS_MAX: usize = 400;
 /// The part of the counted load of a block that is sampled once more.
@@ -21,25 +31,52 @@ const SHARE_OF_LOAD: f64 = 0.12;
 /// another block would tell more.
 const INTERVAL_NS: RangeInclusive<u64> = 100_000_000..=2_000_000_000;
 
-/// Samples what runs on the subjects' processors.
+/// Samples what the subjects run.
 pub struct Profiler {
-    sampler: CpuSampler,
+    source: Source,
+    /// For each second of CPU time.
+    samples_per_s: u32,
     kallsyms: Arc<Kallsyms>,
     symbols: Symbols,
 }
 
+/// What is sampled.
+enum Source {
+    /// Everything on the subjects' processors.
+    Processors(CpuSampler),
+    /// The user code of a subject's threads on these processors, as far as users may: a sampler
+    /// is opened for each interval.
+    OwnCode(Vec<usize>),
+}
+
 impl Profiler {
-    /// A profiler of these processors, which samples nothing yet.
+    /// A profiler of these processors, which samples nothing yet. If the machine forbids to
+    /// sample the kernel, it samples the user code of subjects.
     ///
     /// # Errors
-    /// As [`CpuSampler::open`]; [`Kallsyms::of_this_machine`].
+    /// What forbids both; [`Kallsyms::of_this_machine`].
     pub fn open(cpus: &[usize]) -> io::Result<Profiler> {
-        let kallsyms = Kallsyms::of_this_machine()?;
+        // A kernel whose interrupts took too long allows fewer.
+        let samples_per_s = SAMPLES_PER_S.min(max_sample_rate().unwrap_or(u32::MAX));
+        let source = match CpuSampler::open(cpus, samples_per_s, BUFFER_BYTES) {
+            Ok(sampler) => Source::Processors(sampler),
+            Err(error) => own_code(cpus, SamplingRights::of_this_process(), error)?,
+        };
+        let kallsyms = match source {
+            Source::Processors(_) => Kallsyms::of_this_machine()?,
+            Source::OwnCode(_) => Kallsyms::default(),
+        };
         Ok(Profiler {
-            sampler: CpuSampler::open(cpus, SAMPLES_PER_S, BUFFER_BYTES)?,
+            source,
+            samples_per_s,
             kallsyms: Arc::new(kallsyms),
             symbols: Symbols::new(),
         })
+    }
+
+    /// How many samples a second of CPU time has.
+    pub fn samples_per_s(&self) -> u32 {
+        self.samples_per_s
     }
 
     /// Samples while `load` goes on. The samples of these processes count, and of those that
@@ -50,25 +87,73 @@ impl Profiler {
         members: &HashSet<u32>,
         load: impl FnOnce() -> T,
     ) -> (T, io::Result<Ledger>) {
+        let mut of_threads;
+        let (sampler, without_kernel) = match &mut self.source {
+            Source::Processors(sampler) => (sampler, false),
+            Source::OwnCode(cpus) => match sampler_of(members, cpus, self.samples_per_s) {
+                Ok(sampler) => {
+                    of_threads = sampler;
+                    (&mut of_threads, true)
+                }
+                Err(error) => return (load(), Err(error)),
+            },
+        };
         // What was mapped or started since the last interval is in /proc.
-        self.sampler.drain(|_| {});
-        let lost_before = self.lost();
-        let enabled = self.sampler.enable();
-        let given = load();
-        let ledger = enabled.and_then(|()| self.sampler.disable()).map(|()| {
+        sampler.drain(|_| {});
+        let before = (sampler.lost(), sampler.throttled());
+        let enabled = sampler.enable();
+        let given = emptied(sampler, load);
+        let ledger = enabled.and_then(|()| sampler.disable()).map(|()| {
             let mut collector =
                 Collector::new(Arc::clone(&self.kallsyms), |pid| members.contains(&pid));
-            self.sampler.drain(|event| collect(&mut collector, event));
+            sampler.drain(|event| collect(&mut collector, event));
             let mut ledger = collector.finish(&self.symbols, STACKS_MAX);
-            ledger.lost = self.lost() - lost_before;
+            ledger.lost = sampler.lost() - before.0;
+            ledger.throttled = sampler.throttled() - before.1;
+            ledger.threads_left_out = sampler.threads_left_out() as u64;
+            ledger.without_kernel = without_kernel;
             ledger
         });
         (given, ledger)
     }
+}
 
-    fn lost(&self) -> u64 {
-        self.sampler.lost()
+/// What a user may sample who may not sample the kernel.
+fn own_code(cpus: &[usize], rights: SamplingRights, error: io::Error) -> io::Result<Source> {
+    match rights {
+        SamplingRights::All => Err(error),
+        SamplingRights::OwnUserOnly(_) => Ok(Source::OwnCode(cpus.to_vec())),
+        SamplingRights::None(limit) => Err(io::Error::other(limit.to_string())),
     }
+}
+
+fn sampler_of(
+    members: &HashSet<u32>,
+    cpus: &[usize],
+    samples_per_s: u32,
+) -> io::Result<CpuSampler> {
+    let pids: Vec<u32> = members.iter().copied().collect();
+    // The other half is for what else this process opens.
+    let descriptors = usize::try_from(descriptor_limit().soft / 2).unwrap_or(usize::MAX);
+    let events_max = EVENTS_MAX.min(descriptors);
+    CpuSampler::of_processes(&pids, cpus, samples_per_s, BUFFER_BYTES, events_max)
+}
+
+/// Does this while a thread keeps the sampler's buffers from filling.
+fn emptied<T>(sampler: &mut CpuSampler, load: impl FnOnce() -> T) -> T {
+    let (end, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let emptying = thread::Builder::new().spawn_scoped(scope, move || {
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(BUFFER_EMPTIED) {
+                sampler.take();
+            }
+        });
+        // Without a thread, samples that find no room are counted as lost.
+        drop(emptying);
+        let given = load();
+        drop(end);
+        given
+    })
 }
 
 /// For how long a load is sampled in a block with so many slices of this length, in ns.

@@ -72,7 +72,7 @@ impl SubjectHost {
     pub fn before(&mut self, loaded: usize) -> SubjectReading {
         let strain = self.strain.read();
         let switches = self.switches(loaded);
-        let effort = self.effort(loaded);
+        let effort = self.effort(loaded, EFFORT_THREADS_MAX);
         let cpu = self.cpu(loaded);
         SubjectReading {
             cpu,
@@ -89,7 +89,7 @@ impl SubjectHost {
         if let Some(idle) = self.idle.get_mut(loaded) {
             idle.begin(Nanos::now(), cpu);
         }
-        let effort = self.effort(loaded);
+        let effort = self.effort(loaded, EFFORT_THREADS_MAX);
         let switches = self.switches(loaded);
         let strain = self.strain.read();
         SubjectReading {
@@ -140,9 +140,14 @@ impl SubjectHost {
         tree.switches(SWITCHES_THREADS_MAX).ok()?
     }
 
-    fn effort(&self, subject: usize) -> Option<Effort> {
+    /// What one subject did, however many threads it has, when that can be read.
+    pub fn effort_of_all(&self, subject: usize) -> Option<Effort> {
+        self.effort(subject, usize::MAX)
+    }
+
+    fn effort(&self, subject: usize, threads_max: usize) -> Option<Effort> {
         let tree = self.trees.get(subject)?.as_ref()?;
-        tree.effort(EFFORT_THREADS_MAX).ok()?
+        tree.effort(threads_max).ok()?
     }
 
     /// Memory of one subject's processes with shared pages counted once, when it

@@ -12,7 +12,6 @@ use abx_sys::Nanos;
 use abx_sys::conditions::Conditions;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::limits::DescriptorLimit;
-use abx_sys::perf::SamplingRights;
 
 use crate::measure::host::profiler::Profiler;
 use crate::measure::machine;
@@ -66,9 +65,9 @@ pub enum PrepareError {
     /// Nobody may sample what the subjects run.
     #[error(
         "`--why` samples what the servers run, and this machine forbids it: {0}; run abx as root, \
-         give it CAP_PERFMON, or set kernel.perf_event_paranoid to 0"
+         or change what `abx doctor` names"
     )]
-    Sampling(String),
+    Sampling(std::io::Error),
     /// No subject runs on this machine.
     #[error("`--why` samples servers on this machine, and none of these runs here")]
     NothingToSample,
@@ -174,12 +173,9 @@ fn profiler(study: &Study, place: &Place) -> Result<Option<Profiler>, PrepareErr
     } else {
         &place.allowed
     };
-    Profiler::open(cpus).map(Some).map_err(|error| {
-        PrepareError::Sampling(match SamplingRights::of_this_process() {
-            SamplingRights::All => error.to_string(),
-            SamplingRights::OwnUserOnly(limit) | SamplingRights::None(limit) => limit.to_string(),
-        })
-    })
+    Profiler::open(cpus)
+        .map(Some)
+        .map_err(PrepareError::Sampling)
 }
 
 impl Place {

@@ -8,4 +8,5 @@ pub mod prose;
 pub mod services;
 pub mod several;
 pub mod study;
+pub mod why;
 pub mod width;

@@ -171,13 +171,11 @@ fn differences<K: Ord + Clone>(
 
 /// What each line of a pair is for.
 fn purposes_by_name(blocks: &[[SampledBlock; 2]]) -> BTreeMap<String, Purpose> {
-    let lines = blocks
-        .iter()
-        .flatten()
-        .flat_map(|block| block.ledger.lines.keys());
-    lines
-        .map(|line| (name_in_pairs(line), Purpose::of(line)))
-        .collect()
+    let purposes = blocks.iter().flatten().flat_map(|block| {
+        let costs = block.costs(|line| (name_in_pairs(line), Purpose::of(line)));
+        costs.into_keys()
+    });
+    purposes.collect()
 }
 
 /// A subject's own program is compared with the other's, whatever their names are; everything

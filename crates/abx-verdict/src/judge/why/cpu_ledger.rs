@@ -21,6 +21,12 @@ pub struct CpuLedger {
     pub samples: u64,
     /// Samples that found no room, of whatever ran on the subjects' processors.
     pub lost: u64,
+    /// How often the kernel suspended sampling there.
+    pub throttled: u64,
+    /// The most threads of it that were not sampled in a block.
+    pub threads_left_out: u64,
+    /// Whether the kernel's work is split into lines.
+    pub is_kernel_split: bool,
     /// The share of its user code whose functions have no names; `None` without user code.
     pub without_symbols: Option<f64>,
     /// CPU time per whole response in these blocks' counted slices, in µs.
@@ -85,6 +91,7 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
         let counts = blocks.iter().map(count);
         counts.fold(0, u64::saturating_add)
     };
+    let whole_kernel = Line::WholeKernel.to_string();
     let mut lines: Vec<LedgerLine> = lines
         .into_iter()
         .map(|(name, us_per_response)| LedgerLine {
@@ -100,6 +107,12 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
         blocks: blocks.len(),
         samples: sum(&|block| block.ledger.samples),
         lost: sum(&|block| block.ledger.lost),
+        throttled: sum(&|block| block.ledger.throttled),
+        threads_left_out: blocks
+            .iter()
+            .map(|block| block.ledger.threads_left_out)
+            .fold(0, u64::max),
+        is_kernel_split: !lines.iter().any(|line| line.name == whole_kernel),
         without_symbols: share(sum(&|block| block.ledger.without_symbols), sum(&user)),
         us_per_response: blocks
             .iter()

@@ -29,6 +29,8 @@ pub enum Purpose {
     Interruptions,
     /// What is in none of these.
     Others,
+    /// All of the kernel's work, if it is not known what for.
+    WholeKernel,
 }
 
 impl Purpose {
@@ -41,6 +43,7 @@ impl Purpose {
             Line::PageFaults => Purpose::Memory,
             Line::Interrupts | Line::Scheduling => Purpose::Interruptions,
             Line::SystemCallEntry | Line::Kernel | Line::Unattributed => Purpose::Others,
+            Line::WholeKernel => Purpose::WholeKernel,
         }
     }
 }

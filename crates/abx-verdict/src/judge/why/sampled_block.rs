@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use abx_evidence::share;
+use abx_evidence::record::LedgerRecord;
+use abx_evidence::{share, sum};
 use abx_ledger::{Ledger, Line};
 
 use crate::view::BlockView;
@@ -11,11 +12,13 @@ use crate::view::BlockView;
 pub(super) struct SampledBlock<'a> {
     pub(super) ledger: &'a Ledger,
     pub(super) us_per_response: f64,
+    /// The part of it in the kernel that no sample is of.
+    kernel_us: f64,
 }
 
 impl SampledBlock<'_> {
     pub(super) fn us(&self, samples: u64) -> f64 {
-        self.us_per_response * samples as f64 / self.ledger.samples as f64
+        (self.us_per_response - self.kernel_us) * samples as f64 / self.ledger.samples as f64
     }
 
     /// What each part costs that lines are sorted into, in µs per response.
@@ -24,16 +27,44 @@ impl SampledBlock<'_> {
         for (line, samples) in &self.ledger.lines {
             *costs.entry(part(line)).or_insert(0.0) += self.us(*samples);
         }
+        if self.kernel_us > 0.0 {
+            *costs.entry(part(&Line::WholeKernel)).or_insert(0.0) += self.kernel_us;
+        }
         costs
     }
 }
 
 /// `None` for a block that was not sampled, or whose CPU time is not known.
 pub(super) fn sampled<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
-    let ledger = block.ledger().filter(|ledger| ledger.samples > 0)?;
+    let record = block.ledger().filter(|record| record.ledger.samples > 0)?;
     let ns_per_response = share(block.sums.server_cpu_ns?, block.sums.all_completed())?;
+    let us_per_response = ns_per_response / 1e3;
+    let kernel_share = if record.ledger.without_kernel {
+        kernel_share(block, record)?
+    } else {
+        0.0
+    };
     Some(SampledBlock {
-        ledger,
-        us_per_response: ns_per_response / 1e3,
+        ledger: &record.ledger,
+        us_per_response,
+        kernel_us: us_per_response * kernel_share,
     })
+}
+
+/// The kernel's share of a subject's CPU time that only user code was sampled of: what is left
+/// of the CPU time meanwhile. If samples are missing, the share by the CPU clocks, whose step is
+/// 10 ms: in the counted slices or, if its threads were too many to be read at their edges,
+/// while it was sampled.
+fn kernel_share(block: &BlockView, record: &LedgerRecord) -> Option<f64> {
+    let of = |user: Option<u64>, system: Option<u64>| share(system?, sum([user?, system?]));
+    let by_samples = || {
+        let user_ns = record.ledger.samples as f64 * 1e9 / f64::from(record.samples_per_s.max(1));
+        let cpu_ns = record.server_cpu_ns.filter(|cpu_ns| *cpu_ns > 0)?;
+        Some((1.0 - user_ns / cpu_ns as f64).max(0.0))
+    };
+    let is_complete = record.ledger.is_complete();
+    let by_samples = is_complete.then(by_samples).flatten();
+    let counted = || of(block.sums.server_user_ns, block.sums.server_system_ns);
+    let meanwhile = || of(record.server_user_ns, record.server_system_ns);
+    by_samples.or_else(counted).or_else(meanwhile)
 }

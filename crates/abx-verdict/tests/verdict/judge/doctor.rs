@@ -481,7 +481,7 @@ fn what_why_may_sample_has_the_command_that_allows_more() {
             false,
             [2, 1],
             Some(both),
-            "cannot sample the kernel",
+            "sample only the code of servers",
         ),
         (
             OwnCode,

@@ -4,7 +4,7 @@ use abx_evidence::Measured;
 use abx_evidence::record::LedgerRecord;
 use abx_fixtures::{each_slice, pair};
 use abx_ledger::{Ledger, Line};
-use abx_verdict::{ConfounderKind, CpuDifference, Purpose, judge};
+use abx_verdict::{ConfounderKind, CpuDifference, LedgerLine, Purpose, judge};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -20,6 +20,8 @@ fn ledger(lines: &[(&str, u64)]) -> LedgerRecord {
         samples_per_s: 3_989,
         completed: 1_000,
         server_cpu_ns: Some(100_000_000),
+        server_user_ns: Some(60_000_000),
+        server_system_ns: Some(40_000_000),
         ledger,
     }
 }
@@ -188,4 +190,89 @@ fn blocks_without_samples_or_cpu_time_are_left_out() {
     assert_eq!(blocks.iter().sum::<usize>(), 4 + 5);
     let judged = judge(&pair());
     assert!(judged.cpu_ledgers.is_empty() && judged.cpu_differences.is_empty());
+}
+
+#[test]
+fn a_kernel_that_was_not_sampled_is_one_line() {
+    // Method: 8 µs per response, and samples of two programs for a quarter of the CPU time
+    // meanwhile. Then a lost sample, so that the half and half of the counted slices' clocks
+    // count; slices that say nothing, so that the 60 to 40 of the sampled interval do; and an
+    // interval that says nothing either.
+    let mut record = pair();
+    for subject in ["old", "new"] {
+        give(
+            &mut record,
+            subject,
+            8,
+            &[("user a", 50), ("user libc.so.6", 50)],
+        );
+    }
+    each_record(&mut record, |sampled| {
+        sampled.samples_per_s = 4_000;
+        sampled.ledger.without_kernel = true;
+    });
+    let slices = |record: &mut Measured, each_ns: Option<u64>| {
+        for subject in ["old", "new"] {
+            each_slice(record, subject, |slice| {
+                (slice.server_user_ns, slice.server_system_ns) = (each_ns, each_ns);
+            });
+        }
+    };
+    let lines = |record: &Measured| {
+        let ledgers = judge(record).cpu_ledgers;
+        assert!(ledgers.iter().all(|ledger| !ledger.is_kernel_split));
+        let line = |line: &LedgerLine| (line.name.clone(), (line.us_per_response * 1e6).round());
+        let ledger = ledgers.first();
+        ledger.map(|ledger| ledger.lines.iter().map(line).collect::<Vec<_>>())
+    };
+    let expected = |kernel: f64, each: f64| {
+        let line = |name: &str, us: f64| (name.to_owned(), (us * 1e6_f64).round());
+        let user = ["user a", "user libc.so.6"].map(|name| line(name, each));
+        Some([&[line("kernel, not split", kernel)], &user[..]].concat())
+    };
+    slices(&mut record, Some(1_000));
+    assert_eq!(lines(&record), expected(6.0, 1.0));
+    let difference = difference(&record);
+    let line = difference
+        .lines
+        .iter()
+        .find(|line| line.name == "kernel, not split");
+    assert_eq!(line.unwrap().cost.us_per_response, [6.0, 6.0]);
+    let purposes = difference.purposes.iter();
+    assert_eq!(
+        purposes
+            .filter(|part| part.purpose == Purpose::WholeKernel)
+            .count(),
+        1
+    );
+    each_record(&mut record, |sampled| sampled.ledger.lost = 1);
+    assert_eq!(lines(&record), expected(4.0, 2.0));
+    slices(&mut record, None);
+    assert_eq!(lines(&record), expected(3.2, 2.4));
+    each_record(&mut record, |sampled| sampled.server_user_ns = None);
+    assert_eq!(lines(&record), None);
+}
+
+fn each_record(record: &mut Measured, change: impl Fn(&mut LedgerRecord)) {
+    let blocks = record.blocks.iter_mut();
+    let records = blocks.flat_map(|block| block.loads[0].ledgers.values_mut());
+    records.for_each(change);
+}
+
+#[test]
+fn what_samples_lack_is_told() {
+    // Method: lost samples and suspensions add up over blocks; threads that are left out do not.
+    let mut record = pair();
+    for subject in ["old", "new"] {
+        give(&mut record, subject, 8, &[("user a", 50)]);
+    }
+    each_record(&mut record, |sampled| {
+        sampled.ledger.lost = 2;
+        sampled.ledger.throttled = 3;
+        sampled.ledger.threads_left_out = 4;
+    });
+    let judged = judge(&record);
+    let ledger = &judged.cpu_ledgers[0];
+    let lacks = [ledger.lost, ledger.throttled, ledger.threads_left_out];
+    assert_eq!((lacks, ledger.is_kernel_split), ([12, 18, 4], true));
 }

@@ -1,0 +1,103 @@
+//! What reports say of CPU ledgers.
+
+use abx_fixtures::pair;
+use abx_report::{ReportExtent, Style, study_text};
+use abx_verdict::{
+    CostDifference, CpuDifference, CpuLedger, LedgerLine, LineDifference, MeanInterval, Purpose,
+    PurposeDifference, StudyRecord,
+};
+
+/// Two subjects of which `new` uses 3 µs more, all of it in one part.
+fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
+    let mut record = StudyRecord::judged(pair());
+    let cost = CostDifference {
+        us_per_response: [8.0, 5.0],
+        difference_us: MeanInterval {
+            mean: 3.0,
+            low: Some(2.5),
+            high: Some(3.5),
+        },
+        share: Some(1.0),
+    };
+    let ledger = |subject: &str, us_per_response| CpuLedger {
+        load: "small".to_owned(),
+        subject: subject.to_owned(),
+        blocks: 6,
+        samples: 1_000,
+        lost: 0,
+        throttled: 0,
+        threads_left_out: 0,
+        is_kernel_split: true,
+        without_symbols: None,
+        us_per_response,
+        lines: vec![LedgerLine {
+            name: line.to_owned(),
+            us_per_response,
+            functions: Vec::new(),
+        }],
+    };
+    record.conclusions.cpu_ledgers = vec![ledger("old", 5.0), ledger("new", 8.0)];
+    record.conclusions.cpu_differences = vec![CpuDifference {
+        load: "small".to_owned(),
+        subject: "new".to_owned(),
+        baseline: "old".to_owned(),
+        blocks: 6,
+        us_per_response: cost.us_per_response,
+        difference_us: cost.difference_us,
+        purposes: vec![PurposeDifference {
+            purpose,
+            lines: vec![line.to_owned()],
+            cost,
+        }],
+        lines: vec![LineDifference {
+            name: line.to_owned(),
+            purpose,
+            cost,
+        }],
+        confounders: Vec::new(),
+    }];
+    record
+}
+
+/// A report in one line, so that it may be wrapped anywhere.
+fn text(record: &StudyRecord, extent: ReportExtent) -> String {
+    let text = study_text(record, extent, &Style::plain()).replace('\u{a0}', " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_kernel_that_is_not_split_is_told_with_what_splits_it() {
+    // Method: the kernel as one line, in both extents; then a machine that splits it.
+    let mut record = sampled(Purpose::WholeKernel, "kernel, not split");
+    for ledger in &mut record.conclusions.cpu_ledgers {
+        ledger.is_kernel_split = false;
+    }
+    for extent in [ReportExtent::Brief, ReportExtent::Full] {
+        let text = text(&record, extent);
+        assert!(
+            text.contains("Of the difference, 100 % is the kernel, not split."),
+            "{text}"
+        );
+        assert!(
+            text.contains("The kernel's work is one line, because"),
+            "{text}"
+        );
+        assert!(text.contains("`abx doctor`"), "{text}");
+    }
+    let split = sampled(Purpose::Files, "system call openat");
+    assert!(!text(&split, ReportExtent::Full).contains("one line"));
+}
+
+#[test]
+fn what_samples_lack_is_told_in_full_reports() {
+    // Method: lost samples, suspensions and threads without events of one of two subjects.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    let ledger = &mut record.conclusions.cpu_ledgers[1];
+    (ledger.lost, ledger.throttled, ledger.threads_left_out) = (12, 3, 4_000);
+    let full = text(&record, ReportExtent::Full);
+    let told = "new: 12 samples were lost; the kernel suspended sampling 3 times, because it took \
+                too much CPU time; 4,000 of its threads were not sampled, those that had used the \
+                least CPU time.";
+    assert!(full.contains(told), "{full}");
+    assert_eq!(full.matches("samples were lost").count(), 1, "{full}");
+}
