@@ -22,6 +22,7 @@ pub mod series;
 pub mod signed_rank;
 pub mod stop;
 pub mod student;
+pub mod welch;
 
 pub use error::StatsError;
 pub use margin::Margin;

@@ -34,11 +34,10 @@ pub use judge::server_times::{ServerTime, ServerTimeDifference};
 pub use judge::sweeps::{Axis, Crossover, KNEE_SHARE, Knee, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::why::confounder::{Confounder, ConfounderKind};
-pub use judge::why::cpu_difference::{
-    CostDifference, CpuDifference, LineDifference, PurposeDifference,
-};
+pub use judge::why::cpu_difference::{CpuDifference, LineDifference, PurposeDifference};
 pub use judge::why::cpu_ledger::{CpuLedger, LedgerFunction, LedgerLine};
 pub use judge::why::purpose::Purpose;
+pub use judge::why::sampled_sides::CostDifference;
 pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
 pub use listing::fingerprint::Fingerprint;
 pub use listing::{catalog, history, plan};

@@ -78,6 +78,7 @@ finding_ids! {
     NeverSteady: "never_steady";
     RanAsTrials: "ran_as_trials";
     StartsDiffer: "starts_differ";
+    NotSampled: "not_sampled";
     NotRestarted: "not_restarted";
     UnkeptContainer: "unkept_container";
     StandIn: "stand_in";

@@ -22,7 +22,27 @@ pub struct LedgerRecord {
     /// The part of it in the kernel, in steps of 10 ms; `None` when not readable.
     #[serde(default)]
     pub server_system_ns: Option<u64>,
+    /// Why nothing was sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// The samples, by what they are charged to.
     #[serde(flatten)]
     pub ledger: Ledger,
+}
+
+impl LedgerRecord {
+    /// One without samples, for this reason.
+    #[must_use]
+    pub fn failed(reason: &str) -> LedgerRecord {
+        LedgerRecord {
+            sampled_ns: 0,
+            samples_per_s: 0,
+            completed: 0,
+            server_cpu_ns: None,
+            server_user_ns: None,
+            server_system_ns: None,
+            failure: Some(reason.to_owned()),
+            ledger: Ledger::default(),
+        }
+    }
 }

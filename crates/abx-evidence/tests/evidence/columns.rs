@@ -265,6 +265,7 @@ fn ledger() -> BoxedStrategy<LedgerRecord> {
                 server_cpu_ns,
                 server_user_ns: server_cpu_ns,
                 server_system_ns: None,
+                failure: server_cpu_ns.map(|_| "forbidden".to_owned()),
                 ledger,
             }
         })

@@ -306,8 +306,7 @@ impl<'a> RunningSubjects<'a> {
     }
 
     /// Loads one subject for so long once more, and samples what its processes run. Nothing
-    /// of it counts in comparisons. `None` when nobody asks why, or when the subject's
-    /// processes cannot be seen.
+    /// of it counts in comparisons. `None` when nobody asks why.
     ///
     /// # Errors
     /// As [`RunningSubjects::slice`].
@@ -317,11 +316,12 @@ impl<'a> RunningSubjects<'a> {
         pool: PoolId,
         ns: u64,
     ) -> Result<Option<LedgerRecord>, Abort> {
-        let Some(members) = self.meter.subjects.members(subject) else {
-            return Ok(None);
-        };
         let Some(profiler) = self.profiler.take() else {
             return Ok(None);
+        };
+        let Some(members) = self.meter.subjects.members(subject) else {
+            self.profiler = Some(profiler);
+            return Ok(Some(LedgerRecord::failed("its processes cannot be seen")));
         };
         let samples_per_s = profiler.samples_per_s();
         let effort_before = self.meter.subjects.effort_of_all(subject);
@@ -332,14 +332,15 @@ impl<'a> RunningSubjects<'a> {
         let effort = effort.and_then(|(after, before)| after.since(&before));
         let record = measured?.record;
         let completed = record.outcomes.completed() + record.discarded.completed();
-        Ok(ledger.ok().map(|ledger| LedgerRecord {
+        Ok(Some(LedgerRecord {
             sampled_ns: record.window_ns,
             samples_per_s,
             completed,
             server_cpu_ns: record.server_cpu_ns,
             server_user_ns: effort.map(|effort| effort.user.0),
             server_system_ns: effort.map(|effort| effort.system.0),
-            ledger,
+            failure: ledger.as_ref().err().map(ToString::to_string),
+            ledger: ledger.unwrap_or_default(),
         }))
     }
 

@@ -30,15 +30,11 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     let conclusions = &record.conclusions;
     let is_full = extent == ReportExtent::Full;
     let is_only = conclusions.cpu_differences.len() == 1;
-    let mut out = Document::default();
-    for difference in &conclusions.cpu_differences {
-        out.append(difference_part(
-            record,
-            difference,
-            is_full,
-            is_full || is_only,
-        ));
-    }
+    let pairs = conclusions.cpu_differences.iter();
+    let pairs = pairs.map(|pair| difference_part(record, pair, is_full, is_full || is_only));
+    let starts = conclusions.start_differences.iter();
+    let starts = starts.map(|starts| difference_part(record, starts, is_full, is_full));
+    let mut out = Document::joined(pairs.chain(starts));
     if conclusions.cpu_differences.is_empty() {
         out.append(of_one(&conclusions.cpu_ledgers));
     }
@@ -73,7 +69,14 @@ fn difference_part(
     has_purposes: bool,
 ) -> Document {
     let [subject, baseline] = names(difference);
-    let mut heading = format!("Why: {subject} compared with {baseline}");
+    let mut heading = if difference.starts.is_some() {
+        format!(
+            "Why: starts of {} that differ",
+            clean_name(&difference.subject)
+        )
+    } else {
+        format!("Why: {subject} compared with {baseline}")
+    };
     if record.measured.loads.len() > 1 {
         heading.push_str(&format!(", {}", clean_name(&difference.load)));
     }
@@ -84,7 +87,7 @@ fn difference_part(
     let sentences: Vec<String> = std::iter::once(reason(difference))
         .chain(confounders)
         .collect();
-    out.paragraph(sentences.join(" "));
+    out.paragraph(sentence(sentences.join(" "), difference));
     if has_purposes {
         out.table(Some(purpose_table(difference)), "");
     }
@@ -244,7 +247,10 @@ fn line_table(difference: &CpuDifference) -> Table {
 }
 
 fn difference_table(difference: &CpuDifference, parts: Vec<(String, &CostDifference)>) -> Table {
-    let [subject, baseline] = names(difference).map(|name| shorten(&name, NAME_MAX));
+    let [subject, baseline] = match difference.starts {
+        Some(starts) => starts.map(starts_of),
+        None => names(difference).map(|name| shorten(&name, NAME_MAX)),
+    };
     let greatest = difference.us_per_response.into_iter().fold(0.0, f64::max);
     let is_shown = |(_, cost): &(String, &CostDifference)| {
         let [ours, theirs] = cost.us_per_response;
@@ -374,8 +380,27 @@ fn gaps(record: &StudyRecord) -> Vec<String> {
     each.collect()
 }
 
+/// Both sides, as a sentence in the singular begins with them.
 fn names(difference: &CpuDifference) -> [String; 2] {
-    [&difference.subject, &difference.baseline].map(|name| clean_name(name))
+    match difference.starts {
+        Some(starts) => starts.map(|count| format!("the group of {}", starts_of(count))),
+        None => [&difference.subject, &difference.baseline].map(|name| clean_name(name)),
+    }
+}
+
+fn starts_of(count: usize) -> String {
+    match count {
+        1 => "1 start".to_owned(),
+        count => format!("{count} starts"),
+    }
+}
+
+/// The same with a capital letter, unless it is a name.
+fn sentence(text: String, difference: &CpuDifference) -> String {
+    match text.strip_prefix("the ") {
+        Some(rest) if difference.starts.is_some() => format!("The {rest}"),
+        _ => text,
+    }
 }
 
 const SYSTEM_CALL: &str = "system call ";

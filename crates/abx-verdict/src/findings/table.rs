@@ -26,7 +26,7 @@ pub(super) const RULES: &[FindingRule] = rules! {
     slices: not_settled ran_as_trials;
     machine: speed_changed heat_throttled;
     limits: near_ceiling;
-    study: faults kinds_of_subject starts_differ failed_starts;
+    study: faults kinds_of_subject starts_differ not_sampled failed_starts;
     limits: shared_cpus;
     study: few_blocks skipped service_failed fleet ended;
     responses: no_responses;

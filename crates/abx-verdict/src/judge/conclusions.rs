@@ -54,6 +54,9 @@ pub struct Conclusions {
     /// By which lines of their ledgers the compared pairs differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_differences: Vec<CpuDifference>,
+    /// By which lines the starts of a subject differ that fall into two groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start_differences: Vec<CpuDifference>,
     /// What was done on purpose: one for each fault and subject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSummary>,

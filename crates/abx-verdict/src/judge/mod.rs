@@ -33,7 +33,7 @@ use crate::judge::scope::Scope;
 use crate::judge::server_times::{server_time_differences, server_times};
 use crate::judge::sweeps::sweeps;
 use crate::judge::verdict::decide_together;
-use crate::judge::why::cpu_difference::cpu_differences;
+use crate::judge::why::cpu_difference::{cpu_differences, start_differences};
 use crate::judge::why::cpu_ledger::cpu_ledgers;
 use crate::view::StudyView;
 use crate::view::ceilings::ceilings;
@@ -76,6 +76,7 @@ pub fn judge(study: &Measured) -> Conclusions {
         capacities: capacities(study),
         cpu_ledgers: cpu_ledgers(study),
         cpu_differences: cpu_differences(study),
+        start_differences: start_differences(study),
         server_times: server_times(study),
         server_time_differences: server_time_differences(study, &comparisons),
         rankings,

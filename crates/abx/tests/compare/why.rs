@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{ABX, Home};
+use crate::support::{ABX, Home, Server, findings};
 
 const MANY_THREADS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/many_threads.py");
 
@@ -152,6 +152,44 @@ fn a_server_of_thousands_of_threads_is_sampled() {
         }
         home.wait_until_empty();
     }
+}
+
+#[test]
+fn a_server_that_may_not_be_sampled_is_named() {
+    // Method: a server that was already running, with all rights of whoever runs this test, and
+    // an abx without capabilities: it has samples of that server, or says why not.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let running = format!("running=http://127.0.0.1:{}/", server.port());
+    let started = format!("started={ABX} serve --port {{port}}");
+    let flags = [
+        "--why",
+        "--blocks",
+        "1",
+        "--rounds",
+        "2",
+        "--slice",
+        "50ms",
+        "--pilot",
+        "brief",
+        "--no-ceiling",
+        "-c",
+        "4",
+        "--quiet",
+        "--json",
+        "r.json",
+    ];
+    let arguments = [&["compare", &running, &started][..], &flags].concat();
+    let Some(record) = sampled(&home, UNPRIVILEGED, &arguments) else {
+        return;
+    };
+    let ledgers = record["conclusions"]["cpu_ledgers"].as_array().unwrap();
+    let has_samples = ledgers.iter().any(|ledger| ledger["subject"] == "running");
+    let failures = findings(&record, "not_sampled");
+    let is_named = failures
+        .iter()
+        .any(|finding| finding["subject"] == "running");
+    assert!(has_samples != is_named, "{ledgers:#?} {failures:#?}");
 }
 
 #[test]

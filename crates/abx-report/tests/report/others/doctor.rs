@@ -38,13 +38,7 @@ fn good() -> DoctorRecord {
             memory: 0.0,
             io: 0.0,
         }),
-        sampling: Some(Sampling {
-            reach: SamplingReach::All,
-            limit: None,
-            has_kernel_names: true,
-            perf_event_paranoid: Some(2),
-            kptr_restrict: Some(1),
-        }),
+        sampling: Some(sampling(SamplingReach::All, None)),
         ..Readings::default()
     };
     let ceiling = |keep_alive, rate| GeneratorCeiling {
@@ -90,6 +84,17 @@ fn good() -> DoctorRecord {
     record
 }
 
+/// What root may sample, and other users under the same settings.
+fn sampling(reach: SamplingReach, limit: Option<&str>) -> Sampling {
+    Sampling {
+        reach,
+        limit: limit.map(str::to_owned),
+        has_kernel_names: limit.is_none(),
+        perf_event_paranoid: Some(2),
+        kptr_restrict: Some(1),
+    }
+}
+
 /// A small container on a busy host.
 fn poor() -> DoctorRecord {
     let mut record = good();
@@ -114,15 +119,8 @@ fn poor() -> DoctorRecord {
         memory: 0.0,
         io: 0.12,
     });
-    readings.sampling = Some(Sampling {
-        reach: SamplingReach::OwnCode,
-        limit: Some(
-            "kernel.perf_event_paranoid is 2, and this process has no CAP_PERFMON".to_owned(),
-        ),
-        has_kernel_names: false,
-        perf_event_paranoid: Some(2),
-        kptr_restrict: Some(1),
-    });
+    let limit = "kernel.perf_event_paranoid is 2, and this process has no CAP_PERFMON";
+    readings.sampling = Some(sampling(SamplingReach::OwnCode, Some(limit)));
     record.elsewhere = Some(ForeignCpu {
         span_s: 30.0,
         steal: Some(0.123),

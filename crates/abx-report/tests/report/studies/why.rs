@@ -41,6 +41,7 @@ fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
         load: "small".to_owned(),
         subject: "new".to_owned(),
         baseline: "old".to_owned(),
+        starts: None,
         blocks: 6,
         us_per_response: cost.us_per_response,
         difference_us: cost.difference_us,
@@ -100,4 +101,24 @@ fn what_samples_lack_is_told_in_full_reports() {
                 least CPU time.";
     assert!(full.contains(told), "{full}");
     assert_eq!(full.matches("samples were lost").count(), 1, "{full}");
+}
+
+#[test]
+fn starts_that_differ_are_compared_by_their_number() {
+    // Method: a difference between 2 and 22 starts of one subject, in both extents.
+    let mut record = sampled(Purpose::Locks, "system call futex");
+    let mut difference = record.conclusions.cpu_differences[0].clone();
+    difference.baseline = "new".to_owned();
+    difference.starts = Some([2, 22]);
+    record.conclusions.start_differences = vec![difference];
+    let brief = text(&record, ReportExtent::Brief);
+    let told = "Why: starts of new that differ The group of 2 starts uses 3.00 µs more CPU per \
+                response than the group of 22 starts (8.00 and 5.00). Of the difference, 100 % is \
+                locks (futex).";
+    assert!(brief.contains(told), "{brief}");
+    let full = text(&record, ReportExtent::Full);
+    assert!(
+        full.contains("CPU µs per response 22 starts 2 starts difference"),
+        "{full}"
+    );
 }

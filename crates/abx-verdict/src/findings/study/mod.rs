@@ -8,6 +8,7 @@ pub(super) mod fleet;
 pub(super) mod kinds_of_subject;
 pub(crate) mod memory_unknown;
 pub(super) mod not_cold;
+pub(super) mod not_sampled;
 pub(super) mod service_failed;
 pub(super) mod skipped;
-pub(super) mod starts_differ;
+pub(crate) mod starts_differ;

@@ -4,7 +4,7 @@ use abx_evidence::median;
 use abx_stats::series::two_groups::TwoGroups;
 
 rule! {
-    in Load |load| each(load.view, load.is_saturating());
+    in Load |load| each(load.view);
     StartsDiffer [Note]
         "the starts of a subject fall into two groups: some serve much less than the others, or \
          use more CPU time per response",
@@ -16,20 +16,62 @@ rule! {
 /// what they share is the machine's.
 const SHARED_MAX: f64 = 0.25;
 
-/// Subjects that abx starts, by throughput or else by CPU time per response, whose blocks fall
-/// into two groups that differ by more than the margin.
+fn each<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
+    view.subjects.iter().filter_map(|subject| {
+        let starts = differing_starts(view, subject)?;
+        Some(finding(starts.message(subject.subject)).about(subject.subject))
+    })
+}
+
+/// The starts of a subject, in two groups.
+pub(crate) struct DifferingStarts {
+    /// Places of the fewer starts among the subject's blocks; of two groups of the same size,
+    /// the worse one.
+    pub(crate) few: Vec<usize>,
+    pub(crate) others: Vec<usize>,
+    /// Logarithms of both groups' figures.
+    levels: [f64; 2],
+    figure: &'static BlockFigure,
+}
+
+/// The groups into which the starts of a subject fall, if abx starts it, by throughput or else
+/// by CPU time per response; `None` for levels within the margin.
 ///
 /// Method: the largest gap of the blocks' logarithms (docs/explain/statistics/blocks.md,
 /// "Starts that differ").
-fn each<'a>(view: &'a OfferView, is_saturating: bool) -> impl Iterator<Item = Finding> + 'a {
-    let by_throughput = is_saturating.then_some(&THROUGHPUT);
-    let costs = by_throughput.into_iter().chain([&CPU_TIME]);
-    view.subjects.iter().filter_map(move |subject| {
-        let message = costs
-            .clone()
-            .find_map(|figure| figure.differs(view, subject))?;
-        Some(finding(message).about(subject.subject))
-    })
+pub(crate) fn differing_starts(view: &OfferView, subject: &SubjectView) -> Option<DifferingStarts> {
+    let mut records = view.study.subjects.iter();
+    let is_subject = |record: &&SubjectRecord| record.name == subject.subject;
+    records.find(is_subject).filter(|record| record.is_kept())?;
+    let is_saturating = view.load.settings.arrivals.is_saturating();
+    let mut figures = is_saturating
+        .then_some(&THROUGHPUT)
+        .into_iter()
+        .chain([&CPU_TIME]);
+    figures.find_map(|figure| figure.groups(view, subject))
+}
+
+impl DifferingStarts {
+    fn message(&self, name: &str) -> String {
+        let [level, usual] = self.levels;
+        let BlockFigure {
+            verb,
+            what,
+            unit,
+            digits,
+            ..
+        } = *self.figure;
+        format!(
+            "{} of {} starts of {name} {verb} {:.2} times as much{what} as the other {} \
+             ({:.digits$} instead of {:.digits$} {unit})",
+            self.few.len(),
+            self.few.len() + self.others.len(),
+            (level - usual).exp(),
+            self.others.len(),
+            level.exp(),
+            usual.exp(),
+        )
+    }
 }
 
 /// What blocks are grouped by.
@@ -44,7 +86,7 @@ struct BlockFigure {
     digits: usize,
 }
 
-const THROUGHPUT: BlockFigure = BlockFigure {
+static THROUGHPUT: BlockFigure = BlockFigure {
     of: |block| block.throughput(),
     verb: "served",
     what: "",
@@ -53,7 +95,7 @@ const THROUGHPUT: BlockFigure = BlockFigure {
     digits: 0,
 };
 
-const CPU_TIME: BlockFigure = BlockFigure {
+static CPU_TIME: BlockFigure = BlockFigure {
     of: |block| Some(share(block.sums.server_cpu_ns?, block.sums.all_completed())? / 1e3),
     verb: "used",
     what: " CPU time per response",
@@ -63,36 +105,27 @@ const CPU_TIME: BlockFigure = BlockFigure {
 };
 
 impl BlockFigure {
-    fn differs(&self, view: &OfferView, subject: &SubjectView) -> Option<String> {
-        let name = subject.subject;
-        let mut records = view.study.subjects.iter();
-        let is_started = records.any(|record| record.name == name && record.is_kept());
-        let groups = TwoGroups::of(&self.logs(subject)?).filter(|_| is_started)?;
+    fn groups(&'static self, view: &OfferView, subject: &SubjectView) -> Option<DifferingStarts> {
+        let groups = TwoGroups::of(&self.logs(subject)?)?;
         let [low, high] = groups.levels;
         let is_worth_a_word = (high - low).exp_m1() > view.study.settings.margin;
-        let shared = self.shared(view, name, &groups);
+        let shared = self.shared(view, subject.subject, &groups);
         if !is_worth_a_word || shared > SHARED_MAX * (high - low) {
             return None;
         }
         let [count_low, count_high] = [groups.low.len(), groups.high.len()];
         let is_low = count_low < count_high || (count_low == count_high && !self.is_cost);
-        let (count, others, level, usual) = if is_low {
-            (count_low, count_high, low, high)
+        let (few, others, levels) = if is_low {
+            (groups.low, groups.high, [low, high])
         } else {
-            (count_high, count_low, high, low)
+            (groups.high, groups.low, [high, low])
         };
-        Some(format!(
-            "{count} of {} starts of {name} {} {:.2} times as much{} as the other {others} \
-             ({:.digits$} instead of {:.digits$} {})",
-            count + others,
-            self.verb,
-            (level - usual).exp(),
-            self.what,
-            level.exp(),
-            usual.exp(),
-            self.unit,
-            digits = self.digits,
-        ))
+        Some(DifferingStarts {
+            few,
+            others,
+            levels,
+            figure: self,
+        })
     }
 
     /// The logarithm of each block's figure; `None` if a block has none.

@@ -91,7 +91,6 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
         let counts = blocks.iter().map(count);
         counts.fold(0, u64::saturating_add)
     };
-    let whole_kernel = Line::WholeKernel.to_string();
     let mut lines: Vec<LedgerLine> = lines
         .into_iter()
         .map(|(name, us_per_response)| LedgerLine {
@@ -112,7 +111,7 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
             .iter()
             .map(|block| block.ledger.threads_left_out)
             .fold(0, u64::max),
-        is_kernel_split: !lines.iter().any(|line| line.name == whole_kernel),
+        is_kernel_split: blocks.iter().all(SampledBlock::is_kernel_split),
         without_symbols: share(sum(&|block| block.ledger.without_symbols), sum(&user)),
         us_per_response: blocks
             .iter()

@@ -3,10 +3,12 @@
 //! Method: a line's share of a block's samples × the CPU time per whole response that the
 //! counted slices of the same block measured. So the lines of a block add up to what was
 //! counted. Intervals are over blocks, and those of all parts of a pair hold together
-//! (Bonferroni).
+//! (Bonferroni). The starts of one subject that differ are no pairs: their intervals are
+//! Welch's.
 
 pub(crate) mod confounder;
 pub(crate) mod cpu_difference;
 pub(crate) mod cpu_ledger;
 pub(crate) mod purpose;
 mod sampled_block;
+pub(crate) mod sampled_sides;

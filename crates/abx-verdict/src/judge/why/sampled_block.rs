@@ -21,6 +21,12 @@ impl SampledBlock<'_> {
         (self.us_per_response - self.kernel_us) * samples as f64 / self.ledger.samples as f64
     }
 
+    /// Whether the kernel's work is in lines of its own.
+    pub(super) fn is_kernel_split(&self) -> bool {
+        let is_one_line = self.ledger.lines.contains_key(&Line::WholeKernel);
+        !self.ledger.without_kernel && !is_one_line
+    }
+
     /// What each part costs that lines are sorted into, in µs per response.
     pub(super) fn costs<K: Ord>(&self, part: fn(&Line) -> K) -> BTreeMap<K, f64> {
         let mut costs = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! Which parts of their CPU ledgers make one subject more costly than another.
 
-use abx_evidence::Measured;
 use abx_evidence::record::LedgerRecord;
-use abx_fixtures::{each_slice, pair};
+use abx_evidence::{FindingId, Measured};
+use abx_fixtures::{OK, each_slice, find, pair, study};
 use abx_ledger::{Ledger, Line};
 use abx_verdict::{ConfounderKind, CpuDifference, LedgerLine, Purpose, judge};
 use rand::{Rng, SeedableRng};
@@ -22,6 +22,7 @@ fn ledger(lines: &[(&str, u64)]) -> LedgerRecord {
         server_cpu_ns: Some(100_000_000),
         server_user_ns: Some(60_000_000),
         server_system_ns: Some(40_000_000),
+        failure: None,
         ledger,
     }
 }
@@ -275,4 +276,71 @@ fn what_samples_lack_is_told() {
     let ledger = &judged.cpu_ledgers[0];
     let lacks = [ledger.lost, ledger.throttled, ledger.threads_left_out];
     assert_eq!((lacks, ledger.is_kernel_split), ([12, 18, 4], true));
+}
+
+#[test]
+fn a_subject_that_could_not_be_sampled_is_named_with_the_reason() {
+    // Method: a failure in two of six blocks, which have no samples.
+    let mut record = pair();
+    for subject in ["old", "new"] {
+        give(&mut record, subject, 8, &[("user a", 50)]);
+    }
+    for block in [1, 4] {
+        let ledgers = &mut record.blocks[block].loads[0].ledgers;
+        let sampled = ledgers.get_mut("new").unwrap();
+        (sampled.failure, sampled.ledger) = (Some("forbidden".to_owned()), Ledger::default());
+    }
+    let judged = judge(&record);
+    let finding = find(&judged.validity.findings, FindingId::NotSampled).unwrap();
+    assert_eq!(
+        finding.message,
+        "new could not be sampled in 2 of 6 blocks: forbidden"
+    );
+    assert_eq!(difference(&record).blocks, 4);
+}
+
+#[test]
+fn starts_of_one_subject_are_compared_by_their_ledgers() {
+    // Method: 2 of 8 starts at a quarter of the throughput, which spend 95 of 100 µs in futex;
+    // the others spend 5 of 10. Then the same without samples of the slow ones.
+    let responses = [OK / 4, OK, OK, OK / 4, OK, OK, OK, OK];
+    let mut record = study(&[("old", &[OK; 8]), ("new", &responses)]);
+    for block in &mut record.blocks {
+        let is_slow = [0, 3].contains(&block.index);
+        let (us, futex) = if is_slow { (100, 950) } else { (10, 500) };
+        let lines = [("user server", 1_000 - futex), ("system call futex", futex)];
+        let load = &mut block.loads[0];
+        load.ledgers.insert("new".to_owned(), ledger(&lines));
+        let slices = load.rounds.iter_mut().flat_map(|round| &mut round.slices);
+        for slice in slices.filter(|slice| slice.subject == "new") {
+            let responses = slice.outcomes.completed() + slice.discarded.completed();
+            slice.server_cpu_ns = Some(us * 1_000 * responses);
+        }
+    }
+    let judged = judge(&record);
+    let [difference] = &judged.start_differences[..] else {
+        panic!("{:?}", judged.start_differences);
+    };
+    assert_eq!((difference.starts, difference.blocks), (Some([2, 6]), 8));
+    assert_eq!(
+        (&difference.subject, &difference.baseline),
+        (&"new".to_owned(), &"new".to_owned())
+    );
+    assert!((difference.difference_us.mean - 90.0).abs() < 1e-9);
+    let first = &difference.lines[0];
+    assert_eq!(
+        (&first.name[..], first.cost.us_per_response),
+        ("system call futex", [95.0, 5.0])
+    );
+    assert!(first.cost.is_certain());
+    let sum: f64 = difference
+        .lines
+        .iter()
+        .map(|line| line.cost.difference_us.mean)
+        .sum();
+    assert!((sum - 90.0).abs() < 1e-9, "{sum}");
+    for block in [0, 3] {
+        record.blocks[block].loads[0].ledgers.clear();
+    }
+    assert!(judge(&record).start_differences.is_empty());
 }
