@@ -25,6 +25,7 @@ pub use formats::junit::study_junit;
 pub use formats::otlp::study_otlp;
 pub use formats::prometheus::study_openmetrics;
 pub use html::page::page_policy;
+pub use html::record_place::RecordPlace;
 pub use json::record_json;
 pub use reports::bisect::{bisect_line, bisect_text};
 pub use reports::catalog::check_text;

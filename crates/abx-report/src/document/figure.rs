@@ -17,7 +17,7 @@ impl CaptionedFigure {
     pub(crate) fn markup(self) -> Element {
         let mut figure = element("figure");
         if let Some(title) = &self.title {
-            figure = figure.add(element("h3").add(element("bdi").text(title)));
+            figure = figure.add(element("h3").isolated(title));
         }
         figure = figure.add(self.legend).add(self.body);
         if !self.note.is_empty() {

@@ -42,10 +42,14 @@ impl DocumentPart {
                 seen,
                 remedies,
             } => {
+                let mut tag = Some(element("b").text(level_tag(level).0));
                 let texts = seen.iter().chain(&remedies);
-                let texts = texts.map(|text| element("p").add(quoting(text)));
-                let tag = element("p").class("level").text(level_tag(level).0);
-                [tag].into_iter().chain(texts).collect()
+                let texts = texts.map(|text| {
+                    let tag = tag.take().into_iter();
+                    let tag = tag.flat_map(|tag| [tag.into(), Markup::text(": ")]);
+                    element("p").add_all(tag).add(quoting(text))
+                });
+                texts.collect()
             }
             DocumentPart::Verbatim(text) => element("pre")
                 .with("tabindex", 0)
@@ -73,32 +77,31 @@ fn card(statement: Statement) -> Element {
 
 impl Table {
     pub(crate) fn markup(self) -> Element {
-        let head = self.headers.iter().enumerate().map(|(column, header)| {
-            let cell = element("th").with("scope", "col").text(header);
-            self.aligned(cell, column)
-        });
+        let head = self
+            .headers
+            .iter()
+            .map(|header| element("th").with("scope", "col").text(header));
         let head = element("tr").add_all(head);
         let row = |row: &Vec<String>| {
             let cells = row.iter().enumerate().map(|(column, text)| {
-                let text = element("bdi").text(text);
-                if column < self.names {
-                    return element("th").with("scope", "row").add(text);
-                }
-                self.aligned(element("td").add(text), column)
+                let cell = if column < self.names {
+                    element("th").with("scope", "row")
+                } else {
+                    element("td")
+                };
+                cell.isolated(text)
             });
             element("tr").add_all(cells)
         };
-        let table = element("table")
+        let table = element("table");
+        let table = match self.cells {
+            CellKind::Figures => table.class(format!("figures after-{}", self.names)),
+            CellKind::Words => table,
+        };
+        let table = table
             .add(element("caption").text(&self.caption))
             .add(element("thead").add(head))
             .add(element("tbody").add_all(self.rows.iter().map(row)));
         scrolling(&self.caption, table)
-    }
-
-    fn aligned(&self, cell: Element, column: usize) -> Element {
-        match self.cells {
-            CellKind::Figures if column >= self.names => cell.class("figure"),
-            _ => cell,
-        }
     }
 }

@@ -123,13 +123,13 @@ impl Matrix {
     pub(crate) fn markup(&self) -> Markup {
         let headers = self.headers.iter().map(|header| {
             let cell = element("th").with("scope", "col");
-            let cell = cell.add(element("bdi").text(&header.name)).text(" ");
+            let cell = cell.isolated(&header.name).text(" ");
             cell.add(element("small").text(&header.unit))
         });
         let head = element("tr").add(element("td")).add_all(headers);
         let rows = self.rows.iter().map(|row| {
-            let name = element("bdi").text(&row.name.name);
-            let name = element("th").with("scope", "row").add(name).text(" ");
+            let name = element("th").with("scope", "row").isolated(&row.name.name);
+            let name = name.text(" ");
             let name = name.add(element("small").text(&row.name.unit));
             let cells = row.cells.iter().map(|cell| match cell {
                 MatrixCell::Empty => element("td").class("cell"),

@@ -7,6 +7,7 @@ use crate::formats::hgrm::{Percentiles, study_hgrm};
 use crate::formats::junit::study_junit;
 use crate::formats::otlp::study_otlp;
 use crate::formats::prometheus::study_openmetrics;
+use crate::html::record_place::RecordPlace;
 use crate::json::record_json;
 use crate::reports::picture::study_svg;
 use crate::reports::study::{study_html, study_markdown};
@@ -23,34 +24,37 @@ pub struct ExportedText {
 pub struct Exporter {
     /// The flag that asks for it, such as `--csv`.
     pub flag: &'static str,
-    /// The texts of a record, with the results of its expectations.
-    pub texts: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
+    /// The texts of a record that is found there, with the results of its expectations.
+    pub texts: StudyTexts,
 }
+
+/// What makes the texts of a record.
+pub type StudyTexts = fn(&StudyRecord, &[ExpectationResult], RecordPlace) -> Vec<ExportedText>;
 
 /// All formats.
 pub const EXPORTERS: [Exporter; 10] = [
-    exporter("--json", |record, _| whole(record_json(record))),
-    exporter("--html", |record, results| {
-        whole(study_html(record, results))
+    exporter("--json", |record, _, _| whole(record_json(record))),
+    exporter("--html", |record, results, place| {
+        whole(study_html(record, results, place))
     }),
-    exporter("--markdown", |record, results| {
+    exporter("--markdown", |record, results, _| {
         whole(study_markdown(record, results))
     }),
-    exporter("--prometheus", |record, results| {
+    exporter("--prometheus", |record, results, _| {
         whole(study_openmetrics(record, results))
     }),
-    exporter("--otlp", |record, results| {
+    exporter("--otlp", |record, results, _| {
         whole(study_otlp(record, results))
     }),
-    exporter("--svg", |record, _| whole(study_svg(record))),
-    exporter("--csv-comparisons", |record, _| {
+    exporter("--svg", |record, _, _| whole(study_svg(record))),
+    exporter("--csv-comparisons", |record, _, _| {
         whole(comparisons_csv(record))
     }),
-    exporter("--csv", |record, _| whole(slices_csv(record))),
-    exporter("--junit", |record, results| {
+    exporter("--csv", |record, _, _| whole(slices_csv(record))),
+    exporter("--junit", |record, results, _| {
         whole(study_junit(record, results))
     }),
-    exporter("--hgrm", |record, _| {
+    exporter("--hgrm", |record, _, _| {
         let text = |percentiles: Percentiles| ExportedText {
             of: Some([percentiles.subject, percentiles.load]),
             text: percentiles.text,
@@ -59,10 +63,7 @@ pub const EXPORTERS: [Exporter; 10] = [
     }),
 ];
 
-const fn exporter(
-    flag: &'static str,
-    texts: fn(&StudyRecord, &[ExpectationResult]) -> Vec<ExportedText>,
-) -> Exporter {
+const fn exporter(flag: &'static str, texts: StudyTexts) -> Exporter {
     Exporter { flag, texts }
 }
 

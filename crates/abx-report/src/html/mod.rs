@@ -6,4 +6,5 @@
 pub(crate) mod charts;
 pub(crate) mod markup;
 pub(crate) mod page;
+pub(crate) mod record_place;
 pub(crate) mod sign;

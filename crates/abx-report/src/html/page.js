@@ -66,8 +66,39 @@ function step(points, from, key) {
   return to === undefined ? undefined : seen[to];
 }
 
+// The parts of a table, which it has no more where a narrow page lays it out otherwise.
+const ROLES = { thead: "rowgroup", tbody: "rowgroup", tfoot: "rowgroup", tr: "row", td: "cell", "th[scope=col]": "columnheader", "th[scope=row]": "rowheader" };
+for (const table of document.querySelectorAll("table.ratios")) {
+  for (const [parts, role] of Object.entries(ROLES)) {
+    for (const part of table.querySelectorAll(parts)) part.setAttribute("role", role);
+  }
+  table.setAttribute("role", "table");
+}
+
+for (const entry of document.querySelectorAll(".legend [data-key]")) {
+  entry.dataset.name = [...entry.childNodes].filter((node) => node.nodeName !== "SMALL").map((node) => node.textContent).join("");
+}
+
+// The words of a point are in parts in the page: those of its subject in the legend and its unit
+// once, and those of a bar in its row.
+function name(plot, point) {
+  const own = point.getAttribute("aria-label");
+  const row = plot.closest("tr");
+  if (row) {
+    const isText = (node) => node.nodeName === "#text" || node.nodeName === "BDI";
+    const text = (part) => [...(row.querySelector(part)?.childNodes ?? [])].filter(isText).map((node) => node.textContent).join("");
+    const listed = (parts) => parts.filter(Boolean).join(", ");
+    const [who, of, ratio, verdict] = [".who", ".of", ".ratio", ".verdict"].map(text);
+    return own === null ? `${listed([who, of])}: ${listed([ratio, verdict])}` : listed([who, own]);
+  }
+  const key = point.parentNode.dataset.subject;
+  const of = plot.closest("figure")?.querySelector(`.legend [data-key="${key}"]`)?.dataset.name;
+  const unit = plot.dataset.unit;
+  return (of ? `${of}, ` : "") + own + (unit ? ` ${unit}` : "");
+}
+
 for (const plot of document.querySelectorAll("svg.plot, svg.bar")) {
-  const points = [...plot.querySelectorAll(".pt")];
+  const points = [...plot.querySelectorAll(plot.matches(".plot") ? "use, .pt" : ".pt")];
   if (points.length === 0) continue;
   // A browser would show the title of the whole over each of its parts.
   const words = [...plot.querySelectorAll(":scope > title, :scope > desc")];
@@ -78,6 +109,8 @@ for (const plot of document.querySelectorAll("svg.plot, svg.bar")) {
   }
   plot.setAttribute("role", "group");
   points.forEach((point, index) => {
+    point.setAttribute("aria-label", name(plot, point));
+    point.classList.add("pt");
     point.setAttribute("role", "img");
     point.setAttribute("tabindex", index === 0 ? "0" : "-1");
     point.addEventListener("focus", () => show(point));
@@ -149,6 +182,20 @@ download?.addEventListener("click", () => {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 });
+
+// A link opens what its place is folded in, for browsers that do not do so themselves.
+
+function reveal() {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const closed = [];
+  for (let part = place?.closest("details:not([open])"); part; part = part.parentElement?.closest("details:not([open])")) {
+    closed.push(part);
+  }
+  closed.forEach((part) => { part.open = true; });
+  if (closed.length > 0) place.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+reveal();
 
 // On paper everything is open.
 

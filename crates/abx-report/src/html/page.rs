@@ -6,15 +6,18 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use crate::html::charts::markers;
-use crate::html::markup::{Element, Markup, element, quoting};
+use crate::html::markup::{Element, Markup, element};
+use crate::html::record_place::RecordPlace;
 
 pub(crate) struct Page {
     title: String,
     subtitle: String,
     /// Those with nothing in them are left out.
     sections: Vec<Section>,
+    /// The last section of the first screen; those after it are folded.
+    folded_after: Option<&'static str>,
     /// What it is the report of; nothing where it is of several, or of none.
-    record: Option<Embedded>,
+    record: Option<ReportedRecord>,
 }
 
 struct Section {
@@ -23,14 +26,11 @@ struct Section {
     body: Markup,
 }
 
-struct Embedded {
-    file: String,
-    /// `None` for a record that would make the page too large.
+struct ReportedRecord {
+    about: Markup,
+    /// `None` unless it is in the page.
     json: Option<String>,
 }
-
-/// A larger record, in bytes of JSON, stays out of the page.
-const EMBEDDED_MAX: usize = 1_000_000;
 
 impl Page {
     /// A page of no record, of these sections: the id, title and body of each.
@@ -44,26 +44,35 @@ impl Page {
             title,
             subtitle: subtitle.to_owned(),
             sections: sections.map(section).into(),
+            folded_after: None,
             record: None,
         }
     }
 
-    /// The report of one record, which is in it unless it is large.
-    pub(crate) fn with_record(mut self, file: String, json: String) -> Page {
-        let json = Some(json).filter(|json| json.len() <= EMBEDDED_MAX);
-        self.record = Some(Embedded { file, json });
+    /// The sections after this one are folded: they are not on the first screen.
+    pub(crate) fn folded_after(self, id: &'static str) -> Page {
+        Page {
+            folded_after: Some(id),
+            ..self
+        }
+    }
+
+    /// The report of one record, which is saved from the page under the name `file`.
+    pub(crate) fn with_record(
+        mut self,
+        place: RecordPlace,
+        file: &str,
+        json: impl FnOnce() -> String,
+    ) -> Page {
+        self.record = Some(ReportedRecord {
+            about: place.markup(file),
+            json: place.is_embedded.then(json),
+        });
         self
     }
 
     pub(crate) fn html(mut self) -> String {
         self.sections.retain(|section| !section.body.is_empty());
-        if let Some(record) = &self.record {
-            self.sections.push(Section {
-                id: "raw",
-                title: "The record",
-                body: raw(record),
-            });
-        }
         let head = element("head")
             .add(element("meta").with("charset", "utf-8"))
             .add(policy(self.forms()))
@@ -107,13 +116,15 @@ impl Page {
             .add(element("h1").text(&self.title))
             .add_all(subtitle)
             .add(contents);
-        let sections = self.sections.iter().map(|section| {
-            let heading = element("h2").with("id", format!("{}-heading", section.id));
-            element("section")
-                .with("id", section.id)
-                .with("aria-labelledby", format!("{}-heading", section.id))
-                .add(heading.text(section.title))
-                .add(section.body.clone())
+        let mut shown = self.sections.iter();
+        let shown = shown.position(|section| Some(section.id) == self.folded_after);
+        let shown = shown.map_or(self.sections.len(), |last| last + 1);
+        let sections = self.sections.iter().enumerate();
+        let sections = sections.map(|(number, section)| section.markup(number >= shown));
+        let about = self.record.as_ref().map(|record| record.about.clone());
+        let about = about.map(|body| {
+            let (id, title) = ("raw", "The record");
+            Section { id, title, body }.markup(false)
         });
         let json = self.record.as_ref().and_then(|record| record.json.as_ref());
         let json = json.map(|json| {
@@ -131,40 +142,32 @@ impl Page {
             .add(skip.text(&format!("Skip to the {first}")))
             .add(markers())
             .add(header)
-            .add(element("main").with("id", "main").add_all(sections))
+            .add(
+                element("main")
+                    .with("id", "main")
+                    .add_all(sections.chain(about)),
+            )
             .add_all(json)
             .add(element("script").add(Markup::verbatim(PROGRAM)))
     }
 }
 
-/// The record as something to take away. Without the program of the page it is
-/// still there, for those who look at its source.
-fn raw(record: &Embedded) -> Markup {
-    if record.json.is_none() {
-        let message = "Everything above is computed from the record, which is too large for this \
-                       page. `abx history` lists the record; `abx report ID --html FILE` writes \
-                       this page again, and `abx report ID --json FILE` prints the record.";
-        return element("p").add(quoting(message)).into();
+impl Section {
+    /// Browsers open what is folded around the place that a link leads to, which is why the id is
+    /// inside.
+    fn markup(&self, is_folded: bool) -> Element {
+        let name = format!("{}-heading", self.id);
+        let heading = element("h2").with("id", &name).text(self.title);
+        let section = element("section").with("aria-labelledby", name);
+        if !is_folded {
+            let section = section.with("id", self.id);
+            return section.add(heading).add(self.body.clone());
+        }
+        let body = element("div").class("body").with("id", self.id);
+        let folded = element("details").class("section");
+        let folded = folded.add(element("summary").add(heading));
+        section.add(folded.add(body.add(self.body.clone())))
     }
-    let button = element("button")
-        .with("type", "button")
-        .with("id", "download")
-        .with("data-file", &record.file)
-        .with("hidden", "")
-        .text("Save the record as a file");
-    let message = format!(
-        "Everything above is computed from the record, which is part of this page: in the element \
-         `record` of its source, with each < written as \\u003c. Saved as a file, `abx report \
-         {file}` prints the report again, and `abx report {file} --html FILE` writes this page \
-         again.",
-        file = record.file
-    );
-    [
-        element("p").add(quoting(&message)),
-        element("p").add(button),
-    ]
-    .into_iter()
-    .collect()
 }
 
 /// Where what a person fills in may go.

@@ -343,7 +343,7 @@ fn row(entry: &Entry) -> Element {
         .with("value", &id)
         .with("aria-label", format!("Mark {id}"));
     let link = element("a").with("href", format!("/record/{id}")).text(&id);
-    let cell = |text: &str| element("td").add(element("bdi").text(text));
+    let cell = |text: &str| element("td").isolated(text);
     let only = match &entry.outline.comparisons[..] {
         [only] => Some(only.verdict),
         _ => None,

@@ -169,7 +169,7 @@ fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
         }
         let at = [EDGE + SIGN, y + 32.0 + below];
         below += names("note", at, (&message, ROW_LETTERS), canvas);
-        canvas.place(picture_of(row, scale), y + 4.0);
+        canvas.place(picture_of(row, scale, (String::new(), false)), y + 4.0);
         canvas.y += ROW + below;
     }
     canvas.place(axis(scale, plain), canvas.y);

@@ -344,7 +344,7 @@ pub(crate) fn run_page(run: &RunView, title: String) -> Page {
         ("findings", "Findings", all_findings(findings_of(run), 1)),
         ("conduct", "How it was measured", how_measured(run)),
     ]);
-    Page::new(title, &subtitle, sections)
+    Page::new(title, &subtitle, sections).folded_after("throughput")
 }
 
 fn scope(run: &RunView) -> String {

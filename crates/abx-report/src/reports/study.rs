@@ -6,6 +6,7 @@ use abx_verdict::{ExpectationResult, StudyRecord};
 use crate::document::{Document, pages, sections_markdown, sections_text};
 use crate::html::charts::Subjects;
 use crate::html::page::Page;
+use crate::html::record_place::RecordPlace;
 use crate::json::record_json;
 use crate::markdown::escape;
 use crate::reports::run::{run_markdown, run_page, run_sections};
@@ -193,9 +194,13 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
 
 /// The report of a study or of a run as an HTML page.
 ///
-/// The page needs no other file and asks for none; the record is in it.
+/// The page needs no other file and asks for none; the record is in it if that is asked for.
 #[must_use]
-pub fn study_html(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+pub fn study_html(
+    record: &StudyRecord,
+    responses: &[ExpectationResult],
+    place: RecordPlace,
+) -> String {
     let (page, file) = match record.run() {
         Some(run) => (
             run_page(&run, title(record)),
@@ -206,7 +211,8 @@ pub fn study_html(record: &StudyRecord, responses: &[ExpectationResult]) -> Stri
             format!("study-{}", record.measured.seed),
         ),
     };
-    page.with_record(format!("abx-{file}.json"), record_json(record))
+    let file = format!("abx-{file}.json");
+    page.with_record(place, &file, || record_json(record))
         .html()
 }
 
@@ -253,7 +259,7 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
         ("conduct", "How it was measured", how_measured(record)),
     ]);
     let title = headline(responses).unwrap_or_else(|| title(record));
-    Page::new(title, &subtitle(record), sections)
+    Page::new(title, &subtitle(record), sections).folded_after("verdicts")
 }
 
 /// A study in Markdown, for a pull request or a job's page: verdicts, at a glance where they are

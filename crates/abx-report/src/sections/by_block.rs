@@ -16,7 +16,7 @@ pub(crate) struct BlockValues {
 impl BlockValues {
     pub(crate) fn draw_points(&self, plot: &mut Plot, show: impl Fn(f64) -> String) {
         for ((block, value), place) in self.values.iter().zip(self.places()) {
-            let tip = format!("{}, block {block}: {}", self.subject, show(*value));
+            let tip = format!("block {block}: {}", show(*value));
             plot.point(self.number, place, &tip);
         }
     }

@@ -6,7 +6,7 @@ use abx_verdict::{RunView, StepSummary};
 
 use crate::document::{Document, Table};
 use crate::html::charts::{
-    Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, time_text,
+    Backdrop, Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, time_text,
 };
 use crate::html::markup::{Element, element, note};
 use crate::words::style::Style;
@@ -93,13 +93,9 @@ fn picture(steps: &[StepSummary]) -> Option<Element> {
             time.unwrap_or_else(|| UNKNOWN.to_owned())
         });
         let text = format!("{middle} (p99 {tail})");
-        let label = format!("{step_name}: {text}");
         let known = ends(step);
         let bar = Bar {
-            tip: label.clone(),
-            label,
-            band: None,
-            rule: None,
+            backdrop: Backdrop::default(),
             dots: Vec::new(),
             point: known.map(|[middle, _]| middle),
             ends: known.map(|[middle, tail]| {

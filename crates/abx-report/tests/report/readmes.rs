@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// `record.json.zst` of a study of the catalog, judged anew.
 pub fn record_of(study: &str) -> StudyRecord {
-    read(&catalog().join(study).join("record.json.zst"))
+    read_record(&catalog().join(study).join("record.json.zst"))
 }
 
 /// Every record that a study of the catalog has (`record.json.zst`, and `record-WHAT.json.zst`
@@ -30,7 +30,7 @@ fn read_records() -> Vec<(PathBuf, StudyRecord)> {
     let folders = entries(&catalog()).filter(|entry| entry.is_dir());
     let each = folders.flat_map(|folder| {
         let records = entries(&folder).filter(|file| is_record(file));
-        records.map(move |file| (folder.clone(), read(&file)))
+        records.map(move |file| (folder.clone(), read_record(&file)))
     });
     each.collect()
 }
@@ -44,7 +44,8 @@ fn is_record(file: &Path) -> bool {
     name.starts_with("record") && name.ends_with(".json.zst")
 }
 
-fn read(file: &Path) -> StudyRecord {
+/// The record in a compressed file, judged anew.
+pub fn read_record(file: &Path) -> StudyRecord {
     let packed = fs::File::open(file).expect("a record");
     let json = zstd::decode_all(packed).expect("a compressed record");
     read_json(&json)
@@ -191,7 +192,7 @@ fn the_report_of_the_tour_has_its_record_beside_it() {
     // Method: the record judged anew; the tour has its report word for word, and the page
     // that everybody reads first has what stands before the second table.
     let root = catalog().join("..");
-    let record = read(&root.join("docs/start/tour.json.zst"));
+    let record = read_record(&root.join("docs/start/tour.json.zst"));
     let report = study_text(&record, ReportExtent::Brief, &Style::plain());
     let (first, _) = report.split_once("\n\nAlso compared").expect("two tables");
     for (page, printed) in [

@@ -11,10 +11,16 @@ use abx_evidence::{
     Offered, Outcomes, PhaseTime, PhaseTimes, Times,
 };
 use abx_fixtures::URL;
+use abx_report::RecordPlace;
 use abx_verdict::{
-    Comparison, Conclusions, Metric, Role, Scope, StudyRecord, Summary, Validity, Verdict,
-    new_finding,
+    Comparison, Conclusions, ExpectationResult, Metric, Role, Scope, StudyRecord, Summary,
+    Validity, Verdict, new_finding,
 };
+
+/// The page of a record whose place is not known.
+pub fn study_html(record: &StudyRecord, results: &[ExpectationResult]) -> String {
+    abx_report::study_html(record, results, RecordPlace::default())
+}
 
 /// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
 pub fn study() -> StudyRecord {

@@ -1,12 +1,13 @@
 //! `abx history`: the records that are kept, found again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use abx_lab::history::{Archive, HistoryError, Query, resolve, short_id_of_file};
 use abx_lab::{Store, state_folder};
 use clap::Args;
 
 use crate::flags::output::{self, OutputFlags, print, style};
+use crate::flags::saved_file::SavedFile;
 use crate::ui::end::{End, Failure, tell};
 
 /// List saved records, newest first.
@@ -80,6 +81,29 @@ pub fn name_of(store: &Store) -> String {
     ) {
         (None, Some(name)) => short_id_of_file(name),
         _ => path.display().to_string(),
+    }
+}
+
+/// The file of a record that was saved.
+pub fn file_of(store: &Store) -> SavedFile {
+    saved_file(store.path())
+}
+
+/// A record's file, named by its id if it is among the others, or else by its own name.
+pub fn saved_file(path: &Path) -> SavedFile {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = |path: &Path| path.canonicalize().ok();
+    let is_kept = path
+        .parent()
+        .and_then(folder)
+        .is_some_and(|parent| Some(parent) == folder(&state_folder()));
+    SavedFile {
+        name: if is_kept {
+            short_id_of_file(&name)
+        } else {
+            name.into_owned()
+        },
+        path: path.to_owned(),
     }
 }
 

@@ -3,17 +3,21 @@
 use clap::Args;
 
 use crate::commands::compare;
-use crate::commands::history::record_path;
+use crate::commands::history::{record_path, saved_file};
 use crate::commands::saved::{SavedRecord, read};
 use crate::flags::expect;
 use crate::flags::expect::ExpectFlags;
+use crate::flags::help;
 use crate::flags::output;
 use crate::flags::output::{FormatFlags, OutputFlags, Outputs, StudyFormatFlags};
 use crate::ui::end::{End, Failure};
 
 /// Print the report of a saved record, in any format, without measuring.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Examples:\n  abx report last\n  abx report 3fa9c1 --html report.html\n\n\
+        `abx report --help` has all flags and more examples.",
+    after_long_help = "Examples:\n  \
     abx report ~/.local/state/abx/compare-1795300000-42-811.json\n  \
     abx report last\n  \
     abx report 3fa9c1 --html report.html\n  \
@@ -21,8 +25,10 @@ use crate::ui::end::{End, Failure};
     abx report 3fa9c1 0a1b2c\n  \
     abx report times.json\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -\n  \
-    abx report last --expect 'p99<50ms,errors<0.1%' --junit junit.xml")]
-#[command(mut_arg("json", |json| json.help(output::json_help("the record with its conclusions"))))]
+    abx report last --expect 'p99<50ms,errors<0.1%' --junit junit.xml",
+    mut_arg("json", |json| json.help(output::json_help("the record with its conclusions"))),
+    mut_args(|argument| help::brief(argument, BRIEF))
+)]
 pub struct Report {
     /// The record: a file, an id from `abx history`, or last (last~1: the one before it);
     /// several of one study, from other days or machines, are read together.
@@ -37,6 +43,18 @@ pub struct Report {
     #[command(flatten)]
     study_formats: StudyFormatFlags,
 }
+
+/// The flags of `abx report -h`.
+const BRIEF: &[&str] = &[
+    "expect",
+    "fail_if_slower",
+    "json",
+    "html",
+    "markdown",
+    "full",
+    "explain_terms",
+    "help",
+];
 
 impl Report {
     /// The first flag that only a study has an answer to.
@@ -68,6 +86,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
         return several(report);
     };
     let path = record_path(record)?;
+    let file = saved_file(&path);
     match read(&path)? {
         SavedRecord::Study(record) => {
             if record.run().is_some() {
@@ -78,7 +97,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             }
             let known = expect::known_of_record(&record);
             let results = expect::ask(&record, &report.expect.read(&known)?);
-            compare::print(&record, &results, &outputs, flags)
+            compare::print(&record, &results, Some(&file), (&outputs, flags))
         }
         SavedRecord::Bisect(record) => {
             let given = report.formats.first().or(report.of_studies());

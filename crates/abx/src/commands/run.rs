@@ -304,10 +304,10 @@ pub fn keep_and_print(
 ) -> Result<End, Failure> {
     let store = Store::for_new_record("run", measured.seed);
     let record = StudyRecord::judged(measured);
-    compare::keep(store, &record, flags, || {
+    compare::keep(store, &record, flags, |file| {
         let expectations = expect.read(&expect::known_of_record(&record))?;
         let results = expect::ask(&record, &expectations);
-        compare::print(&record, &results, outputs, flags)
+        compare::print(&record, &results, file, (outputs, flags))
     })
 }
 

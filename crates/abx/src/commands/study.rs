@@ -97,6 +97,10 @@ struct StudyInstall {
         .required(true)
         .help("Name of the study, from `abx study list`")
         .long_help("Name of the study, from `abx study list`")),
+    mut_args(|argument| {
+        let is_rare = RARE.contains(&argument.get_id().as_str());
+        if is_rare { argument.hide_short_help(true) } else { argument }
+    }),
     after_help = "`abx study run --help` has all flags and examples.",
     after_long_help = "Examples:\n  \
         abx study run nginx-sendfile --install\n  \
@@ -128,6 +132,10 @@ struct StudyRun {
     #[arg(long, conflicts_with_all = ["blocks", "budget", "slice", "pilot"])]
     tiny: bool,
 }
+
+/// Flags of `abx compare -h` that `abx study run -h` leaves out: those of the load, which the study
+/// sets, and others that few need here.
+const RARE: &[&str] = &["connections", "paths", "rate", "slo", "aa", "tiny"];
 
 /// Blocks of `--quick`: the fewest that carry a verdict where their number is ordered.
 const QUICK_BLOCKS: u32 = 6;

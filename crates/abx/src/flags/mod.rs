@@ -9,6 +9,7 @@ pub mod load;
 pub mod output;
 pub mod replay;
 pub mod requests;
+pub mod saved_file;
 pub mod shape;
 pub mod tls;
 pub mod units;

@@ -4,11 +4,12 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use abx_lab::Target;
-use abx_report::{EXPORTERS, ExportedText, ReportExtent, Style};
+use abx_report::{EXPORTERS, ExportedText, RecordPlace, ReportExtent, Style};
 use abx_verdict::{ExpectationResult, StudyRecord};
 use clap::Args;
 use serde::Serialize;
 
+use crate::flags::saved_file::{SavedFile, file_with};
 use crate::ui::end::{Failure, tell};
 use crate::ui::otlp;
 
@@ -43,6 +44,9 @@ pub struct FormatFlags {
     /// - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub html: Option<String>,
+    /// Put the record into the HTML page, which a button of the page saves as a file.
+    #[arg(long, requires = "html")]
+    pub embed_record: bool,
     /// Write a Markdown summary for a pull request; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub markdown: Option<String>,
@@ -155,20 +159,30 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Prints a report and writes everything that was asked for. One document that
-    /// cannot be written does not stop the others.
+    /// Prints a report and writes everything that was asked for, of a record in this file. One
+    /// document that cannot be written does not stop the others.
     pub fn print(
         &self,
         report: &str,
-        record: &StudyRecord,
-        results: &[ExpectationResult],
+        record: Judged,
+        file: Option<&SavedFile>,
     ) -> Result<(), Failure> {
+        let saved = self.flags.json.as_deref().filter(|place| *place != "-");
+        let files = [saved.map(Path::new), file.map(|file| file.path.as_path())];
+        let page = self.formats.html.as_deref();
+        let file_name = page.and_then(|page| file_with(Path::new(page), files));
+        let record_place = RecordPlace {
+            name: file.map(|file| file.name.as_str()),
+            file: file_name.as_deref(),
+            is_embedded: self.formats.embed_record,
+        };
         let places = self.places.iter();
-        let documents = places.flat_map(|(flag, place)| documents(flag, place, (record, results)));
+        let documents =
+            places.flat_map(|(flag, place)| documents(flag, place, record, record_place));
         let documents: Vec<Document> = documents.collect();
         let mut wrong = write(report, &documents, self.flags);
         if let Some(collector) = &self.formats.otlp {
-            for metrics in texts(OTLP, (record, results)) {
+            for metrics in texts(OTLP, record, record_place) {
                 let Err(why) = otlp::post(collector, &metrics.text) else {
                     continue;
                 };
@@ -184,17 +198,24 @@ impl<'a> Outputs<'a> {
 }
 
 /// A record with the results of its expectations.
-type Judged<'a> = (&'a StudyRecord, &'a [ExpectationResult]);
+pub type Judged<'a> = (&'a StudyRecord, &'a [ExpectationResult]);
 
 /// What the format of a flag makes of a record.
-fn texts(flag: &str, (record, results): Judged) -> Vec<ExportedText> {
+fn texts(flag: &str, (record, results): Judged, place: RecordPlace) -> Vec<ExportedText> {
     let exporter = EXPORTERS.iter().find(|exporter| exporter.flag == flag);
-    exporter.map_or_else(Vec::new, |exporter| (exporter.texts)(record, results))
+    exporter.map_or_else(Vec::new, |exporter| {
+        (exporter.texts)(record, results, place)
+    })
 }
 
 /// The documents of a flag: the place itself if there is one text, else a place for each.
-fn documents(flag: &'static str, place: &str, record: Judged) -> Vec<Document> {
-    let exported_texts = texts(flag, record);
+fn documents(
+    flag: &'static str,
+    place: &str,
+    record: Judged,
+    record_place: RecordPlace,
+) -> Vec<Document> {
+    let exported_texts = texts(flag, record, record_place);
     let is_alone = exported_texts.len() == 1;
     let document = |exported_text: ExportedText| Document {
         flag,
@@ -430,6 +451,7 @@ mod tests {
         let file = || Some("file".to_owned());
         let formats = FormatFlags {
             html: file(),
+            embed_record: false,
             markdown: file(),
             prometheus: file(),
             otlp: otlp::collector("http://127.0.0.1:4318").ok(),

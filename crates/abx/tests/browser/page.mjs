@@ -36,7 +36,13 @@ function assertQuiet(tab) {
 async function opened(browser, width = WIDTHS[0]) {
   const tab = await browser.tab(width, 800);
   await tab.open(address);
+  await unfold(tab);
   return tab;
+}
+
+// Opens everything that is folded.
+function unfold(tab) {
+  return tab.value("document.querySelectorAll('details').forEach((part) => { part.open = true; })");
 }
 
 // At each width and in both colours: no scrolling sideways, pictures as wide as
@@ -47,6 +53,7 @@ async function fits(browser) {
       const tab = await browser.tab(width, 800);
       await tab.media("screen", scheme);
       await tab.open(address);
+      await unfold(tab);
       const found = await tab.value(`(${look})()`);
       const where = `${width} pixels, ${scheme}`;
       assert.equal(found.wide, found.room, `scrolls sideways: ${where}`);
@@ -75,11 +82,13 @@ async function begins(browser) {
       const decided = document.querySelector("#verdicts p");
       return { decided: seen(decided), cells: cells.length, seen: cells.filter(seen).length, rows: rows.length,
         boxes: boxes.filter((one) => one.checkVisibility()).length,
+        clipped: [...document.querySelectorAll(".scroll")].filter((one) => one.querySelector(".matrix") && one.scrollWidth > one.clientWidth).length,
         lost: cells.filter((one) => !document.querySelector(one.getAttribute("href"))).length };
     })()`);
     const rows = width > 1000 ? 1 : 0;
     assert.ok(found.decided && found.cells > 6 && found.rows >= rows, `${JSON.stringify(found)}: ${where}`);
     assert.deepEqual([found.lost, found.boxes], [0, 0], where);
+    if (width > 1000) assert.equal(found.clipped, 0, `the matrix is clipped: ${where}`);
     const looked = await tab.value(`(${look})()`);
     assert.equal(looked.wide, looked.room, `scrolls sideways: ${where}`);
     assert.deepEqual(looked.cut, [], where);
@@ -143,7 +152,7 @@ async function capacities(browser) {
     const rows = await tab.value(`[...document.querySelectorAll("#capacity tbody tr")].map((row) => {
       const box = (one) => one.getBoundingClientRect();
       const picture = box(row.querySelector("svg.bar"));
-      const bar = box(row.querySelector("line.interval"));
+      const bar = box(row.querySelector("path.interval"));
       return { width: picture.width, inside: bar.left >= picture.left - 1 && bar.right <= picture.right + 1,
         bar: bar.width, text: row.querySelector(".ratio").textContent };
     })`);
@@ -230,6 +239,7 @@ async function phases(browser) {
       const tab = await browser.tab(width, 800);
       await tab.media("screen", scheme);
       await tab.open(address);
+      await unfold(tab);
       const { rows, fills } = await tab.value(`(${cut})()`);
       const where = `${width} pixels, ${scheme}`;
       assert.equal(rows.length, 2, where);
@@ -375,13 +385,15 @@ async function stands(browser) {
   assert.equal(await count("th[scope=col], th[scope=row]"), headers);
   assert.equal(await count("table > caption:first-child"), await count("table"));
   assert.equal(await count("h1"), 1);
-  assert.equal(await count("section > h2:first-child"), await count("section"));
+  const headings = "section > h2:first-child, section > details > summary:first-child > h2";
+  assert.equal(await count(headings), await count("section"));
   assertQuiet(tab);
 }
 
 // On paper: black on white whatever the reader prefers, everything open.
 async function prints(browser) {
-  const tab = await opened(browser);
+  const tab = await browser.tab(WIDTHS[0], 800);
+  await tab.open(address);
   await tab.media("print", "dark");
   const ground = await tab.value("getComputedStyle(document.documentElement).backgroundColor");
   assert.equal(ground, "rgb(255, 255, 255)");

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use abx_evidence::OutputKind;
+use abx_report::RecordPlace;
 use abx_verdict::doctor::{DoctorRecord, Readings};
 use abx_verdict::{Capacity, StudyRecord};
 
@@ -18,18 +19,22 @@ use abx_fixtures::pair;
 struct Measured {
     page: String,
     record: String,
+    /// The name of its file among the others.
+    name: String,
 }
 
 static MEASURED: LazyLock<Measured> = LazyLock::new(|| {
     let home = Home::new();
-    let words =
-        "compare --blocks 2 --slice 20ms --pilot brief --html new/page.html --json record.json";
+    let words = "compare --blocks 2 --slice 20ms --pilot brief --html new/page.html \
+                 --embed-record --json record.json";
     let words: Vec<&str> = words.split(' ').collect();
     let ended = home.run_abx(&words);
     ended.expect_measured(&home.record());
     let [page, record] =
         ["new/page.html", "record.json"].map(|name| fs::read_to_string(home.join(name)).unwrap());
-    Measured { page, record }
+    let path = home.record_path();
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    Measured { page, record, name }
 });
 
 /// Asks a browser whether a claim holds for a page.
@@ -99,7 +104,8 @@ fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
     };
     record.conclusions.capacities = vec![capacity("old", Some(2_000.0)), capacity("new", None)];
     let home = Home::new();
-    let page = home.write("capacities.html", &abx_report::study_html(&record, &[]));
+    let page = abx_report::study_html(&record, &[], RecordPlace::default());
+    let page = home.write("capacities.html", &page);
     browser("capacities", Path::new(&page));
 }
 
@@ -171,11 +177,12 @@ fn a_hostile_name_is_only_a_name() {
 
 #[test]
 fn a_page_is_the_same_at_any_later_time() {
-    // Method: the page that `compare` wrote, and that of `report` from the record;
-    // byte for byte.
+    // Method: the page that `compare` wrote, and that of `report` from the record, which is among
+    // the others; byte for byte.
     let home = Home::new();
-    let record = home.write("record.json", &MEASURED.record);
-    let ended = home.run_abx(&["report", &record, "--html", "again.html"]);
+    fs::create_dir_all(home.join("state/abx")).unwrap();
+    home.write(&format!("state/abx/{}", MEASURED.name), &MEASURED.record);
+    let ended = home.run_abx(&["report", "last", "--html", "again.html", "--embed-record"]);
     assert!(
         ended.status.code().is_some_and(|code| code != 2),
         "{ended:#?}"
@@ -185,18 +192,38 @@ fn a_page_is_the_same_at_any_later_time() {
 
 #[test]
 fn a_run_has_a_page_too() {
-    // Method: a short run, and its record read again.
+    // Method: a short run whose page is in another folder than its record, and that read again.
     let home = Home::new();
     let server = Server::start(&[]);
     let words = ["run", &server.url, "-n", "100", "-c", "2"];
-    let files = ["--html", "run.html", "--json", "run.json"];
+    let files = ["--html", "new/run.html", "--json", "run.json"];
     let ended = home.run_abx(&[&words[..], &files].concat());
     ended.expect(0, &[]);
-    let page = fs::read(home.join("run.html")).unwrap();
+    let page = fs::read(home.join("new/run.html")).unwrap();
     assert!(page.starts_with(b"<!doctype html>"));
-    home.run_abx(&["report", "run.json", "--html", "again.html"])
+    home.run_abx(&["report", "last", "--html", "again.html"])
         .expect(0, &[]);
     assert!(fs::read(home.join("again.html")).unwrap() == page);
+}
+
+#[test]
+fn a_page_without_its_record_names_it_and_links_a_file_in_the_same_folder() {
+    // Method: the page beside a record and elsewhere; and the record that no page can hold.
+    let home = Home::new();
+    let record = home.write("record.json", &MEASURED.record);
+    let link = "href=\"./record.json\"";
+    for (place, has_link) in [("page.html", true), ("elsewhere/page.html", false)] {
+        home.run_abx(&["report", &record, "--html", place]);
+        let page = fs::read_to_string(home.join(place)).unwrap();
+        assert!(
+            page.contains("<code>abx report record.json</code>"),
+            "{place}"
+        );
+        assert_eq!(page.contains(link), has_link, "{place}");
+        assert!(!page.contains("id=\"record\""), "{place}");
+    }
+    home.run_abx(&["report", &record, "--embed-record"])
+        .expect(2, &["--html"]);
 }
 
 #[test]

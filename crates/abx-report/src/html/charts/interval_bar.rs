@@ -5,17 +5,50 @@ use crate::html::charts::plot::{
     BAR_MARKER, STRETCHED, horizontal, percent as share, px, stretched, vertical,
 };
 use crate::html::charts::scale::Scale;
-use crate::html::markup::{Element, element};
+use crate::html::markup::{Element, Markup, element};
 
+/// A bar says what its row says, so it has no words of its own.
 pub(crate) struct Bar {
-    pub(crate) label: String,
-    pub(crate) tip: String,
-    pub(crate) band: Option<[f64; 2]>,
-    pub(crate) rule: Option<f64>,
+    pub(crate) backdrop: Backdrop,
     pub(crate) dots: Vec<f64>,
     pub(crate) point: Option<f64>,
     /// Lower and upper end of the bar; `None` for no bar.
     pub(crate) ends: Option<[BarEnd; 2]>,
+}
+
+/// What is drawn behind the bars of a table.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Backdrop {
+    /// Is hatched.
+    pub(crate) band: Option<[f64; 2]>,
+    /// Has a line.
+    pub(crate) rule: Option<f64>,
+    /// Its name in the page; empty for one that a single bar has.
+    pub(crate) id: String,
+    /// Whether a bar above draws it already.
+    pub(crate) is_drawn: bool,
+}
+
+impl Backdrop {
+    fn markup(&self, scale: Scale) -> Markup {
+        if self.is_drawn {
+            return element("use").with("href", format!("#{}", self.id)).into();
+        }
+        let mut parts = Markup::new();
+        if let Some(band) = self.band {
+            let [left, right] = band.map(|end| scale.place(end));
+            let shade = element("rect").class("margin").with("x", share(left));
+            let width = share(right - left);
+            parts.push(shade.with("width", width).with("height", px(HEIGHT)));
+        }
+        if let Some(at) = self.rule {
+            parts.push(vertical(scale.place(at), [0.0, HEIGHT]).class("one"));
+        }
+        if self.id.is_empty() {
+            return parts;
+        }
+        element("g").with("id", &self.id).add(parts).into()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,66 +65,43 @@ impl BarEnd {
 
 impl Bar {
     pub(crate) fn markup(self, scale: Scale) -> Element {
-        let mut picture = element("svg")
-            .class("bar")
-            .with("height", px(HEIGHT))
-            .with("role", "img")
-            .with("aria-label", &self.label);
-        if let Some(band) = self.band {
-            let [left, right] = band.map(|end| scale.place(end));
-            let shade = element("rect")
-                .class("margin")
-                .with("x", share(left))
-                .with("y", 0);
-            let width = share(right - left);
-            picture = picture.add(shade.with("width", width).with("height", px(HEIGHT)));
+        let mut picture = element("svg").class("bar").with("height", px(HEIGHT));
+        picture = picture.add(self.backdrop.markup(scale));
+        let along = |at: f64| px(scale.place(at) * STRETCHED);
+        let path = |class, d: String| element("path").class(class).with("d", d);
+        let dot = |at: &f64| format!("M{} {DOTS_AT}h0", along(*at));
+        let dots: String = self.dots.iter().map(dot).collect();
+        let dots = (!dots.is_empty()).then(|| path("dots", dots));
+        let line = self.ends.map(|ends| {
+            let [low, high] = ends.map(|end| along(end.at));
+            let stops = ends.iter().filter(|end| !end.goes_on(scale));
+            let stops = stops.map(|end| format!("M{} {}v10", along(end.at), BAR_AT - 5.0));
+            let stops: String = stops.collect();
+            path("interval", format!("M{low} {BAR_AT}H{high}{stops}"))
+        });
+        let lines: Markup = [dots, line].into_iter().flatten().collect();
+        if !lines.is_empty() {
+            picture = picture.add(stretched(HEIGHT).add(lines));
         }
-        if let Some(at) = self.rule {
-            picture = picture.add(vertical(scale.place(at), [0.0, HEIGHT]).class("one"));
-        }
-        if !self.dots.is_empty() {
-            let dot = |at: &f64| format!("M{} {DOTS_AT}h0", px(scale.place(*at) * STRETCHED));
-            let dots: String = self.dots.iter().map(dot).collect();
-            let dots = element("path").class("dots").with("d", dots);
-            picture = picture.add(stretched(HEIGHT).add(dots));
-        }
-        if let Some([low, high]) = self.ends {
-            picture = picture
-                .add(line([low, high].map(|end| scale.place(end.at))))
-                .add(end(low, scale, "#left"))
-                .add(end(high, scale, "#right"));
-        }
-        match self.point {
-            None => picture,
-            Some(at) => picture.add(
-                element("use")
-                    .class("pt")
-                    .with("href", format!("#m{BAR_MARKER}"))
-                    .with("x", share(scale.place(at)))
-                    .with("y", BAR_AT)
-                    .with("aria-label", &self.tip),
-            ),
-        }
+        let arrows = self.ends.into_iter().flat_map(|[low, high]| {
+            let arrows = [(low, "#left"), (high, "#right")].into_iter();
+            arrows.filter(|(end, _)| end.goes_on(scale))
+        });
+        let sign = |at: f64, href: &str| {
+            let sign = element("use").with("href", href);
+            sign.with("x", share(scale.place(at))).with("y", BAR_AT)
+        };
+        let point = self.point;
+        picture
+            .add_all(arrows.map(|(end, arrow)| sign(end.at, arrow)))
+            .add_all(point.map(|at| sign(at, &format!("#m{BAR_MARKER}")).class("pt")))
     }
 }
 
-fn line([from, to]: [f64; 2]) -> Element {
-    let line = element("line").class("interval").with("x1", share(from));
-    line.with("x2", share(to))
-        .with("y1", BAR_AT)
-        .with("y2", BAR_AT)
-}
-
-/// A stop, or an arrow where the bar goes on.
-fn end(end: BarEnd, scale: Scale, arrow: &str) -> Element {
-    let at = scale.place(end.at);
-    if end.is_open || !scale.holds(end.at) {
-        element("use")
-            .with("href", arrow)
-            .with("x", share(at))
-            .with("y", BAR_AT)
-    } else {
-        vertical(at, [BAR_AT - 5.0, BAR_AT + 5.0]).class("interval")
+impl BarEnd {
+    /// Whether an arrow is there instead of a stop.
+    fn goes_on(&self, scale: Scale) -> bool {
+        self.is_open || !scale.holds(self.at)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Plots and bars as SVG, with the axes that they stand on.
 
 mod bar_table;
+mod corners;
 mod interval_bar;
 mod plot;
 mod quantile_axis;
@@ -9,7 +10,7 @@ mod subjects;
 mod tick_text;
 
 pub(crate) use self::bar_table::{bar_table, cell, name_cell, picture_cell};
-pub(crate) use self::interval_bar::{Bar, BarEnd, axis};
+pub(crate) use self::interval_bar::{Backdrop, Bar, BarEnd, axis};
 pub(crate) use self::plot::{
     Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Stroke, Tick, bar_markers, markers, percent,
     px,

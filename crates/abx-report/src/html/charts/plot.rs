@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::html::charts::corners::corners;
 use crate::html::charts::scale::Scale;
 use crate::html::markup::{Element, Markup, element};
 
@@ -21,6 +22,8 @@ pub(crate) struct Plot {
     rules: Markup,
     series: BTreeMap<usize, PlotSeries>,
     points: PointSize,
+    /// What the values of all points are in.
+    unit: String,
 }
 
 #[derive(Default)]
@@ -114,11 +117,18 @@ impl Plot {
             rules: Markup::new(),
             series: BTreeMap::new(),
             points: PointSize::Usual,
+            unit: String::new(),
         }
     }
 
     pub(crate) fn with_points(mut self, size: PointSize) -> Plot {
         self.points = size;
+        self
+    }
+
+    /// With this after what each point says.
+    pub(crate) fn in_unit(mut self, unit: &str) -> Plot {
+        unit.clone_into(&mut self.unit);
         self
     }
 
@@ -160,18 +170,11 @@ impl Plot {
         if places.len() < 2 {
             return;
         }
-        let mut path = String::new();
-        let mut last = String::new();
-        for (index, place) in places.iter().enumerate() {
-            let x = px(self.x_share(place.x) * STRETCHED);
-            let point = format!("{x} {}", px(self.y_px(place.y)));
-            if point == last {
-                continue;
-            }
-            path.push_str(if index == 0 { "M" } else { "L" });
-            path.push_str(&point);
-            last = point;
-        }
+        let places: Vec<[f64; 2]> = places
+            .iter()
+            .map(|place| [self.x_share(place.x) * STRETCHED, self.y_px(place.y)])
+            .collect();
+        let path = line_path(&corners(&places));
         let class = match stroke {
             Stroke::Solid => "curve",
             Stroke::AtLeast => "curve at-least",
@@ -192,10 +195,11 @@ impl Plot {
         self.series.entry(subject).or_default().bands.push(band);
     }
 
-    /// A point of one subject, which says `tip` when it is looked at.
+    /// A point of one subject, which says `tip` when it is looked at, after the name that the
+    /// subject has in the legend of the figure, and before the unit.
     pub(crate) fn point(&mut self, subject: usize, place: PlotPoint, tip: &str) {
         let marker = marker(subject, self.points);
-        let mark = element("use").class("pt").with("href", marker);
+        let mark = element("use").with("href", marker);
         let mark = mark
             .with("x", percent(self.x_share(place.x)))
             .with("y", px(self.y_px(place.y)))
@@ -233,6 +237,9 @@ impl Plot {
                     .text(&self.description),
             )
             .add(self.axes());
+        if !self.unit.is_empty() {
+            svg = svg.with("data-unit", &self.unit);
+        }
         for (subject, series) in self.series {
             let group = element("g").class(series_class(subject));
             let mut group = group.with("data-subject", subject).add(series.bands);
@@ -379,8 +386,6 @@ pub(crate) fn stretched(height: f64) -> Element {
         .class("stretch")
         .with("viewBox", format!("0 0 {STRETCHED} {}", px(height)))
         .with("preserveAspectRatio", "none")
-        .with("width", "100%")
-        .with("height", px(height))
 }
 
 pub(crate) fn horizontal(y: String) -> Element {
@@ -393,11 +398,34 @@ pub(crate) fn horizontal(y: String) -> Element {
 /// A line at the share `x` of the width.
 pub(crate) fn vertical(x: f64, [from, to]: [f64; 2]) -> Element {
     let x = percent(x);
-    element("line")
-        .with("x1", &x)
-        .with("x2", x)
-        .with("y1", px(from))
-        .with("y2", px(to))
+    let line = element("line").with("x1", &x).with("x2", x);
+    let line = match from {
+        0.0 => line,
+        _ => line.with("y1", px(from)),
+    };
+    line.with("y2", px(to))
+}
+
+/// A line through these places, to a tenth of a pixel: the first place, and the steps from each
+/// to the next.
+fn line_path(places: &[[f64; 2]]) -> String {
+    let tenths = |pixels: f64| (pixels * 10.0).round();
+    let mut path = String::new();
+    let mut last = [0.0; 2];
+    for (number, place) in places.iter().enumerate() {
+        let place = place.map(tenths);
+        let steps = [place[0] - last[0], place[1] - last[1]];
+        path.push(if number == 0 { 'M' } else { 'l' });
+        for (number, step) in steps.into_iter().enumerate() {
+            let text = px(step / 10.0).replacen("0.", ".", usize::from(step.abs() < 10.0));
+            if number > 0 && !text.starts_with('-') {
+                path.push(' ');
+            }
+            path.push_str(&text);
+        }
+        last = place;
+    }
+    path
 }
 
 /// Pixels to a tenth.
@@ -478,7 +506,7 @@ mod tests {
         );
         plot.curve(1, Stroke::Solid, &[at(0.0, 0.0)]);
         let svg = plot.svg().into_string();
-        assert!(svg.contains("d=\"M0 200L1000 0\""), "{svg}");
+        assert!(svg.contains("d=\"M0 200l1000-200\""), "{svg}");
         assert_eq!(svg.matches("class=\"curve\"").count(), 1);
     }
 

@@ -59,12 +59,11 @@ pub(crate) fn legend(entries: impl Iterator<Item = Element>) -> Markup {
 }
 
 pub(crate) fn entry(number: usize, text: &str, note: Option<&str>) -> Element {
-    let sign = element("svg").class("key").with("viewBox", "-6 -6 12 12");
-    let sign = sign.with("aria-hidden", "true");
+    let sign = element("svg").class("key");
     let sign = sign.add(element("use").with("href", marker(number, PointSize::Usual)));
     let entry = element("li").class(series_class(number));
     let entry = entry.with("data-key", number).add(sign);
-    let entry = entry.add(element("bdi").text(&name(text)));
+    let entry = entry.isolated(&name(text));
     match note {
         Some(note) => entry.add(element("small").text(note)),
         None => entry,

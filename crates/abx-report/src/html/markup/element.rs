@@ -105,6 +105,14 @@ impl Element {
         self.add(Markup::text(text))
     }
 
+    /// With this name or figure, whose direction of writing may be another one than the page's.
+    pub(crate) fn isolated(self, text: &str) -> Element {
+        if text.chars().any(is_right_to_left) {
+            return self.add(element("bdi").text(text));
+        }
+        self.text(text)
+    }
+
     pub(crate) fn add(mut self, part: impl Into<Markup>) -> Element {
         self.inside.push(part);
         self
@@ -113,6 +121,12 @@ impl Element {
     pub(crate) fn add_all<T: Into<Markup>>(self, parts: impl IntoIterator<Item = T>) -> Element {
         self.add(parts.into_iter().collect::<Markup>())
     }
+}
+
+/// Whether a letter is in the blocks of scripts that are written from right to left.
+fn is_right_to_left(letter: char) -> bool {
+    matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
+        | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
 /// Elements that need no end tag when there is nothing in them, those of JUnit among them.
@@ -172,6 +186,16 @@ mod tests {
             "<p class=\"x\">1 &lt; 2<use href=\"#a&quot;&gt;&lt;script&gt;\"/></p>"
         );
         assert_eq!(Markup::from(element("td")).into_string(), "<td></td>");
+    }
+
+    #[test]
+    fn names_that_are_written_from_right_to_left_are_isolated() {
+        // Method: a Hebrew and an Arabic name, and figures with signs.
+        let cell = |text| Markup::from(element("td").isolated(text)).into_string();
+        for name in ["שרת", "a خادم"] {
+            assert_eq!(cell(name), format!("<td><bdi>{name}</bdi></td>"));
+        }
+        assert_eq!(cell("≥ 1.2\u{a0}µs"), "<td>≥ 1.2\u{a0}µs</td>");
     }
 
     #[test]

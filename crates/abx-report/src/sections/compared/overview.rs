@@ -106,36 +106,64 @@ fn questions(record: &StudyRecord) -> Vec<(Option<&str>, Vec<[&str; 2]>)> {
 
 /// The result in sentences: what was compared, and each question with its answer.
 pub(crate) fn overview(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Document {
-    let head = std::iter::once(headline(record)).chain(lacking(record));
-    let mut out: Document = head.collect();
+    let mut out = head(record);
     let questions = questions(record);
     let most = match (extent, questions.len()) {
         (ReportExtent::Full, _) => usize::MAX,
         (_, 0 | 1) => SENTENCES_MAX,
         _ => PER_QUESTION_MAX,
     };
+    let (answers, left_out) = answers(record, &questions, most, style);
+    out.append(answers);
+    if left_out > 0 {
+        let more = plural(left_out as u64, "more decided comparison");
+        out.note(format!("{more} in the table."));
+    }
+    out.append(leaders(record).into_iter().collect());
+    out
+}
+
+/// The same for a page: what has room on its first screen, and all of it, to be folded.
+pub(crate) fn overview_of_page(record: &StudyRecord, style: &Style) -> [Document; 2] {
+    let questions = questions(record);
+    let asked = &questions[..questions.len().min(PAGE_SENTENCES_MAX)];
+    let each = PAGE_SENTENCES_MAX / asked.len().max(1);
+    let mut first = head(record);
+    first.append(answers(record, asked, each, style).0);
+    let (mut all, _) = answers(record, &questions, usize::MAX, style);
+    all.append(leaders(record).into_iter().collect());
+    [first, all]
+}
+
+/// What was compared, how much of it is decided, and what is missing for the rest.
+fn head(record: &StudyRecord) -> Document {
+    let head = std::iter::once(headline(record)).chain(lacking(record));
+    head.collect()
+}
+
+/// Questions with at most so many sentences each, and how many comparisons are in none.
+fn answers(
+    record: &StudyRecord,
+    questions: &[(Option<&str>, Vec<[&str; 2]>)],
+    most: usize,
+    style: &Style,
+) -> (Document, usize) {
+    let mut out = Document::default();
     let mut left_out = 0;
     for (question, pairs) in questions {
-        let (shown, others) = largest(decided_groups(of_pairs(record, &pairs)), most);
+        let (shown, others) = largest(decided_groups(of_pairs(record, pairs)), most);
         left_out += others;
         if let Some(question) = question {
-            out.question(question);
+            out.question(*question);
             if shown.is_empty() {
-                out.paragraph(undecided_pairs(&pairs));
+                out.paragraph(undecided_pairs(pairs));
             }
         }
         for group in &shown {
             out.paragraph(sentence_of_all(record, &group.comparisons, style));
         }
     }
-    if left_out > 0 {
-        let more = plural(left_out as u64, "more decided comparison");
-        out.note(format!("{more} in the table."));
-    }
-    if let Some(text) = leaders(record) {
-        out.paragraph(text);
-    }
-    out
+    (out, left_out)
 }
 
 fn undecided_pairs(pairs: &[[&str; 2]]) -> String {
@@ -151,6 +179,8 @@ fn undecided_pairs(pairs: &[[&str; 2]]) -> String {
 const SENTENCES_MAX: usize = 4;
 /// Sentences of one question.
 const PER_QUESTION_MAX: usize = 2;
+/// Sentences on the first screen of a page.
+const PAGE_SENTENCES_MAX: usize = 3;
 
 /// The subjects that are first, by loads; `None` if no first place is certain.
 fn leaders(record: &StudyRecord) -> Option<String> {

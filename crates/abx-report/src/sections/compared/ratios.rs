@@ -5,7 +5,7 @@ use abx_verdict::{Comparison, Metric, Role, StudyRecord};
 
 use crate::document::{Document, DocumentPart, Table};
 use crate::html::charts::{
-    Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
+    Backdrop, Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
 };
 use crate::html::markup::{Element, Markup, element, note};
 use crate::html::sign::sign;
@@ -381,7 +381,12 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
         "ratio (interval)",
         "ratio, log scale",
     ];
-    let row = |row: &RatioRow| {
+    // Rows of one record have one margin, and names in the page.
+    let backdrop = match rows[0].id.as_str() {
+        "" => String::new(),
+        id => format!("behind-{id}"),
+    };
+    let row = |(number, row): (usize, &RatioRow)| {
         let verdict = cell("verdict", "").add(sign(row.one.verdict));
         let of = name_cell("of", &row.of);
         [
@@ -392,10 +397,14 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
             name_cell("who", &row.who(baseline)),
             verdict.text(&row.verdict()).add_all(row.reasons.clone()),
             cell("ratio", &interval(row)),
-            picture_cell(picture_of(row, scale)),
+            picture_cell(picture_of(
+                row,
+                scale,
+                (backdrop.clone(), number > 0 && !backdrop.is_empty()),
+            )),
         ]
     };
-    let rows = rows.iter().map(row);
+    let rows = rows.iter().enumerate().map(row);
     let table = bar_table(&caption, headers, rows, axis(scale, plain));
     element("figure").add(table).into()
 }
@@ -430,15 +439,17 @@ pub(crate) fn interval(row: &RatioRow) -> String {
     )
 }
 
-pub(crate) fn picture_of(row: &RatioRow, scale: Scale) -> Element {
-    let interval = interval(row);
-    let [pair, of] = [row.pair(), row.of.clone()];
+/// The bar of a row, with the name of what is behind all bars of the table, and whether a row
+/// above draws it.
+pub(crate) fn picture_of(row: &RatioRow, scale: Scale, (id, is_drawn): (String, bool)) -> Element {
     let is_open = row.one.at_least;
     Bar {
-        label: format!("{pair}, {of}: {interval}"),
-        tip: format!("{pair}, {of}: {interval}, {}", row.verdict()),
-        band: Some(row.band),
-        rule: Some(1.0),
+        backdrop: Backdrop {
+            band: Some(row.band),
+            rule: Some(1.0),
+            id,
+            is_drawn,
+        },
         dots: row.blocks().collect(),
         point: row.bounds.map(|[ratio, ..]| ratio),
         ends: row.bounds.map(|[ratio, low, high]| {

@@ -5,8 +5,8 @@ use abx_verdict::{Axis, Axis as Over, Capacity, Crossover, Metric, StudyRecord, 
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
-    Bar, BarEnd, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, Tick, axis,
-    bar_table, cell, name_cell, picture_cell, rate, time_text,
+    Backdrop, Bar, BarEnd, Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, Tick,
+    axis, bar_table, cell, name_cell, picture_cell, rate, time_text,
 };
 use crate::html::markup::{Element, Markup, element, note, with_unit};
 use crate::words::load::requests;
@@ -335,8 +335,7 @@ fn figure_of(
         let places = line.places(sweep);
         plot.curve(line.number, Stroke::Solid, &places);
         for place in places {
-            let [subject, value] = [name(line.subject), names.show(metric, place.y)];
-            let tip = format!("{subject}, {} {over}: {value}", rate(place.x));
+            let tip = format!("{} {over}: {}", rate(place.x), names.show(metric, place.y));
             plot.point(line.number, place, &tip);
         }
     }
@@ -422,7 +421,7 @@ fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
         [
             name_cell("who", &name(&capacity.subject)),
             cell("ratio", &capacity_interval(capacity, unit)),
-            picture_cell(capacity_picture(capacity, unit, scale, &tried, band)),
+            picture_cell(capacity_picture(capacity, scale, &tried, band)),
         ]
     });
     let table = bar_table(&caption, headers, rows, axis(scale, rate));
@@ -455,19 +454,16 @@ fn capacity_interval(capacity: &Capacity, unit: &str) -> String {
 
 fn capacity_picture(
     capacity: &Capacity,
-    unit: &str,
     scale: Scale,
     tried: &[f64],
     band: Option<[f64; 2]>,
 ) -> Element {
-    let subject = name(&capacity.subject);
-    let message = format!("{subject}: {}", capacity_interval(capacity, unit));
     let [lowest, highest] = scale.ends();
     Bar {
-        label: message.clone(),
-        tip: message,
-        band,
-        rule: None,
+        backdrop: Backdrop {
+            band,
+            ..Backdrop::default()
+        },
         dots: tried.to_vec(),
         point: capacity.rate_per_s,
         ends: (!is_without_interval(capacity)).then(|| {

@@ -6,7 +6,7 @@ use crate::document::{Document, Statement};
 use crate::sections::compared::alone::{is_alone, sentences};
 use crate::sections::compared::findings::{limits_briefly, reasons};
 use crate::sections::compared::grid;
-use crate::sections::compared::overview::{at_a_glance, overview};
+use crate::sections::compared::overview::{at_a_glance, overview, overview_of_page};
 use crate::sections::compared::ratios::compared_table;
 use crate::sections::measured::how_measured::when_and_where;
 use crate::sections::measured::scope::scope;
@@ -25,6 +25,9 @@ pub(crate) fn title(record: &StudyRecord) -> String {
         .iter()
         .map(|subject| name(&subject.name))
         .collect();
+    if let Some(question) = only_question(record) {
+        return clean_name(question);
+    }
     if record.measured.settings.aa {
         return "How small a difference can this machine show?".to_owned();
     }
@@ -36,6 +39,18 @@ pub(crate) fn title(record: &StudyRecord) -> String {
         [only] if is_alone(record) => format!("How much can {only} serve?"),
         _ => "A comparison of web servers".to_owned(),
     }
+}
+
+/// The question that a study asks; `None` if it asks none, or several.
+fn only_question(record: &StudyRecord) -> Option<&str> {
+    let contrasts = &record.measured.settings.contrasts;
+    let mut questions = contrasts
+        .iter()
+        .map(|contrast| contrast.question.as_deref());
+    let first = questions.next()??;
+    questions
+        .all(|question| question == Some(first))
+        .then_some(first)
 }
 
 /// A statement for each comparison, and what else is to be known of it.
@@ -60,31 +75,35 @@ pub(crate) fn verdicts(record: &StudyRecord, style: &Style) -> Document {
     }
 }
 
-/// What was found: at a glance where it is much, then each verdict in words, out of the way where
-/// those are many, and what they hold for.
+/// The first screen of a page: the result in a few sentences or boxes, the matrix of many
+/// verdicts, what limits them, when and where; and folded, all of it in words.
 pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     let mut out = Document::default();
+    let mut words = Document::default();
     let verdicts = verdicts(record, &LINE);
     if grid::is_needed(record) {
-        out.append(overview(record, ReportExtent::Brief, &LINE));
+        let [first, all] = overview_of_page(record, &LINE);
+        out.append(first);
         out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
-        out.append(limits_briefly(&record.conclusions.validity.findings));
-        out.paragraph(when_and_where(record));
-    }
-    if record.conclusions.primary().count() > CARDS_MAX {
-        out.folded(IN_WORDS, verdicts);
+        words.folded(ANSWERS, all);
+        words.folded(IN_WORDS, verdicts);
     } else {
         out.append(verdicts);
     }
+    out.append(limits_briefly(&record.conclusions.validity.findings));
+    out.paragraph(when_and_where(record));
+    out.append(words);
+    let mut meaning = Document::default();
     if let Some(first) = record.conclusions.primary().next() {
-        out.note(format!(
+        meaning.note(format!(
             "A ratio is subject ÷ baseline. In {} of repeats of this study, the interval holds \
              the true ratio. A difference of up to {} does not matter here.",
             percent(first.confidence),
             percent(record.measured.settings.margin)
         ));
     }
-    out.append(scope(record));
+    meaning.append(scope(record));
+    out.folded(MEANING, meaning);
     out
 }
 
@@ -102,5 +121,6 @@ pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
 }
 
 const NAMES_MAX: usize = 5;
-const CARDS_MAX: usize = 6;
+const ANSWERS: &str = "Everything that is decided, in words";
 const IN_WORDS: &str = "Each verdict in words";
+const MEANING: &str = "What the verdicts hold for";

@@ -75,7 +75,7 @@ fn throughput(
         description: format!("{} stretches of {length}.", count(intervals.len() as u64)),
     };
     let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
-    for (number, name) in shown.iter().enumerate() {
+    for number in 0..shown.len() {
         let places: Vec<PlotPoint> = intervals
             .iter()
             .map(|course_interval| PlotPoint {
@@ -85,11 +85,7 @@ fn throughput(
             .collect();
         plot.curve(number, Stroke::Solid, &places);
         for (course_interval, place) in intervals.iter().zip(&places) {
-            let tip = format!(
-                "{}: {} {unit} {name}",
-                when(course_interval),
-                figure(place.y)
-            );
+            let tip = format!("{}: {} {unit}", when(course_interval), figure(place.y));
             plot.point(number, *place, &tip);
         }
     }
@@ -131,7 +127,7 @@ fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<Cap
         description: format!("p50, p90 and p99 of each stretch of {length}."),
     };
     let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
-    for (number, name) in QUANTILES.iter().enumerate() {
+    for number in 0..QUANTILES.len() {
         let place = |course_interval: &CourseInterval| {
             let us = course_interval.quantiles_us[number]?;
             Some(PlotPoint {
@@ -146,7 +142,7 @@ fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<Cap
             let places: Vec<PlotPoint> = part.iter().filter_map(place).collect();
             plot.curve(number, Stroke::Solid, &places);
             for (course_interval, place) in part.iter().zip(&places) {
-                let tip = format!("{}: {name} {}", when(course_interval), time_text(place.y));
+                let tip = format!("{}: {}", when(course_interval), time_text(place.y));
                 plot.point(number, *place, &tip);
             }
         }

@@ -199,7 +199,7 @@ fn phases_figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
 fn bar(row: &PhaseRow, scale: Scale) -> Element {
     let picture = element("svg").class("bar").with("height", px(HEIGHT));
     let Some(times) = row.times else {
-        return picture.with("aria-hidden", "true");
+        return picture;
     };
     let mut from_us = 0.0;
     let parts = Phase::ALL.map(|phase| {
@@ -208,16 +208,11 @@ fn bar(row: &PhaseRow, scale: Scale) -> Element {
         from_us += mean_us;
         (part(phase, ends), said(times, phase))
     });
-    let label: Vec<&str> = parts.iter().map(|(_, message)| message.as_str()).collect();
-    let label = format!("{}: {}", row.who, label.join("; "));
-    let drawn = parts.iter().filter_map(|(part, message)| {
-        let part = part.clone()?;
-        Some(part.with("aria-label", format!("{}, {message}", row.who)))
+    let drawn = parts.into_iter().filter_map(|(part, message)| {
+        let part = part?;
+        Some(part.with("aria-label", message))
     });
-    picture
-        .with("role", "img")
-        .with("aria-label", label)
-        .add_all(drawn)
+    picture.add_all(drawn)
 }
 
 /// One phase of a bar; `None` when it took no time.

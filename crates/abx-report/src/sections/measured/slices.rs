@@ -13,7 +13,7 @@ use crate::html::charts::{
 use crate::sections::by_block::load_number;
 use crate::sections::each_load::each_load;
 use crate::words::metrics::rate_name;
-use crate::words::units::{count, figure, nanos, plural};
+use crate::words::units::{UNKNOWN, count, figure, nanos, plural};
 use crate::words::verdict::{name, place};
 
 pub(crate) fn slices(record: &StudyRecord, subjects: &Subjects) -> Document {
@@ -126,14 +126,15 @@ fn of_load(
         ..=FEW => PointSize::Usual,
         _ => PointSize::Small,
     };
-    let mut plot = Plot::new(caption, [x, y], 260.0).with_points(size);
+    let plot = Plot::new(caption, [x, y], 260.0).with_points(size);
+    let mut plot = plot.in_unit(unit);
     for (start, length) in layout.blocks.values() {
         plot.shade_x("block", [*start, start + length]);
     }
     let disturbed = all_slice_figures.iter().filter(|slice| slice.is_disturbed);
     disturbed.for_each(|slice| plot.sign_at("disturbed", layout.middle(slice)));
     for (number, subject) in subjects.iter() {
-        draw(&mut plot, &layout, (number, subject), (&shown, every), unit);
+        draw(&mut plot, &layout, (number, subject), (&shown, every));
     }
     Some(CaptionedFigure {
         title: Some(format!("Throughput {under}")),
@@ -150,7 +151,6 @@ fn draw(
     layout: &Layout,
     (number, subject): (usize, &str),
     (shown, every): (&[&SliceFigures], usize),
-    unit: &str,
 ) {
     let slice_figures: Vec<&SliceFigures> = shown
         .iter()
@@ -169,27 +169,28 @@ fn draw(
         }
     }
     for slice in slice_figures {
-        plot.point(number, place(slice), &tip(slice, unit));
+        plot.point(number, place(slice), &tip(slice));
     }
 }
 
-fn tip(slice: &SliceFigures, unit: &str) -> String {
-    let mut text = format!(
-        "{}, block {}, round {}: {} {unit}",
-        name(slice.subject),
-        slice.block,
-        slice.round,
-        slice
-            .throughput_per_s
-            .map_or_else(|| "-".to_owned(), figure)
-    );
-    if slice.failed > 0 {
-        text.push_str(&format!(", {} failed", count(slice.failed)));
-    }
-    if slice.is_disturbed {
-        text.push_str(", disturbed");
-    }
-    text
+/// What stands between the subject and the unit.
+fn tip(slice: &SliceFigures) -> String {
+    let failed = match slice.failed {
+        0 => String::new(),
+        times => format!(", {} failed", count(times)),
+    };
+    let disturbed = if slice.is_disturbed {
+        ", disturbed"
+    } else {
+        ""
+    };
+    let rate = slice
+        .throughput_per_s
+        .map_or_else(|| UNKNOWN.to_owned(), figure);
+    format!(
+        "block {}, round {}{failed}{disturbed}: {rate}",
+        slice.block, slice.round
+    )
 }
 
 /// All slices, or where they are too many for a picture the slowest and the

@@ -152,7 +152,7 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -
             if let Some(point) = subject_times.point(share) {
                 let limit = if point.at_least { "at least " } else { "" };
                 let [share, time] = [share_text(share), time_text(point.us)];
-                let tip = format!("{}, {share}: {limit}{time}", name(subject_times.subject));
+                let tip = format!("{share}: {limit}{time}");
                 plot.point(subject_times.number, place(&point), &tip);
             }
         }
@@ -191,10 +191,7 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) 
                 } else {
                     "at most "
                 };
-                let tip = format!(
-                    "{}, {share} took {limit}{time}",
-                    name(subject_times.subject)
-                );
+                let tip = format!("{share} took {limit}{time}");
                 plot.point(subject_times.number, place(&point), &tip);
             }
         }

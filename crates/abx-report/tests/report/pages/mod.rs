@@ -5,3 +5,4 @@ pub mod html;
 pub mod lists;
 pub mod page;
 pub mod picture;
+pub mod size;

@@ -57,7 +57,8 @@ impl<'a> Page<'a> {
         let names = |attributes: &[(&'a str, &str)]| {
             attributes.iter().map(|attribute| attribute.0).collect()
         };
-        let pairs = self.elements.iter();
+        // Whether a text needs one is its own matter.
+        let pairs = self.elements.iter().filter(|(name, _)| *name != "bdi");
         pairs
             .map(|(name, attributes)| (*name, names(attributes)))
             .collect()

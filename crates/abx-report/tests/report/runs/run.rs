@@ -2,10 +2,11 @@
 
 use abx_evidence::record::{RequestSettings, TlsSettings, TlsTrustKind};
 use abx_evidence::{ArrivalKind, FindingId, Level, Times};
-use abx_report::{ReportExtent, Style, record_json, study_html, study_text};
+use abx_report::{ReportExtent, Style, record_json, study_text};
 use abx_verdict::{MeanInterval, ServerTime, StudyRecord, new_finding};
 use insta::assert_snapshot;
 
+use crate::support::study_html;
 use crate::support::{
     figures, finding, life, open_run, outcomes, overloaded_run, run, slice, times,
 };

@@ -1,9 +1,10 @@
 //! What reports say of the time that subjects give in `Server-Timing`.
 
-use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{MeanInterval, ServerTime, ServerTimeDifference};
 
 use crate::support::study;
+use crate::support::study_html;
 
 #[test]
 fn every_report_has_what_subjects_say_of_their_own_time() {

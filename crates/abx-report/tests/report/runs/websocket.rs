@@ -2,9 +2,10 @@
 
 use abx_evidence::{Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind};
 use abx_fixtures::{URL, sides};
-use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{Axis, Metric, Scalability, StudyRecord, Sweep, Verdict};
 
+use crate::support::study_html;
 use crate::support::{comparison, figures, run, study, times};
 
 /// A run as its words on one line.

@@ -1,8 +1,9 @@
 //! A subject that is compared with nothing: its capacity, its knee, its curve.
 
-use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{Axis, Capacity, Knee, Metric, StudyRecord, Sweep};
 
+use crate::support::study_html;
 use crate::support::{load, study, summary};
 
 /// One server under three loads.

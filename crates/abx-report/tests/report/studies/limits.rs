@@ -2,12 +2,13 @@
 //! blocks than a verdict needs.
 
 use abx_report::{
-    ReportExtent, Style, expectations_text, record_json, settling_flag, study_html, study_junit,
+    ReportExtent, Style, expectations_text, record_json, settling_flag, study_junit,
     study_markdown, study_svg, study_text,
 };
 use abx_verdict::expectation::{KnownNames, expectation_results};
 use abx_verdict::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdict};
 
+use crate::support::study_html;
 use crate::support::{comparison, set_blocks, study, subject};
 
 /// What the usual study, whose ratio is 1.12 (1.08 to 1.16), says to these.

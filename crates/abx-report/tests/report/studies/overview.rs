@@ -1,9 +1,10 @@
 //! The first screen of studies that compare much.
 
-use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{Metric, Place, Ranking, StudyRecord, Verdict};
 
 use crate::readmes::record_of;
+use crate::support::study_html;
 
 /// A wide terminal.
 const WIDE: Style = Style {

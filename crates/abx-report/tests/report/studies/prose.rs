@@ -1,10 +1,11 @@
 //! Findings as every output prints them: whole sentences whose figures can be read.
 
 use abx_evidence::{FindingId, Level};
-use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{StudyRecord, Validity, new_finding};
 
 use crate::studies::agreement::all_records;
+use crate::support::study_html;
 
 /// So wide that no line is broken.
 const WIDE: Style = Style {

@@ -1,7 +1,8 @@
 //! What reports say of services: where they ran, and what they used.
 
+use crate::support::study_html;
 use abx_fixtures::{MS, ROUNDS, all_slices, each_slice, pair, serve, sides};
-use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::StudyRecord;
 
 #[test]

@@ -23,6 +23,7 @@ use crate::flags::expect;
 use crate::flags::expect::ExpectFlags;
 use crate::flags::output;
 use crate::flags::output::{OutputFlags, Outputs};
+use crate::flags::saved_file::SavedFile;
 use crate::ui::end::{End, Failure, tell};
 use crate::ui::signals;
 use crate::ui::watch::Watch;
@@ -97,7 +98,8 @@ pub fn conduct(
         return Err(failure(study, error));
     }
     let responses = expect::ask(&record, &expectations);
-    let printed = printed(&record, &responses, outputs, flags);
+    let file = history::file_of(&store);
+    let printed = printed(&record, &responses, Some(&file), (outputs, flags));
     history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
@@ -158,23 +160,23 @@ fn choice(subject: &Subject) -> Option<String> {
     }
 }
 
-/// Prints a judged study or run with what it says to what was expected of it, and says how the
-/// command ends.
+/// Prints a judged study or run, saved in this file, with what it says to what was expected of it,
+/// and says how the command ends.
 pub fn print(
     record: &StudyRecord,
     responses: &[ExpectationResult],
-    outputs: &Outputs,
-    flags: &OutputFlags,
+    file: Option<&SavedFile>,
+    (outputs, flags): (&Outputs, &OutputFlags),
 ) -> Result<End, Failure> {
-    let printed = printed(record, responses, outputs, flags);
+    let printed = printed(record, responses, file, (outputs, flags));
     conclude(printed, ended(record, responses, flags))
 }
 
 fn printed(
     record: &StudyRecord,
     responses: &[ExpectationResult],
-    outputs: &Outputs,
-    flags: &OutputFlags,
+    file: Option<&SavedFile>,
+    (outputs, flags): (&Outputs, &OutputFlags),
 ) -> Result<(), Failure> {
     let style = output::style(flags);
     let extent = outputs.extent();
@@ -183,7 +185,7 @@ fn printed(
         report.push('\n');
     }
     report.push_str(&abx_report::study_text(record, extent, &style));
-    let printed = outputs.print(&report, record, responses);
+    let printed = outputs.print(&report, (record, responses), file);
     // Without it a job that passes says nothing of what it could not settle.
     if record.run().is_none()
         && let Some(remark) = expect::remark(record, responses)
@@ -217,10 +219,11 @@ pub fn keep(
     mut store: Store,
     record: &impl Serialize,
     flags: &OutputFlags,
-    print: impl FnOnce() -> Result<End, Failure>,
+    print: impl FnOnce(Option<&SavedFile>) -> Result<End, Failure>,
 ) -> Result<End, Failure> {
     let saved = store.save_somewhere(record);
-    let printed = print();
+    let file = saved.is_ok().then(|| history::file_of(&store));
+    let printed = print(file.as_ref());
     match saved {
         // What was measured is in the report all the same.
         Err(error) => tell(&format!("abx: {error}")),

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use abx_lab::history::HistoryError;
-use abx_report::{Listed, NamedRecord, NotShown, index_html, side_by_side_html, study_html};
+use abx_report::{
+    Listed, NamedRecord, NotShown, RecordPlace, index_html, side_by_side_html, study_html,
+};
 
 use super::record_index::RecordIndex;
 use super::response::{ResponseStatus, ViewResponse};
+use crate::commands::history::saved_file;
 use crate::commands::saved::{SavedRecord, read};
 
 /// How many records one page shows side by side.
@@ -49,8 +52,13 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
 }
 
 fn record(records: &RecordIndex, id: &str) -> ViewResponse {
+    let file = records.find(id).ok().map(|path| saved_file(&path));
+    let place = RecordPlace {
+        name: file.as_ref().map(|file| file.name.as_str()),
+        ..RecordPlace::default()
+    };
     match open(records, id) {
-        Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record, &[])),
+        Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record, &[], place)),
         Ok(SavedRecord::Bisect(_) | SavedRecord::Machine(_) | SavedRecord::Timer(_)) => {
             ViewResponse::notice(
                 ResponseStatus::NotFound,

@@ -1,6 +1,7 @@
 //! The outputs of one record, and readers of what they print.
 
-use abx_report::{ReportExtent, Style, study_html, study_markdown, study_text};
+use crate::support::study_html;
+use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{Comparison, Metric, StudyRecord};
 
 /// So wide that no line is broken.
@@ -510,7 +511,8 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
     let matrix = between(html, "<table class=\"matrix\">", "</table>").unwrap_or_default();
     let mut seens = Vec::new();
     for row in matrix.split("<tr>").skip(2) {
-        let name = between(row, "<bdi>", "</bdi>").unwrap_or_default();
+        let name = between(row, "scope=\"row\">", " <small>").unwrap_or_default();
+        let name = name.trim_start_matches("<bdi>").trim_end_matches("</bdi>");
         for cell in row.split("<td class=\"cell ").skip(1) {
             let Some(number) = between(cell, "#ratio-", "\"") else {
                 continue;
@@ -581,15 +583,11 @@ fn ranking_table(section: &str) -> ShownRanking {
         .next()
         .expect("what every output has here");
     let rows = table.split("<tr>").skip(2).map(|row| {
-        let cells: Vec<&str> = row
-            .split("<bdi>")
-            .skip(1)
-            .map(|cell| {
-                cell.split("</bdi>")
-                    .next()
-                    .expect("what every output has here")
-            })
-            .collect();
+        let cells = row.split("</t").map(|cell| {
+            let (_, cell) = cell.rsplit_once('>').expect("what every output has here");
+            cell
+        });
+        let cells: Vec<&str> = cells.take(3).collect();
         let (best, worst) = read_ranks(cells[1]);
         ((cells[0].to_owned(), best, worst), !cells[2].is_empty())
     });

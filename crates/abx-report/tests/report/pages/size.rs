@@ -1,0 +1,38 @@
+//! How large pages are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::readmes::{read_record, records};
+use crate::support::study_html;
+
+/// A page has at most so many bytes, so that every browser opens it at once.
+pub const BYTES_MAX: usize = 2_000_000;
+
+/// The records of the documents, below this folder.
+fn of_documents(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of documents");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let each = paths.flat_map(|path| match path.extension() {
+        _ if path.is_dir() => of_documents(&path),
+        Some(ending) if ending == "zst" => vec![path],
+        _ => Vec::new(),
+    });
+    each.collect()
+}
+
+#[test]
+fn every_page_of_this_repository_is_small() {
+    // Method: each record of the catalog and of the documents as a page.
+    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let documents = of_documents(&documents);
+    let documents: Vec<_> = { documents.into_iter() }
+        .map(|path| (path.clone(), read_record(&path)))
+        .collect();
+    assert!(!documents.is_empty());
+    for (path, record) in records().iter().chain(&documents) {
+        let html = study_html(record, &[]);
+        let (bytes, path) = (html.len(), path.display());
+        assert!(bytes <= BYTES_MAX, "{path}: {bytes} bytes");
+    }
+}

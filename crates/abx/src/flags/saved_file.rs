@@ -1,0 +1,50 @@
+//! The file of a record that a report is made of.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A record that is saved.
+#[derive(Debug, Clone)]
+pub struct SavedFile {
+    /// What `abx report` finds it by.
+    pub name: String,
+    pub path: PathBuf,
+}
+
+/// The name of the first of these files that is in the folder of a page.
+pub fn file_with<const N: usize>(page: &Path, files: [Option<&Path>; N]) -> Option<String> {
+    let folder = folder(page)?;
+    let mut files = files.into_iter().flatten();
+    let file = files.find(|file| self::folder(file).as_ref() == Some(&folder))?;
+    Some(file.file_name()?.to_string_lossy().into_owned())
+}
+
+/// The folder of a file; a folder that does not exist yet by its name alone.
+fn folder(file: &Path) -> Option<PathBuf> {
+    if file == Path::new("-") {
+        return None;
+    }
+    let folder = std::path::absolute(file).ok()?.parent()?.to_owned();
+    Some(fs::canonicalize(&folder).unwrap_or(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_with_a_page_in_the_same_folder() {
+        // Method: the folder itself, by a link, another one, one that does not exist, and none.
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let with = |page: &Path, file: &Path| file_with(page, [None, Some(file)]);
+        let name = Some("a.json".to_owned());
+        assert_eq!(with(&at("page.html"), &at("a.json")), name);
+        assert_eq!(with(&link.join("page.html"), &at("a.json")), name);
+        assert_eq!(with(&at("new/page.html"), &at("new/a.json")), name);
+        assert_eq!(with(&at("new/page.html"), &at("a.json")), None);
+        assert_eq!(with(Path::new("-"), &at("a.json")), None);
+    }
+}
