@@ -3,7 +3,6 @@
 mod form;
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -102,19 +101,20 @@ impl Folded {
         counts.fold(0, |sum, samples| sum.saturating_add(*samples))
     }
 
-    /// Writes a line `outermost;…;innermost COUNT` for each stack: what tools that draw flame
-    /// graphs read.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    pub fn write_folded(&self, mut out: impl Write) -> io::Result<()> {
-        for (_, frames, samples) in self.stacks() {
-            writeln!(out, "{} {samples}", frames.join(";"))?;
-        }
-        for (line, samples) in &self.others {
-            writeln!(out, "[other stacks];[{line}] {samples}")?;
-        }
-        Ok(())
+    /// A line `outermost;…;innermost COUNT` for each stack, after these names: what tools that
+    /// draw flame graphs read. A stack without frames has its line in their place.
+    #[must_use]
+    pub fn to_text(&self, before: &[&str]) -> String {
+        let before: String = before.iter().map(|name| clean_name(name) + ";").collect();
+        let stacks = self.stacks().map(|(line, frames, samples)| match frames {
+            [] => format!("{before}[{line}] {samples}\n"),
+            frames => format!("{before}{} {samples}\n", frames.join(";")),
+        });
+        let others = self
+            .others
+            .iter()
+            .map(|(line, samples)| format!("{before}[other stacks];[{line}] {samples}\n"));
+        stacks.chain(others).collect()
     }
 
     fn add_stack(&mut self, line: &Line, frames: Vec<Arc<str>>, samples: u64) {

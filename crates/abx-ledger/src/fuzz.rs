@@ -35,9 +35,7 @@ pub fn folded(bytes: &[u8]) {
     let json = serde_json::to_vec(&folded).expect("stacks have a form");
     let again: Folded = serde_json::from_slice(&json).expect("what is written is read");
     assert_eq!(again, folded);
-    let mut text = Vec::new();
-    folded.write_folded(&mut text).expect("memory takes it");
-    let text = String::from_utf8(text).expect("names are text");
+    let text = folded.to_text(&[]);
     assert!(
         text.lines().all(|line| is_clean(&line.replace(';', ""))),
         "{text}"

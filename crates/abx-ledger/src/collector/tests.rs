@@ -40,9 +40,7 @@ fn code(start: u64, path: &str) -> CodeMapping<'_> {
 }
 
 fn text(ledger: &Ledger) -> String {
-    let mut out = Vec::new();
-    ledger.stacks.write_folded(&mut out).unwrap();
-    String::from_utf8(out).unwrap()
+    ledger.stacks.to_text(&[])
 }
 
 /// A process that is not there, so that its memory is only what events tell.

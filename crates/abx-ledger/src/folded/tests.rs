@@ -11,9 +11,20 @@ fn folded(stacks: &[(Line, &[&str], u64)]) -> Folded {
 }
 
 fn text(folded: &Folded) -> String {
-    let mut out = Vec::new();
-    folded.write_folded(&mut out).unwrap();
-    String::from_utf8(out).unwrap()
+    folded.to_text(&[])
+}
+
+#[test]
+fn a_stack_without_frames_has_its_line_and_names_before_it_are_clean() {
+    // Method: a stack of each kind after a name that holds what separates names.
+    let folded = folded(&[
+        (Line::Unattributed, &[], 4),
+        (Line::user("a"), &["main", "f"], 1),
+    ]);
+    assert_eq!(
+        folded.to_text(&["a;b", "c10"]),
+        "a:b;c10;main;f 1\na:b;c10;[unattributed] 4\n"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use abx_verdict::{ExpectationResult, StudyRecord};
 
 use crate::formats::csv::{comparisons_csv, slices_csv};
+use crate::formats::folded::study_folded;
 use crate::formats::hgrm::{Percentiles, study_hgrm};
 use crate::formats::junit::study_junit;
 use crate::formats::otlp::study_otlp;
@@ -32,7 +33,7 @@ pub struct Exporter {
 pub type StudyTexts = fn(&StudyRecord, &[ExpectationResult], RecordPlace) -> Vec<ExportedText>;
 
 /// All formats.
-pub const EXPORTERS: [Exporter; 10] = [
+pub const EXPORTERS: [Exporter; 11] = [
     exporter("--json", |record, _, _| whole(record_json(record))),
     exporter("--html", |record, results, place| {
         whole(study_html(record, results, place))
@@ -53,6 +54,14 @@ pub const EXPORTERS: [Exporter; 10] = [
     exporter("--csv", |record, _, _| whole(slices_csv(record))),
     exporter("--junit", |record, results, _| {
         whole(study_junit(record, results))
+    }),
+    exporter("--folded", |record, _, _| {
+        let text = study_folded(record);
+        if text.is_empty() {
+            Vec::new()
+        } else {
+            whole(text)
+        }
     }),
     exporter("--hgrm", |record, _, _| {
         let text = |percentiles: Percentiles| ExportedText {

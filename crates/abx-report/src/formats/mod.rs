@@ -2,6 +2,7 @@
 
 pub(crate) mod csv;
 pub(crate) mod exporter;
+pub(crate) mod folded;
 pub(crate) mod hgrm;
 pub(crate) mod junit;
 pub(crate) mod otlp;

@@ -95,6 +95,11 @@ pub fn report(report: &Report) -> Result<End, Failure> {
                 let refused = of_comparisons.or(slower.map(|_| "--fail-if-slower"));
                 report.refuse("a run, which compares nothing", refused)?;
             }
+            if report.study_formats.measured.folded.is_some()
+                && record.conclusions.cpu_ledgers.is_empty()
+            {
+                return Err(without_samples(&report.records));
+            }
             let known = expect::known_of_record(&record);
             let results = expect::ask(&record, &report.expect.read(&known)?);
             compare::print(&record, &results, Some(&file), (&outputs, flags))
@@ -144,6 +149,15 @@ fn several(report: &Report) -> Result<End, Failure> {
     let text = abx_report::pooled_text(&pooled, &output::style(&report.output));
     output::print(&text, &pooled, &report.output)?;
     Ok(End::Done)
+}
+
+/// A record without the call chains that a format is made of.
+fn without_samples(words: &[String]) -> Failure {
+    Failure::usage(format!(
+        "{} has no call chains, which --folded writes: measure again with --why, or give a record \
+         that was measured with it",
+        words.join(", ")
+    ))
 }
 
 /// Several records of which this one is none of a comparison.

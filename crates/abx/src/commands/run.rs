@@ -255,6 +255,7 @@ fn announcement_of_several(study: &Study, url: &str) -> String {
 /// Loads, and prints what came of it.
 pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::new(&run.output, &run.formats, run.measured_formats.given())?;
+    run.measured_formats.refuse_unsampled(run.why)?;
     let target = run.target()?;
     let expect = ExpectFlags::from(&run.thresholds);
     let mut loads = run.loads(&target)?;

@@ -75,6 +75,10 @@ pub struct MeasuredFormatFlags {
     /// out.hgrm becomes out.SUBJECT.LOAD.hgrm.
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<String>,
+    /// Write the call chains that --why sampled, as flame graph tools read them: a line
+    /// SUBJECT;LOAD;FUNCTION;... COUNT for each; - as with --json.
+    #[arg(long, value_name = "FILE|-")]
+    pub folded: Option<String>,
     /// Write JUnit XML with a test case for each comparison and expectation; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub junit: Option<String>,
@@ -150,6 +154,10 @@ impl<'a> Outputs<'a> {
         })
     }
 
+    fn is_given(&self, flag: &str) -> bool {
+        self.places.iter().any(|(given, _)| *given == flag)
+    }
+
     /// How much is to be printed.
     pub fn extent(&self) -> ReportExtent {
         match (self.formats.full, self.formats.explain_terms) {
@@ -181,6 +189,9 @@ impl<'a> Outputs<'a> {
             places.flat_map(|(flag, place)| documents(flag, place, record, record_place));
         let documents: Vec<Document> = documents.collect();
         let mut wrong = write(report, &documents, self.flags);
+        if self.is_given(FOLDED) && texts(FOLDED, record, record_place).is_empty() {
+            wrong.push("no call chain was sampled, so --folded has nothing to write".to_owned());
+        }
         if let Some(collector) = &self.formats.otlp {
             for metrics in texts(OTLP, record, record_place) {
                 let Err(why) = otlp::post(collector, &metrics.text) else {
@@ -266,12 +277,24 @@ impl FormatFlags {
 }
 
 impl MeasuredFormatFlags {
+    /// Refuses a format of what was sampled if nothing is.
+    pub fn refuse_unsampled(&self, is_sampled: bool) -> Result<(), Failure> {
+        match self.folded {
+            Some(_) if !is_sampled => Err(Failure::usage(
+                "--folded writes the call chains that --why samples: add --why, or leave --folded \
+                 out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The formats that were asked for, each with its place.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
             ("--csv", &self.csv),
             ("--junit", &self.junit),
             ("--hgrm", &self.hgrm),
+            (FOLDED, &self.folded),
         ])
     }
 }
@@ -330,6 +353,7 @@ fn said(place: &str) -> &str {
 
 const HTML: &str = "--html";
 const OTLP: &str = "--otlp";
+const FOLDED: &str = "--folded";
 
 /// Prints a report that has no other formats, or the record itself where that
 /// was asked for by `-`.
@@ -465,6 +489,7 @@ mod tests {
                 csv: file(),
                 hgrm: file(),
                 junit: file(),
+                folded: file(),
             },
         };
         let mut flags: Vec<&str> = formats

@@ -79,6 +79,19 @@ fn a_planted_cost_is_the_first_line_of_the_difference() {
         check_sums(&difference);
         let report = home.run_abx(&["report", "r.json"]).stdout.clone();
         assert!(report.contains("costly uses"), "{report}");
+        let folded = home.run_abx(&["report", "r.json", "--folded", "-", "--quiet"]);
+        let chains: Vec<&str> = folded.stdout.lines().collect();
+        for subject in ["plain;", "costly;"] {
+            assert!(
+                chains.iter().any(|chain| chain.starts_with(subject)),
+                "{folded:#?}"
+            );
+        }
+        for chain in chains {
+            let (names, count) = chain.rsplit_once(' ').unwrap();
+            assert!(names.split(';').count() > 2, "{chain}");
+            assert!(count.parse::<u64>().unwrap() > 0, "{chain}");
+        }
     }
 }
 
@@ -206,4 +219,10 @@ fn nobody_is_sampled_unless_asked() {
     assert!(!ended.stdout.contains("Why:"), "{ended:#?}");
     let text = std::fs::read_to_string(home.join("r.json")).unwrap();
     assert!(!text.contains("ledgers\""), "{text}");
+    let folded = ["--folded", "stacks.txt"];
+    home.run_abx(&[&["report", "r.json"][..], &folded].concat())
+        .expect(2, &["r.json has no call chains", "--why"]);
+    home.run_abx(&[&["compare", &plain][..], &flags, &folded].concat())
+        .expect(2, &["add --why"]);
+    assert!(!home.join("stacks.txt").exists());
 }

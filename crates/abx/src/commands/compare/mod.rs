@@ -47,6 +47,7 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
 pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let flags = &compare.output;
     let outputs = Outputs::new(flags, &compare.formats, compare.study_formats.given())?;
+    compare.study_formats.measured.refuse_unsampled(study.why)?;
     if compare.words.is_empty() && !flags.quiet {
         tell(&demonstration(study));
     }
