@@ -113,8 +113,8 @@ pub(crate) fn overview(record: &StudyRecord, extent: ReportExtent, style: &Style
         (_, 0 | 1) => SENTENCES_MAX,
         _ => PER_QUESTION_MAX,
     };
-    let (answers, left_out) = answers(record, &questions, most, style);
-    out.append(answers);
+    let (sentences, left_out) = in_sentences(record, &questions, most, style);
+    out.append(sentences);
     if left_out > 0 {
         let more = plural(left_out as u64, "more decided comparison");
         out.note(format!("{more} in the table."));
@@ -129,10 +129,10 @@ pub(crate) fn overview_of_page(record: &StudyRecord, style: &Style) -> [Document
     let asked = &questions[..questions.len().min(PAGE_SENTENCES_MAX)];
     let each = PAGE_SENTENCES_MAX / asked.len().max(1);
     let mut first = head(record);
-    first.append(answers(record, asked, each, style).0);
-    let (mut all, _) = answers(record, &questions, usize::MAX, style);
-    all.append(leaders(record).into_iter().collect());
-    [first, all]
+    first.append(in_sentences(record, asked, each, style).0);
+    let (mut whole, _) = in_sentences(record, &questions, usize::MAX, style);
+    whole.append(leaders(record).into_iter().collect());
+    [first, whole]
 }
 
 /// What was compared, how much of it is decided, and what is missing for the rest.
@@ -142,7 +142,7 @@ fn head(record: &StudyRecord) -> Document {
 }
 
 /// Questions with at most so many sentences each, and how many comparisons are in none.
-fn answers(
+fn in_sentences(
     record: &StudyRecord,
     questions: &[(Option<&str>, Vec<[&str; 2]>)],
     most: usize,

@@ -82,10 +82,10 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     let mut words = Document::default();
     let verdicts = verdicts(record, &LINE);
     if grid::is_needed(record) {
-        let [first, all] = overview_of_page(record, &LINE);
+        let [first, whole] = overview_of_page(record, &LINE);
         out.append(first);
         out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
-        words.folded(ANSWERS, all);
+        words.folded(DECIDED, whole);
         words.folded(IN_WORDS, verdicts);
     } else {
         out.append(verdicts);
@@ -121,6 +121,6 @@ pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
 }
 
 const NAMES_MAX: usize = 5;
-const ANSWERS: &str = "Everything that is decided, in words";
+const DECIDED: &str = "Everything that is decided, in words";
 const IN_WORDS: &str = "Each verdict in words";
 const MEANING: &str = "What the verdicts hold for";
