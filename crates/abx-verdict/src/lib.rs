@@ -36,6 +36,9 @@ pub use judge::verdict::{self, Verdict};
 pub use judge::why::confounder::{Confounder, ConfounderKind};
 pub use judge::why::cpu_difference::{CpuDifference, LineDifference, PurposeDifference};
 pub use judge::why::cpu_ledger::{CpuLedger, LedgerFunction, LedgerLine};
+pub use judge::why::flame_graph::{
+    DEEPER, FLAME_DEPTH_MAX, FlameFunction, FlameGraph, flame_graph, flame_graph_of_pair,
+};
 pub use judge::why::purpose::Purpose;
 pub use judge::why::sampled_sides::CostDifference;
 pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};

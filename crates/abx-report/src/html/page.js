@@ -14,7 +14,8 @@ const REACH = 24;
 let shown = null;
 
 function middle(point) {
-  const box = point.getBoundingClientRect();
+  // A box of a flame graph is as large as what is drawn first in it.
+  const box = (point.querySelector("use") ?? point).getBoundingClientRect();
   return [box.left + box.width / 2, box.top + box.height / 2, box.height / 2];
 }
 
@@ -136,6 +137,123 @@ for (const plot of document.querySelectorAll("svg.plot, svg.bar")) {
   plot.addEventListener("pointerleave", () => {
     if (document.activeElement !== shown) hide();
   });
+}
+
+// Flame graphs: a box says its time, is enlarged with all that it calls, and is walked to by arrows.
+
+for (const frame of document.querySelectorAll(".flames")) {
+  const graph = frame.querySelector(".flame");
+  const who = frame.dataset.who.split("\n").filter(Boolean);
+  const part = (box, attribute) => parseFloat(box.getAttribute(attribute) ?? "0");
+  // Each box with its place when nothing is enlarged, its row, and its name.
+  const boxes = [...graph.querySelectorAll(".f")].map((mark) => ({
+    mark,
+    from: part(mark, "x"),
+    width: part(mark, "width"),
+    depth: part(mark.parentNode, "y"),
+    us: mark.dataset.us.split(" ").map(Number),
+    name: mark.querySelector("text").textContent,
+  }));
+  const known = new Map(boxes.map((box) => [box.mark, box]));
+  const SLACK = 0.002;
+  const isWithin = (box, other) => box.from >= other.from - SLACK && box.from + box.width <= other.from + other.width + SLACK;
+  const whole = boxes[0];
+  let enlarged = whole;
+
+  function words({ name, us }) {
+    const [ours, theirs] = us;
+    if (who.length < 2) {
+      const share = whole.us[0] > 0 ? `, ${((100 * ours) / whole.us[0]).toFixed(1)} %` : "";
+      return `${name}: ${ours} \u00b5s${share}`;
+    }
+    const apart = ours - theirs;
+    return `${name}: ${ours} \u00b5s in ${who[0]}, ${theirs} \u00b5s in ${who[1]} (${apart < 0 ? "\u2212" : "+"}${Math.abs(apart).toFixed(2)})`;
+  }
+
+  function enlarge(target) {
+    enlarged = target;
+    for (const box of boxes) {
+      const isAround = box.depth < target.depth && isWithin(target, box);
+      const isInside = box.depth >= target.depth && isWithin(box, target);
+      box.mark.classList.toggle("around", isAround);
+      box.mark.classList.toggle("outside", !isAround && !isInside);
+      const scale = 100 / target.width;
+      box.mark.setAttribute("x", isAround ? "0%" : `${(box.from - target.from) * scale}%`);
+      box.mark.setAttribute("width", isAround ? "100%" : `${box.width * scale}%`);
+    }
+    hide();
+  }
+
+  function go(box) {
+    if (!box) return;
+    boxes.forEach((other) => other.mark.setAttribute("tabindex", "-1"));
+    box.mark.setAttribute("tabindex", "0");
+    box.mark.focus();
+  }
+
+  // Where an arrow leads to from a box: its caller, what it calls, or the next of its row.
+  function neighbour(box, key) {
+    const seen = boxes.filter((other) => !other.mark.matches(".outside"));
+    const row = seen.filter((other) => other.depth === box.depth);
+    const at = row.indexOf(box);
+    const callers = seen.filter((other) => other.depth < box.depth && isWithin(box, other));
+    const callees = seen.filter((other) => other.depth > box.depth && isWithin(other, box));
+    return { ArrowRight: row[at + 1], ArrowLeft: row[at - 1], ArrowUp: callers.at(-1), ArrowDown: callees[0], Home: whole }[key];
+  }
+
+  const title = graph.querySelector(":scope > title");
+  const description = graph.querySelector(":scope > desc");
+  graph.setAttribute("aria-label", `${title.textContent}. ${description.textContent}`);
+  graph.removeAttribute("aria-labelledby");
+  title.remove();
+  description.remove();
+  graph.setAttribute("role", "group");
+  boxes.forEach((box, index) => {
+    box.mark.setAttribute("role", "button");
+    box.mark.setAttribute("aria-label", words(box));
+    box.mark.setAttribute("tabindex", index === 0 ? "0" : "-1");
+    box.mark.addEventListener("focus", () => show(box.mark));
+    box.mark.addEventListener("blur", hide);
+    box.mark.addEventListener("pointerenter", () => show(box.mark));
+    box.mark.addEventListener("pointerleave", hide);
+    box.mark.addEventListener("click", () => {
+      enlarge(box);
+      go(box);
+    });
+  });
+  graph.addEventListener("keydown", (event) => {
+    const box = known.get(event.target);
+    if (!box) return;
+    if (event.key === "Enter" || event.key === " ") enlarge(box);
+    else if (event.key === "Escape") {
+      hide();
+      if (enlarged !== whole) enlarge(whole);
+    } else {
+      const next = neighbour(box, event.key);
+      if (!next) return;
+      go(next);
+    }
+    event.preventDefault();
+  });
+
+  const search = document.createElement("label");
+  search.className = "search";
+  const input = document.createElement("input");
+  input.type = "search";
+  const found = document.createElement("span");
+  found.setAttribute("role", "status");
+  search.append("Find functions ", input, found);
+  input.addEventListener("input", () => {
+    const wanted = input.value.trim().toLowerCase();
+    const matches = boxes.filter((box) => wanted !== "" && box.name.toLowerCase().includes(wanted));
+    boxes.forEach((box) => box.mark.classList.toggle("found", matches.includes(box)));
+    // A function within another that was found counts once.
+    const outer = matches.filter((box) => !matches.some((other) => other.depth < box.depth && isWithin(box, other)));
+    const us = (side) => outer.reduce((sum, box) => sum + box.us[side], 0).toFixed(2);
+    const time = who.length < 2 ? `${us(0)} \u00b5s` : `${us(0)} and ${us(1)} \u00b5s`;
+    found.textContent = wanted === "" ? "" : `${matches.length} found, ${time}`;
+  });
+  frame.prepend(search);
 }
 
 // The keyboard may scroll to the point that it reaches: its tip goes along.

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::html::charts::markers;
+use crate::html::charts::{flame_box, markers};
 use crate::html::markup::{Element, Markup, element};
 use crate::html::record_place::RecordPlace;
 
@@ -140,7 +140,7 @@ impl Page {
         };
         element("body")
             .add(skip.text(&format!("Skip to the {first}")))
-            .add(markers())
+            .add(markers([flame_box()]))
             .add(header)
             .add(
                 element("main")

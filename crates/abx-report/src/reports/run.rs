@@ -10,6 +10,7 @@ use crate::markdown::code;
 use crate::sections::compared::findings::{
     LoadCount, all_findings, by_cause, findings, findings_folded,
 };
+use crate::sections::flame_graphs::flame_graphs;
 use crate::sections::measured::course::course;
 use crate::sections::measured::held::held_text;
 use crate::sections::measured::how_measured::machine;
@@ -330,6 +331,8 @@ pub(crate) fn run_page(run: &RunView, title: String) -> Page {
     );
     let mut result = headline(run, &LINE);
     result.append(offer(run));
+    let mut cpu_time = run_why(run);
+    cpu_time.append(flame_graphs(measured, run.conclusions));
     let mut where_time_goes = run_phases(run);
     where_time_goes.append(run_server_times(run));
     let sections = pages([
@@ -339,7 +342,7 @@ pub(crate) fn run_page(run: &RunView, title: String) -> Page {
         ("steps", "Steps", run_steps(run, &LINE)),
         ("phases", "Where the time goes", where_time_goes),
         ("outcomes", "Outcomes", run_outcomes(run)),
-        ("why", "CPU time", run_why(run)),
+        ("why", "CPU time", cpu_time),
         ("cost", "Cost", sides(run)),
         ("findings", "Findings", all_findings(findings_of(run), 1)),
         ("conduct", "How it was measured", how_measured(run)),

@@ -25,6 +25,7 @@ use crate::sections::compared::ratios::{also_compared, also_compared_folded, rat
 use crate::sections::compared::summaries::{figures_of_page, loaded, summaries, summaries_legend};
 use crate::sections::compared::sweeps::{capacities, crossovers, sweeps};
 use crate::sections::compared::verdicts::{title, verdicts, verdicts_markdown, verdicts_of_page};
+use crate::sections::flame_graphs::flame_graphs;
 use crate::sections::measured::cost::cost;
 use crate::sections::measured::how_measured::{
     conduct, conduct_briefly, how_measured, how_measured_folded, measured_briefly, subtitle,
@@ -231,6 +232,7 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
         ratios(record, &Style::plain()),
         also_compared(record, ReportExtent::Full),
     );
+    let flames = flame_graphs(&record.measured, &record.conclusions);
     let sections = pages([
         (
             "expected",
@@ -238,7 +240,7 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
             expectations(record, responses, &LINE),
         ),
         ("verdicts", first, verdicts_of_page(record)),
-        ("why", "Why", why(record, ReportExtent::Full)),
+        ("why", "Why", with(why(record, ReportExtent::Full), flames)),
         ("order", "Ranking", ranking),
         ("ratios", "Ratios", all_ratios),
         ("capacity", "Capacity", capacities(record)),

@@ -4,6 +4,7 @@
 pub(crate) mod by_block;
 pub(crate) mod compared;
 pub(crate) mod each_load;
+pub(crate) mod flame_graphs;
 pub(crate) mod measured;
 pub(crate) mod steps;
 pub(crate) mod why;

@@ -192,7 +192,7 @@ fn cause(
     format!("{name} ({}{avoided})", listed(&shown))
 }
 
-fn purpose_name(purpose: Purpose) -> &'static str {
+pub(crate) fn purpose_name(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::OwnCode => "own code",
         Purpose::Libraries => "libraries",
@@ -420,7 +420,7 @@ fn us(us: f64) -> String {
     format!("{us:.2}")
 }
 
-fn micro(value: f64) -> String {
+pub(crate) fn micro(value: f64) -> String {
     format!("{}{GLUE}µs", us(value))
 }
 

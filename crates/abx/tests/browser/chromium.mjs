@@ -217,7 +217,7 @@ class Tab {
   }
 
   async press(key) {
-    const codes = { Tab: 9, Escape: 27, ArrowRight: 39, End: 35, Home: 36, Enter: 13 };
+    const codes = { Tab: 9, Escape: 27, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, End: 35, Home: 36, Enter: 13 };
     for (const type of ["rawKeyDown", "keyUp"]) {
       const params = { type, key, code: key, windowsVirtualKeyCode: codes[key] };
       await this.send("Input.dispatchKeyEvent", params);

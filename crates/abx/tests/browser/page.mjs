@@ -16,7 +16,7 @@ const [, , claim, page, record] = process.argv;
 const address = pathToFileURL(page).href;
 
 const claims = {
-  fits, begins, capacities, tips, keyboard, phases, toggles, gives, asks, stands, prints,
+  fits, begins, capacities, tips, keyboard, phases, toggles, flames, gives, asks, stands, prints,
 };
 
 const browser = start();
@@ -300,6 +300,59 @@ async function toggles(browser) {
   await tab.value(click);
   assert.ok((await tab.value(state)).every((one) => one === "visible"));
   assertQuiet(tab);
+}
+
+// Flame graphs: a box is enlarged by a click or Enter and left by Escape, arrows lead to callers and
+// callees, a search marks boxes, and without the program boxes are as wide as they say.
+async function flames(browser) {
+  const boxes = `[...document.querySelector(".flame").querySelectorAll(".f")]`;
+  const seen = `${boxes}.filter((box) => getComputedStyle(box).display !== "none").map((box) => {
+    const place = box.querySelector("use").getBoundingClientRect();
+    return { name: box.querySelector("text").textContent, width: place.width, left: place.left };
+  })`;
+  for (const width of [1280, 390]) {
+    const tab = await opened(browser, width);
+    assert.equal(await tab.value("document.querySelectorAll('.flame').length"), 3);
+    const before = await tab.value(seen);
+    assert.deepEqual(before.map((box) => box.name).sort(), ["all", "main", "read", "work"]);
+    const whole = before[0].width;
+    assert.ok(whole > width * 0.8 && whole <= width, `${whole} of ${width}`);
+    const labels = await tab.value(`${boxes}.map((box) => box.getAttribute("aria-label"))`);
+    assert.ok(labels.some((label) => /^work: .* µs in new, .* µs in old \(\+/.test(label)), `${labels}`);
+    // Enlarged, a box is as wide as all, and its callers stay.
+    await tab.value(`${boxes}.find((box) => box.textContent === "work").dispatchEvent(new MouseEvent("click", { bubbles: true }))`);
+    const enlarged = await tab.value(seen);
+    assert.deepEqual(enlarged.map((box) => box.name).sort(), ["all", "main", "work"]);
+    assert.ok(enlarged.every((box) => Math.abs(box.width - whole) < 1), JSON.stringify(enlarged));
+    await tab.press("Escape");
+    assert.deepEqual(await tab.value(seen), before);
+    const focused = "document.activeElement.querySelector('text')?.textContent";
+    await tab.press("ArrowUp");
+    assert.equal(await tab.value(focused), "main");
+    await tab.press("ArrowDown");
+    assert.equal(await tab.value(focused), "read");
+    await tab.press("ArrowRight");
+    assert.equal(await tab.value(focused), "work");
+    assert.equal(await tab.value("document.activeElement.matches(':focus-visible')"), true);
+    await tab.press("Enter");
+    assert.equal((await tab.value(seen)).length, 3);
+    await tab.press("Escape");
+    await tab.value(`(() => {
+      const input = document.querySelector(".flames input");
+      input.value = "WOR";
+      input.dispatchEvent(new Event("input"));
+    })()`);
+    assert.equal(await tab.value("document.querySelectorAll('.flames')[0].querySelectorAll('.found').length"), 1);
+    assert.match(await tab.value("document.querySelector('.flames [role=status]').textContent"), /^1 found, /);
+    assert.equal(await tab.value("document.documentElement.scrollWidth"), width);
+    assertQuiet(tab);
+  }
+  const tab = await browser.tab(WIDTHS[0], 800);
+  await tab.send("Emulation.setScriptExecutionDisabled", { value: true });
+  await tab.open(address);
+  const { root } = await tab.send("DOM.getDocument", {});
+  const { nodeIds } = await tab.send("DOM.querySelectorAll", { nodeId: root.nodeId, selector: "svg.flame[role=img] > title:first-child + desc" });
+  assert.equal(nodeIds.length, 3);
 }
 
 // The button gives the record, letter for letter.

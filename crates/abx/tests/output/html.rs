@@ -10,9 +10,10 @@ use abx_evidence::OutputKind;
 use abx_report::RecordPlace;
 use abx_verdict::doctor::{DoctorRecord, Readings};
 use abx_verdict::{Capacity, StudyRecord};
+use serde_json::{Value, json};
 
 use crate::support::{Home, Server};
-use abx_fixtures::pair;
+use abx_fixtures::{each_slice, pair};
 
 /// A small study and its page, measured once for all tests here. In memory, since copies of this
 /// program may run at the same time.
@@ -107,6 +108,41 @@ fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
     let page = abx_report::study_html(&record, &[], RecordPlace::default());
     let page = home.write("capacities.html", &page);
     browser("capacities", Path::new(&page));
+}
+
+/// Samples of a subject that spends `work` of 100 samples in a function that another one calls.
+fn samples(work: u64) -> Value {
+    json!({
+        "sampled_ns": 200_000_000, "samples_per_s": 3_989, "completed": 1_000,
+        "server_cpu_ns": 100_000_000, "samples": 100, "lost": 0, "without_symbols": 0,
+        "lines": {"system call read": 100 - work, "user a": work},
+        "stacks": {
+            "lines": ["system call read", "user a"], "names": ["main", "read", "work"],
+            "node_parents": [0, 1, 1], "node_names": [0, 1, 2], "stack_nodes": [2, 3],
+            "stack_lines": [0, 1], "stack_samples": [100 - work, work],
+        },
+    })
+}
+
+#[test]
+fn flame_graphs_are_enlarged_searched_and_walked() {
+    // Method: a page with three graphs; a browser clicks, types and presses keys, at 1280 and 390
+    // pixels, and reads the graphs without the page's program.
+    let mut record = pair();
+    for (name, work) in [("old", 20), ("new", 60)] {
+        for block in &mut record.blocks {
+            let samples = serde_json::from_value(samples(work)).unwrap();
+            block.loads[0].ledgers.insert(name.to_owned(), samples);
+        }
+        each_slice(&mut record, name, |slice| {
+            slice.server_cpu_ns = Some(10_000 * slice.outcomes.completed());
+        });
+    }
+    let record = StudyRecord::judged(record);
+    let home = Home::new();
+    let page = abx_report::study_html(&record, &[], RecordPlace::default());
+    let page = home.write("flames.html", &page);
+    browser("flames", Path::new(&page));
 }
 
 #[test]

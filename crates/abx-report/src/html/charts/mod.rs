@@ -2,6 +2,7 @@
 
 mod bar_table;
 mod corners;
+mod flame_graph;
 mod interval_bar;
 mod plot;
 mod quantile_axis;
@@ -10,6 +11,9 @@ mod subjects;
 mod tick_text;
 
 pub(crate) use self::bar_table::{bar_table, cell, name_cell, picture_cell};
+pub(crate) use self::flame_graph::{
+    FlameSides, draw_flame_graph, flame_box, purpose_class, share_in_words,
+};
 pub(crate) use self::interval_bar::{Backdrop, Bar, BarEnd, axis};
 pub(crate) use self::plot::{
     Plot, PlotAxis, PlotCaption, PlotPoint, PointSize, Stroke, Tick, bar_markers, markers, percent,

@@ -326,8 +326,8 @@ pub(crate) fn marker(subject: usize, size: PointSize) -> String {
     format!("#{prefix}{}", (subject + subject / SERIES) % MARKERS.len())
 }
 
-/// The signs, to be written once in a page.
-pub(crate) fn markers() -> Element {
+/// The signs, and other shapes, to be written once in a page.
+pub(crate) fn markers<const N: usize>(others: [Element; N]) -> Element {
     let shapes = MARKERS.iter().enumerate().flat_map(|(index, shape)| {
         let small = element("path").with("d", shape);
         [
@@ -342,7 +342,8 @@ pub(crate) fn markers() -> Element {
         pattern("stripes", "M1 0v6M4 0v6"),
         pattern("dashes", "M0 1.5h3M3 4.5h3"),
     ];
-    definitions(shapes.chain(arrows()).chain(fills))
+    let shapes = shapes.chain(arrows()).chain(fills);
+    definitions(shapes.chain(others))
 }
 
 pub(crate) fn bar_markers() -> Element {

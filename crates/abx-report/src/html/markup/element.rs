@@ -45,6 +45,11 @@ impl Markup {
         self.0.is_empty()
     }
 
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn into_string(self) -> String {
         self.0
     }

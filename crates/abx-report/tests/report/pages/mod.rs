@@ -1,5 +1,6 @@
 //! Pages and pictures.
 
+pub mod flame_graphs;
 pub mod history;
 pub mod html;
 pub mod lists;

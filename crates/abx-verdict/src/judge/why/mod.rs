@@ -9,6 +9,7 @@
 pub(crate) mod confounder;
 pub(crate) mod cpu_difference;
 pub(crate) mod cpu_ledger;
+pub(crate) mod flame_graph;
 pub(crate) mod purpose;
 mod sampled_block;
 pub(crate) mod sampled_sides;

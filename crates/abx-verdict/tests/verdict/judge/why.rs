@@ -4,7 +4,10 @@ use abx_evidence::record::LedgerRecord;
 use abx_evidence::{FindingId, Measured};
 use abx_fixtures::{OK, each_slice, find, pair, study};
 use abx_ledger::{Ledger, Line};
-use abx_verdict::{ConfounderKind, CpuDifference, LedgerLine, Purpose, judge};
+use abx_verdict::{
+    ConfounderKind, CpuDifference, DEEPER, FLAME_DEPTH_MAX, FlameFunction, FlameGraph, LedgerLine,
+    Purpose, flame_graph, flame_graph_of_pair, judge,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -343,4 +346,82 @@ fn starts_of_one_subject_are_compared_by_their_ledgers() {
         record.blocks[block].loads[0].ledgers.clear();
     }
     assert!(judge(&record).start_differences.is_empty());
+}
+
+/// A graph of the first load of a record.
+fn graph(record: &Measured, subject: &str) -> FlameGraph {
+    flame_graph(record, &record.loads[0], subject).expect("it was sampled")
+}
+
+/// What the functions of a graph cost, each with its depth.
+fn costs(functions: &[FlameFunction], depth: usize) -> Vec<(usize, String, [f64; 2])> {
+    let each = functions.iter().flat_map(|function| {
+        let us = function.us_per_response;
+        let own = (depth, function.name.clone(), us);
+        [own].into_iter().chain(costs(&function.callees, depth + 1))
+    });
+    each.collect()
+}
+
+#[test]
+fn a_flame_graph_adds_up_to_the_cpu_time_that_slices_counted() {
+    // Method: 10 µs and 4 µs per response, a quarter of the samples of the first in another chain
+    // and a fifth in chains that were not kept.
+    let mut record = pair();
+    give(&mut record, "new", 10, &[("user new-server", 55)]);
+    give(&mut record, "old", 4, &[("user old-server", 10)]);
+    for block in &mut record.blocks {
+        let ledgers = &mut block.loads[0].ledgers;
+        let ledger = &mut ledgers.get_mut("new").expect("it was sampled").ledger;
+        ledger.add(&Line::system_call("read"), ["main", "read"], 25);
+        ledger.add_others(&Line::Kernel, 20);
+    }
+    let near = |seen: f64, expected: f64| (seen - expected).abs() < 1e-9;
+    let alone = graph(&record, "new");
+    assert!(near(alone.us_per_response[0], 10.0), "{alone:?}");
+    let expected = [
+        (0, "[other stacks]", 2.0),
+        (1, "[other kernel]", 2.0),
+        (0, "main", 8.0),
+        (1, "read", 2.5),
+        (1, "work", 5.5),
+    ];
+    let seen = costs(&alone.functions, 0);
+    assert_eq!(seen.len(), expected.len(), "{seen:?}");
+    for ((depth, name, us), expected) in seen.iter().zip(expected) {
+        assert_eq!((*depth, name.as_str()), (expected.0, expected.1));
+        assert!(near(us[0], expected.2) && us[1] == 0.0, "{name}: {us:?}");
+    }
+    let load = &record.loads[0];
+    let both = flame_graph_of_pair(&record, load, ["new", "old"]).expect("both were sampled");
+    let [ours, theirs] = both.us_per_response;
+    assert!(near(ours, 10.0) && near(theirs, 4.0), "{both:?}");
+    let work = costs(&both.functions, 0).pop().expect("it has functions");
+    assert!(near(work.2[0], 5.5) && near(work.2[1], 4.0), "{work:?}");
+    assert_eq!(flame_graph(&record, load, "another"), None);
+}
+
+#[test]
+fn deep_chains_end_in_one_function_for_all_that_is_deeper() {
+    // Method: a chain as deep as is shown, and one of two functions more.
+    let mut record = pair();
+    give(&mut record, "new", 10, &[]);
+    let names: Vec<String> = (0..FLAME_DEPTH_MAX + 2)
+        .map(|depth| format!("f{depth}"))
+        .collect();
+    for block in &mut record.blocks {
+        let ledgers = &mut block.loads[0].ledgers;
+        let ledger = &mut ledgers.get_mut("new").expect("it was sampled").ledger;
+        for depth in [FLAME_DEPTH_MAX, FLAME_DEPTH_MAX + 2] {
+            ledger.add(&Line::Kernel, names[..depth].iter().map(String::as_str), 1);
+        }
+    }
+    let seen = costs(&graph(&record, "new").functions, 0);
+    let deepest: Vec<&str> = seen
+        .iter()
+        .filter(|(depth, ..)| *depth == FLAME_DEPTH_MAX - 1)
+        .map(|(_, name, _)| name.as_str())
+        .collect();
+    assert_eq!(deepest, ["f47", DEEPER]);
+    assert!(seen.iter().all(|(depth, ..)| *depth < FLAME_DEPTH_MAX));
 }
