@@ -38,6 +38,10 @@ impl Repository {
         let absolute = ["rev-parse", "--path-format=absolute"];
         let path = |what: &str| git.path(&[absolute[0], absolute[1], what]);
         let store = path("--git-common-dir")?;
+        // An older git prints the option, too.
+        if !store.is_absolute() {
+            return Err(RevisionError::OldGit);
+        }
         let is_inside = inside.bytes.starts_with(b"true");
         let top = is_inside.then(|| path("--show-toplevel")).transpose()?;
         let prefix = match top {

@@ -12,6 +12,8 @@ use crate::setup::provision::command::CommandError;
 pub enum RevisionError {
     #[error("the program `git` is not on PATH: install git, which finds and checks out revisions")]
     NoGit,
+    #[error("git is older than 2.31, which revisions need: install a newer one")]
+    OldGit,
     #[error("`{command}` failed in {}: {message}", folder.display())]
     Git {
         command: String,
