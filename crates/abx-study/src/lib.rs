@@ -17,6 +17,4 @@ pub use requests::{credentials, form, numbered, request_file, request_placeholde
 pub use servers::{
     container, fault, host, launch, placeholder, program, service, shell_word, subject,
 };
-pub use study::{
-    CeilingServer, GeneratedFile, OrderedTime, PilotEffort, Pin, Study, WaitChoice,
-};
+pub use study::{CeilingServer, GeneratedFile, OrderedTime, PilotEffort, Pin, Study, WaitChoice};

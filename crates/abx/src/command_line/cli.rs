@@ -14,8 +14,8 @@ use crate::commands::fleet::bus;
 #[cfg(feature = "fleet")]
 use crate::commands::fleet::{agent, collect};
 use crate::commands::{
-    bisect, cache, compare, completions, doctor, explain, history, manual, report, run, serve, study,
-    timer, view,
+    bisect, cache, compare, completions, doctor, explain, history, manual, report, run, serve,
+    study, timer, view,
 };
 
 /// Compare web servers, with confidence intervals.

@@ -29,7 +29,10 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
         (&[&text], &["one subject alone", "abx run", "--aa"]),
         (&["--aa", &text, "b=x {port}"], &["--aa", "2", "give one"]),
         (&["--aa"], &["--aa", "give one"]),
-        (&["--against", "0000", &text], &["--rev OLD --rev . --build"]),
+        (
+            &["--against", "0000", &text],
+            &["--rev OLD --rev . --build"],
+        ),
         (&["--plan", "--aa", &text], &["--plan", "--aa"]),
         (&["--plan", &text], &["one subject alone"]),
         (&["--bocks", "1"], &["--bocks", "--blocks"]),

@@ -15,8 +15,7 @@ use abx_verdict::{
 use proptest::prelude::*;
 
 use abx_fixtures::{
-    URL, all_slices, assert_close, histogram, longer, pair, response, run, study, times,
-    two_loads,
+    URL, all_slices, assert_close, histogram, longer, pair, response, run, study, times, two_loads,
 };
 
 fn known(record: &StudyRecord) -> KnownNames {
