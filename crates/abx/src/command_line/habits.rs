@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory, Error};
 
 use super::cli::{Cli, Command as Verb, try_parse};
 use super::secrets;
-use crate::commands::invocation;
+use crate::ui::invocation;
 
 /// A flag of other tools that abx does not have, and what to write instead.
 #[derive(Debug)]

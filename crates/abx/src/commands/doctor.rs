@@ -7,12 +7,12 @@ use abx_lab::doctor::{DoctorStep, Examination};
 use clap::Args;
 
 use crate::commands::history;
-use crate::commands::invocation::own_program;
 use crate::flags::load::seed_from_clock;
 use crate::flags::output;
 use crate::flags::output::OutputFlags;
 use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
+use crate::ui::invocation::own_program;
 use crate::ui::signals;
 
 /// Show what this machine can measure: limits, noise, the generator's ceiling.

@@ -14,7 +14,6 @@ pub mod explain;
 pub mod fleet;
 pub mod history;
 mod install;
-pub mod invocation;
 pub mod manual;
 pub mod report;
 pub mod run;

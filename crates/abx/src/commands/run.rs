@@ -16,7 +16,6 @@ use abx_verdict::expectation::KnownNames;
 use clap::Args;
 
 use crate::commands::compare;
-use crate::commands::invocation;
 use crate::flags::expect;
 use crate::flags::expect::{ExpectFlags, ThresholdFlags};
 use crate::flags::fleet::FleetFlags;
@@ -25,6 +24,7 @@ use crate::flags::load::{GeneratorFlags, LoadFlags};
 use crate::flags::output::{FormatFlags, MeasuredFormatFlags, OutputFlags, Outputs};
 use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
+use crate::ui::invocation;
 use crate::ui::signals;
 use crate::ui::watch::RunWatch;
 

@@ -15,10 +15,10 @@ use clap::{Args, Subcommand};
 use crate::commands::compare::{Absent, Extent, Loads, is_path, of_catalog};
 use crate::commands::compare::{Compare, perform};
 use crate::commands::install::install;
-use crate::commands::invocation::own_program;
 use crate::flags::output;
 use crate::flags::output::OutputFlags;
 use crate::ui::end::{End, Failure, tell};
+use crate::ui::invocation::own_program;
 use crate::ui::signals;
 
 /// List, show, check, install and run the built-in studies.

@@ -7,10 +7,10 @@ use abx_lab::{MarkedCommand, MarkedCommandError};
 use abx_verdict::timer::{MarkedRun, TimerRecord, TimerRuns};
 use clap::Args;
 
-use crate::commands::invocation::own_program;
 use crate::flags::output::{self, OutputFlags};
 use crate::flags::units;
 use crate::ui::end::{End, Failure};
+use crate::ui::invocation::own_program;
 use crate::ui::signals::Interruption;
 
 /// Run a command and show where its time goes, by the markers that it prints.

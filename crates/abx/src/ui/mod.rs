@@ -1,6 +1,7 @@
-//! What abx shows and heeds: exit codes, signals, progress, and metrics that it posts.
+//! What abx shows and heeds: its own command line, exit codes, signals, progress, and metrics that it posts.
 
 pub mod end;
+pub mod invocation;
 pub mod otlp;
 pub mod signals;
 pub mod watch;

@@ -15,9 +15,9 @@ use abx_verdict::{Metric, StudyRecord};
 use super::flags::{Bisect, MetricName};
 use crate::commands::compare::PilotName;
 use crate::commands::history;
-use crate::commands::invocation::{self, own_program};
 use crate::flags::build::failure;
 use crate::ui::end::{Failure, tell};
+use crate::ui::invocation::{self, own_program};
 use crate::ui::signals::Interruption;
 use crate::ui::watch::Watch;
 

@@ -10,8 +10,8 @@ use abx_verdict::bisect::{BisectRecord, CommitRecord};
 use super::commit_studies::CommitStudies;
 use super::commits::Commits;
 use super::flags::Bisect;
-use crate::commands::invocation;
 use crate::ui::end::{Failure, tell};
+use crate::ui::invocation;
 
 /// The record of a search, and its file.
 pub struct SearchFile {

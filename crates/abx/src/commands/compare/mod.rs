@@ -18,13 +18,13 @@ use abx_verdict::{ExpectationResult, StudyRecord};
 use serde::Serialize;
 
 use crate::commands::history;
-use crate::commands::invocation::own_program;
 use crate::flags::expect;
 use crate::flags::expect::ExpectFlags;
 use crate::flags::output;
 use crate::flags::output::{OutputFlags, Outputs};
 use crate::flags::saved_file::SavedFile;
 use crate::ui::end::{End, Failure, tell};
+use crate::ui::invocation::own_program;
 use crate::ui::signals;
 use crate::ui::watch::Watch;
 

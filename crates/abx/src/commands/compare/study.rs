@@ -16,10 +16,10 @@ use super::extent::{Absent, Extent};
 use super::flags::{Compare, InterleaveName, PilotName, PinName};
 use super::named_study::NamedStudy;
 use super::revisions;
-use crate::commands::invocation;
-use crate::commands::invocation::own_program;
 use crate::flags::load::seed_from_clock;
 use crate::ui::end::{Failure, tell};
+use crate::ui::invocation;
+use crate::ui::invocation::own_program;
 
 /// The study that the words describe. Nothing is started.
 pub fn study(compare: &Compare) -> Result<Study, Failure> {
