@@ -224,33 +224,6 @@ fn a_comparison_ends_as_its_record_does() {
 }
 
 #[test]
-fn the_example_for_ci_compares_two_versions() {
-    // Method: the script that the workflow calls, with the built-in server as
-    // both versions: it ends as abx does, and the summary is on the job's page.
-    let home = Home::new();
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../examples/ci/compare-versions"
-    );
-    let serve = format!("{ABX} serve --port {{port}}");
-    let mut command = home.abx_after("exec \"$EXAMPLE\" \"$SERVE\" \"$SERVE\" results", &[]);
-    command
-        .env("EXAMPLE", script)
-        .env("SERVE", serve)
-        .env("ABX", ABX)
-        .env("MORE", "--blocks 1 --rounds 4 --slice 20ms --pilot brief")
-        .env("GITHUB_STEP_SUMMARY", home.join("page.md"));
-    let ended = home.run(&mut command);
-    let record = home.record();
-    // One block tells nothing.
-    ended.expect(3, &["No claim is possible"]);
-    assert_eq!(read_json(&home.join("results/record.json")), record);
-    let page = fs::read_to_string(home.join("page.md")).unwrap();
-    assert!(page.contains("not slower by more than 3 %"), "{page}");
-    assert!(home.join("results/junit.xml").exists());
-}
-
-#[test]
 fn the_page_about_ci_names_every_metric() {
     // Method: each name as it is written in an expectation, which asks of no single step.
     let page = concat!(

@@ -264,3 +264,89 @@ fn revisions_that_cannot_be_compared_are_refused_with_their_remedy() {
     home.run(&mut command)
         .expect(2, &["`git` is not on PATH", "install git"]);
 }
+
+/// A file of the repository.
+macro_rules! file {
+    ($path:literal) => {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $path)
+    };
+}
+
+#[test]
+fn the_script_for_ci_fails_on_a_certain_slowdown_and_names_the_commits() {
+    // Method: the script that the workflows call, over a repository of ten commits of which the
+    // seventh works for three times as long: that one with its head, and then the head with the
+    // commit before it. The summary is on the job's page, and everything is kept.
+    let home = Home::new();
+    fs::create_dir(home.join("code")).unwrap();
+    git(&home, &["init", "--quiet", "--initial-branch=main"]);
+    for number in 0..10 {
+        let work = if number < 6 { 200 } else { 600 };
+        write_server(&home, &format!("--work {work}us # {number}"));
+        git(&home, &["add", "--all"]);
+        let title = format!("Change {number}");
+        git(&home, &["commit", "--quiet", "--message", &title]);
+    }
+    let script = file!("examples/ci/compare-revisions");
+    let run = |base: &str, results: &str| {
+        let words =
+            "cd code && exec \"$EXAMPLE\" \"$BASE\" 'cp server.sh server' 'sh server {port}'";
+        let mut command = home.abx_after(&format!("{words} {results}"), &[]);
+        command
+            .env("EXAMPLE", script)
+            .env("BASE", base)
+            .env("ABX", ABX)
+            .env(
+                "MORE",
+                "--blocks 7 --rounds 4 --slice 20ms --pilot brief -c 4",
+            )
+            .env("GITHUB_STEP_SUMMARY", home.join("page.md"));
+        home.run(&mut command)
+    };
+    let base = git(&home, &["rev-parse", "HEAD~9"]);
+    let ended = run(&base, "slower");
+    ended.expect(1, &["HEAD is certainly slower than"]);
+    let page = fs::read_to_string(home.join("page.md")).unwrap();
+    assert!(page.contains(&base[..7]) && page.contains("HEAD"), "{page}");
+    let junit = fs::read_to_string(home.join("code/slower/junit.xml")).unwrap();
+    assert!(junit.contains("<failure"), "{junit}");
+    for kept in ["record.json", "report.html", "summary.md"] {
+        assert!(home.join("code/slower").join(kept).exists(), "{kept}");
+    }
+    let ended = run("HEAD~1", "equal");
+    assert_ne!(ended.status.code(), Some(1), "{ended:#?}");
+}
+
+#[test]
+fn the_action_calls_the_script_with_inputs_that_it_declares() {
+    // Method: each input that a step uses stands among the inputs, and each has a description;
+    // the example names only inputs that there are, and every required one. The Python of `make setup` reads YAML.
+    let check = r#"
+import re, sys, yaml
+action = yaml.safe_load(open(sys.argv[1]))
+inputs, runs = action["inputs"], action["runs"]
+assert set(action) == {"name", "description", "inputs", "runs"}, action
+assert runs["using"] == "composite", runs
+for step in runs["steps"]:
+    assert ("run" in step) == ("shell" in step) != ("uses" in step), step
+for name, given in inputs.items():
+    assert set(given) <= {"description", "required", "default"} and given["description"], name
+    assert ("default" in given) != given.get("required", False), name
+used = set(re.findall(r"inputs\.(\w+)", open(sys.argv[1]).read()))
+assert used == set(inputs), used ^ set(inputs)
+steps = yaml.safe_load(open(sys.argv[2]))["jobs"]["compare"]["steps"]
+given = set(steps[-1]["with"])
+required = {name for name, given in inputs.items() if given.get("required")}
+assert required <= given <= set(inputs), given
+assert "compare-revisions" in " ".join(yaml.safe_load(open(sys.argv[3]))["speed"]["script"])
+"#;
+    let mut python = Command::new(file!("target/test-tools/python/bin/python"));
+    python.args(["-c", check, file!("action.yml")]);
+    python.args([
+        file!("examples/ci/github.yml"),
+        file!("examples/ci/gitlab.yml"),
+    ]);
+    let output = python.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}

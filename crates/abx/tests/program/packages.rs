@@ -73,7 +73,7 @@ const PARTS: [&str; 8] = [
     "share/man/man1/abx-compare.1",
     "share/doc/abx/README.md",
     "share/doc/abx/docs/guides/ci.md",
-    "share/doc/abx/examples/ci/compare-versions",
+    "share/doc/abx/examples/ci/compare-revisions",
 ];
 
 #[test]
