@@ -64,7 +64,8 @@ fn starts_of_two_costs_differ_if_a_rate_sets_the_throughput() {
     let mut slices = 0;
     let rounds = record.blocks[0].loads[0].rounds.len();
     each_slice(&mut record, "new", |slice| {
-        let us = if slices / rounds % 2 == 0 { 10 } else { 20 };
+        let is_even = (slices / rounds).is_multiple_of(2);
+        let us = if is_even { 10 } else { 20 };
         let responses = slice.outcomes.completed() + slice.discarded.completed();
         slice.server_cpu_ns = Some(us * 1_000 * responses);
         slices += 1;
