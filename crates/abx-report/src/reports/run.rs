@@ -8,12 +8,12 @@ use crate::document::{Document, DocumentPart, Table, pages, sections_markdown};
 use crate::html::page::Page;
 use crate::markdown::code;
 use crate::sections::compared::findings::{
-    LoadCount, all_findings, by_cause, findings, findings_folded,
+    LoadCount, all_findings, by_cause, findings, findings_folded, limits_briefly,
 };
 use crate::sections::flame_graphs::flame_graphs;
 use crate::sections::measured::course::course;
 use crate::sections::measured::held::held_text;
-use crate::sections::measured::how_measured::machine;
+use crate::sections::measured::how_measured::{machine, machine_briefly};
 use crate::sections::measured::outcomes::{by_class, run_outcomes};
 use crate::sections::measured::phases::run_phases;
 use crate::sections::measured::run_times::run_times;
@@ -331,6 +331,8 @@ pub(crate) fn run_page(run: &RunView, title: String) -> Page {
     );
     let mut result = headline(run, &LINE);
     result.append(offer(run));
+    result.append(limits_briefly(findings_of(run)));
+    result.paragraph(format!("On {}.", machine_briefly(&measured.machine)));
     let mut cpu_time = run_why(run);
     cpu_time.append(flame_graphs(measured, run.conclusions));
     let mut where_time_goes = run_phases(run);

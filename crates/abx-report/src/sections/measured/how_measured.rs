@@ -119,19 +119,24 @@ pub(crate) fn when_and_where(record: &StudyRecord) -> String {
         | StudyEnd::Blocks => String::new(),
         _ => format!("{}. ", ended(record).trim_end_matches(['.', ':', ' '])),
     };
-    let mut place = Vec::new();
-    place.extend(machine.cpu_model.as_deref().map(clean_name));
-    place.push(plural(machine.cpus as u64, "CPU"));
-    let kernel = machine.kernel.as_deref().map(clean_name);
-    place.extend(kernel.map(|kernel| format!("Linux {kernel}")));
     format!(
         "{ended}{} UTC, {} in {}, on {}. {}",
         moment(measured.started_unix_ms),
         plural(complete, "block"),
         span,
-        place.join(", "),
+        machine_briefly(machine),
         briefly(record)
     )
+}
+
+/// Processor, number of CPUs and kernel.
+pub(crate) fn machine_briefly(machine: &Machine) -> String {
+    let mut parts = Vec::new();
+    parts.extend(machine.cpu_model.as_deref().map(clean_name));
+    parts.push(plural(machine.cpus as u64, "CPU"));
+    let kernel = machine.kernel.as_deref().map(clean_name);
+    parts.extend(kernel.map(|kernel| format!("Linux {kernel}")));
+    parts.join(", ")
 }
 
 pub(crate) fn measured_briefly(record: &StudyRecord) -> Document {
