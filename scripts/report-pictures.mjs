@@ -47,7 +47,8 @@ try {
     const tab = await browser.tab(width, height);
     await tab.media("screen", scheme);
     await tab.open(pathToFileURL(page).href);
-    await tab.value(`document.getElementById(${JSON.stringify(from ?? "")})?.closest("details")?.setAttribute("open", "")`);
+    // The sections from there on are folded.
+    if (from) await tab.value("document.querySelectorAll('details.section').forEach((part) => { part.open = true; })");
     const above = `document.getElementById(${JSON.stringify(from ?? "")})?.getBoundingClientRect().top`;
     const y = Math.max(0, ((await tab.value(above)) ?? 0) - 40);
     const clip = { x: 0, y, width, height, scale: 1 };
