@@ -1,5 +1,7 @@
 //! Revisions of repositories that the tests make.
 
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
 mod builds;
 mod cached;
 mod found;
