@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{ABX, Home, in_five_looks, read_json, subject};
+use crate::support::{Home, in_five_looks, subject};
 use abx_evidence::Measured;
 use abx_fixtures::{pair, study};
 use abx_verdict::StudyRecord;

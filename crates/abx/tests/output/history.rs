@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Home, Server, in_five_looks};
+use crate::support::{Home, Server, in_five_looks, subject};
 
 #[rustfmt::skip]
 const SIX: [&str; 8] = [

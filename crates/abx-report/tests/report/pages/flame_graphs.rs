@@ -1,6 +1,6 @@
 //! Flame graphs in pages.
 
-use abx_report::{EXPORTERS, Exported, RecordPlace};
+use abx_report::{EXPORTERS, RecordPlace};
 use abx_verdict::StudyRecord;
 use proptest::prelude::*;
 use serde_json::json;
@@ -67,7 +67,7 @@ fn folded_stacks_begin_with_their_subject_and_load() {
             .iter()
             .find(|exporter| exporter.flag == "--folded");
         let exporter = exporter.expect("the format of a flag");
-        exporter.texts(Exported::Study(record, &[]), RecordPlace::default())
+        (exporter.texts)(record, &[], RecordPlace::default())
     };
     let texts = folded(&sampled("work", 1));
     let lines: Vec<&str> = texts[0].text.lines().collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use abx_evidence::LoadShape;
 use abx_evidence::record::{RequestSettings, ScenarioSettings};
-use abx_report::{ReportExtent, Style, study_html, study_text};
+use abx_report::{RecordPlace, ReportExtent, Style, study_html, study_text};
 use abx_verdict::{StepSummary, StudyRecord};
 use insta::assert_snapshot;
 
@@ -63,7 +63,7 @@ fn a_run_shows_each_step_of_its_sessions() {
 #[test]
 fn the_page_of_a_run_has_its_steps_and_no_markup_of_their_names() {
     // Method: the page of the same run, whose scenario has a name that is no HTML.
-    let page = study_html(&record(), &[]).replace('\u{a0}', " ");
+    let page = study_html(&record(), &[], RecordPlace::default()).replace('\u{a0}', " ");
     for part in [
         "<caption>Response time by step</caption>",
         "<caption>Each step</caption>",
@@ -83,7 +83,7 @@ fn steps_without_a_response_have_no_picture() {
     for step in &mut figures(&mut record).steps {
         step.response_time_us = Default::default();
     }
-    let page = study_html(&record, &[]);
+    let page = study_html(&record, &[], RecordPlace::default());
     assert!(!page.contains("Response time by step"), "{page}");
     assert!(page.contains("<caption>Each step</caption>"), "{page}");
 }
