@@ -44,7 +44,7 @@ const HABITS: &[Habit] = &[
     habit(&["--request"], "the method is -m METHOD"),
     habit(
         &["--against"],
-        "an older version runs beside the new one: `abx compare --rev OLD --rev . --build COMMAND \
+        "an older version runs next to the new one: `abx compare --rev OLD --rev . --build COMMAND \
          'SERVER {port}'`; one that you cannot build any more is a subject by its path",
     ),
     habit(&["-a", "-A"], "who asks is -u NAME:PASSWORD"),
