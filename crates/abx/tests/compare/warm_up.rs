@@ -45,17 +45,11 @@ fn a_warm_up_is_refused_with_the_reason_for_loads_that_have_none() {
     // Method: each kind of load to which it does not apply.
     let home = Home::new();
     let log = home.write("access.log", "");
-    let scenario = home.write("session.toml", "");
     let http = "http://127.0.0.1:9/";
     let table = [
         (http, vec!["-c", "1,2"], "take turns in blocks"),
         (http, vec!["--slo", "p99<5ms"], "take turns in blocks"),
         (http, vec!["--stages", "0:10@1s"], "begin with a stage"),
-        (
-            http,
-            vec!["--scenario", &scenario],
-            "does not apply to a scenario",
-        ),
         (
             "ws://127.0.0.1:9/",
             vec!["--shape", "connections"],
