@@ -261,7 +261,10 @@ fn repeat(record: &BisectRecord) -> Document {
         return document;
     };
     let parent = CommitRecord::shortened(&confirmation.parent);
-    let words = repeat_command(&record.command, &record.revisions, [parent, commit.short()]);
+    // A commit of the working tree has no hash of its own.
+    let is_tree = position + 1 == record.commits.len() && record.revisions[1] == ".";
+    let commit = if is_tree { "." } else { commit.short() };
+    let words = repeat_command(&record.command, &record.revisions, [parent, commit]);
     document.paragraph("Compare it with its parent again:");
     let line = format!("  {}\n", clean(&shell_words::join(words)));
     document.0.push(DocumentPart::Verbatim(line));

@@ -35,8 +35,8 @@ pub(crate) fn rankings(record: &StudyRecord) -> Document {
 const FIRST_MAX: usize = 3;
 const PAIRS_MAX: usize = 28;
 
-pub(crate) const RANKING_LEGEND: &str = "possible ranks of each subject; no subject is certainly better than one that is \
-     tied for first";
+pub(crate) const RANKING_LEGEND: &str =
+    "possible ranks; no subject is certainly better than one tied for first";
 
 fn by(record: &StudyRecord, ranking: &Ranking) -> String {
     let metric = metric_under(record, &ranking.load, ranking.metric);
