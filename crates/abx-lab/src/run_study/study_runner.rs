@@ -78,7 +78,7 @@ pub struct StudyOutcome {
 /// Runs a study.
 ///
 /// # Errors
-/// [`StudyError::Prepare`], [`StudyError::OlderRecord`] and [`StudyError::Store`] when nothing was started. What
+/// [`StudyError::Prepare`] and [`StudyError::Store`] when nothing was started. What
 /// goes wrong later is in [`StudyOutcome::error`], beside everything that was
 /// measured until then.
 pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
