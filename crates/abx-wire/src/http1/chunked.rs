@@ -57,6 +57,10 @@ impl Chunks {
 
     /// Takes bytes up to the next piece of the body, or to the body's end.
     pub(super) fn receive<'a>(&mut self, input: &mut &'a [u8]) -> Result<Chunk<'a>, Fault> {
+        if let Some((size, rest)) = self.plain_size(input) {
+            *input = rest;
+            self.begin(size);
+        }
         while let [byte, rest @ ..] = *input {
             if let ChunkState::Data(left) = self.state {
                 let data = take(input, left);
@@ -78,6 +82,34 @@ impl Chunks {
             self.state = self.after(*byte).ok_or(Fault::BadChunk)?;
         }
         Ok(Chunk::More)
+    }
+
+    /// The size of the next chunk and what follows it, if all framing before the chunk's data is
+    /// here and has no extension, as nearly all framing is.
+    fn plain_size<'a>(&self, input: &'a [u8]) -> Option<(u64, &'a [u8])> {
+        let line = match self.state {
+            ChunkState::SizeStart => input,
+            ChunkState::DataCr => input.strip_prefix(b"\r\n")?,
+            _ => return None,
+        };
+        let mut size = 0;
+        for (place, byte) in line.iter().take(SIZE_DIGITS_MAX + 1).enumerate() {
+            match hex_digit(*byte) {
+                Some(digit) if place < SIZE_DIGITS_MAX => size = size << 4 | digit,
+                None if place > 0 => return Some((size, line[place..].strip_prefix(b"\r\n")?)),
+                _ => break,
+            }
+        }
+        None
+    }
+
+    /// Begins the data of a chunk, or the trailer, behind a whole size line.
+    fn begin(&mut self, size: u64) {
+        self.line_bytes = 0;
+        self.state = match size {
+            0 => ChunkState::TrailerStart,
+            size => ChunkState::Data(size),
+        };
     }
 
     /// The state after one byte of framing; `None` when the byte has no right to be here.
@@ -116,6 +148,9 @@ impl Chunks {
     }
 }
 
+/// Digits of the largest size.
+const SIZE_DIGITS_MAX: usize = 16;
+
 /// Whether a byte may stand in the name of a field: a token (RFC 9110, section 5.6.2).
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
@@ -128,4 +163,52 @@ fn is_value(byte: u8) -> bool {
 
 fn hex_digit(byte: u8) -> Option<u64> {
     char::from(byte).to_digit(16).map(u64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The data and whether the end came, or the fault.
+    fn received(pieces: &[&[u8]]) -> Result<(Vec<u8>, bool), Fault> {
+        let (mut chunks, mut data) = (Chunks::new(), Vec::new());
+        for piece in pieces {
+            let mut input = *piece;
+            loop {
+                match chunks.receive(&mut input)? {
+                    Chunk::Data(part) => data.extend_from_slice(part),
+                    Chunk::End => return Ok((data, true)),
+                    Chunk::More => break,
+                }
+            }
+        }
+        Ok((data, false))
+    }
+
+    #[test]
+    fn a_whole_size_line_means_what_its_bytes_mean_one_by_one() {
+        // Method: bodies whose size lines are plain, not plain, wrong, or not whole; each at once,
+        // and a byte at a time, where no size line is whole.
+        let bodies: [&[u8]; 13] = [
+            b"3\r\nabc\r\n0\r\n\r\n",
+            b"00000000000000A\r\n0123456789\r\n0\r\nname: value\r\n\r\n",
+            b"0000000000000003\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+            b"00000000000000003\r\nabc\r\n0\r\n\r\n",
+            b"1ffffffffffffffff\r\nabc",
+            b"ffffffffffffffff\r\nabc",
+            b"3;name=value\r\nabc\r\n0 \r\n\r\n",
+            b"3\nabc\r\n0\r\n\r\n",
+            b"\r\nabc\r\n0\r\n\r\n",
+            b"3\rxabc\r\n0\r\n\r\n",
+            b"3\r\nabcd\r\n0\r\n\r\n",
+            b"g\r\n",
+            b"3\r\nab",
+        ];
+        for body in bodies {
+            let bytes: Vec<&[u8]> = body.chunks(1).collect();
+            let shown = String::from_utf8_lossy(body);
+            assert_eq!(received(&[body]), received(&bytes), "{shown}");
+        }
+        assert_eq!(received(&[bodies[0]]), Ok((b"abc".to_vec(), true)));
+    }
 }
