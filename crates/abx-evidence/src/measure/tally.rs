@@ -130,6 +130,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts one request that was begun.
+    #[inline]
     pub fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
         // One branch for both, as most loads have neither.

@@ -103,6 +103,7 @@ impl Client {
     ///
     /// # Panics
     /// After a fault, when no response can come any more.
+    #[inline]
     pub fn expect(&mut self, kind: ResponseKind) {
         match self.state {
             ClientState::Idle => self.begin(kind),
@@ -135,6 +136,7 @@ impl Client {
     }
 
     /// The same, for those who have a memo: heads that it knows are not parsed again.
+    #[inline]
     pub fn receive_with<'a>(
         &mut self,
         memo: &mut HeadMemo,
@@ -177,6 +179,7 @@ impl Client {
         Some((self.done, body))
     }
 
+    #[inline]
     fn step<'a>(&mut self, memo: Option<&mut HeadMemo>, input: &mut &'a [u8]) -> Option<Event<'a>> {
         match &mut self.state {
             ClientState::Idle if !self.done.reusable && self.has_started => {
@@ -404,6 +407,7 @@ impl Client {
         self.empty_bytes = 0;
     }
 
+    #[inline]
     fn finish(&mut self) -> Event<'static> {
         self.state = ClientState::Idle;
         if !self.behind.is_empty() {
