@@ -28,7 +28,6 @@ mod scenario;
 pub mod schedule;
 mod sessions;
 mod stopper;
-#[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing;
 mod trial;

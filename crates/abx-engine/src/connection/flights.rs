@@ -136,7 +136,6 @@ impl Flights {
         std::mem::replace(&mut self.first, self.behind.pop_front())
     }
 
-    #[cfg(feature = "testing")]
     pub(crate) fn room(&self) -> usize {
         1 + self.behind.capacity()
     }

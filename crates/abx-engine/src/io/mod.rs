@@ -30,5 +30,4 @@ pub use tls::TlsPlanError;
 pub use tls::fuzz as tls_fuzz;
 pub(crate) use tls::remedy;
 pub use tls::{Tls, TlsClient};
-#[cfg(feature = "testing")]
 pub use turn::{CutTurns, TURN_BYTES, Turn};
