@@ -141,9 +141,10 @@ impl ProcessStat {
         };
         match ProcessStat::parse(&text) {
             Some(stat) => Ok(Some(stat)),
+            None if is_released(&text) => Ok(None),
             None => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("{path} is not understood: is /proc that of a Linux kernel?"),
+                not_understood(&path, &text),
             )),
         }
     }
@@ -180,6 +181,21 @@ impl ProcessStat {
     }
 }
 
+/// Whether the kernel wrote the line of a process that was reaped after its file was opened:
+/// the group and session are then -1.
+fn is_released(text: &str) -> bool {
+    let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    matches!(fields[..], [_, _, "-1", "-1", ..])
+}
+
+/// The message for a line of another shape, on one line and bounded.
+fn not_understood(path: &str, text: &str) -> String {
+    const LETTERS: usize = 400;
+    let line: String = text.trim_end().escape_debug().take(LETTERS).collect();
+    format!("{path} is not understood: is /proc that of a Linux kernel? It has `{line}`")
+}
+
 fn raw_pid(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
@@ -214,6 +230,22 @@ mod tests {
             start_ticks: 8804,
         };
         assert_eq!(stat, expected);
+    }
+
+    #[test]
+    fn a_process_that_is_reaped_while_it_is_read_is_gone_and_another_line_is_shown() {
+        // Method: what the kernel writes when the process has neither group nor session any
+        // more; then lines of another shape, one with a line end and one that is too long.
+        let released = "812 (a) b) X 0 -1 -1 0 -1 4227084 0 0 0 0 0 0 0 0 20 0 0 0 8804 0 0\n";
+        assert_eq!(ProcessStat::parse(released), None);
+        assert!(is_released(released));
+        for other in [LINE, "", "812 (a) X", "812 (-1 -1 -1"] {
+            assert!(!is_released(other), "{other}");
+        }
+        let message = not_understood("/proc/7/stat", "7 (a\nb) ?\n");
+        assert!(message.starts_with("/proc/7/stat is not understood"), "{message}");
+        assert!(message.ends_with("It has `7 (a\\nb) ?`"), "{message}");
+        assert!(not_understood("/proc/7/stat", &"x".repeat(9_000)).len() < 600);
     }
 
     proptest! {

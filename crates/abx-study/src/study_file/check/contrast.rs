@@ -1,6 +1,6 @@
 //! The pairs that a study file asks for: of subjects and loads that it has, each once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use abx_evidence::record::Contrast;
 
@@ -26,6 +26,8 @@ pub fn contrasts(
         .iter()
         .map(|subject| subject.name.as_str())
         .collect();
+    let named = NamedLoads::of(rows, faults);
+    let mut pairs = BTreeMap::new();
     let mut contrasts: Vec<Contrast> = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
@@ -34,12 +36,10 @@ pub fn contrasts(
         if raw.subject == raw.baseline {
             return Err(here.fault(Mistake::ContrastWithItself(raw.subject)));
         }
-        let loads = loads(&raw, &here, rows, faults)?;
-        let is_same = |contrast: &Contrast| {
-            let [subject, baseline] = contrast.pair();
-            [[subject, baseline], [baseline, subject]].contains(&[&raw.subject, &raw.baseline])
-        };
-        if let Some(first) = contrasts.iter().position(is_same) {
+        let loads = named.of_contrast(&raw, &here)?;
+        let mut pair = [raw.subject.clone(), raw.baseline.clone()];
+        pair.sort();
+        if let Some(first) = pairs.insert(pair, index) {
             return Err(here.fault(Mistake::ContrastTwice {
                 subject: short(&raw.subject),
                 baseline: short(&raw.baseline),
@@ -69,46 +69,64 @@ pub fn check_known(
     if known.contains(&name) {
         Ok(())
     } else {
-        Err(here.fault(Mistake::NoSuchName {
-            key: here.name(),
-            kind,
-            name: name.to_owned(),
-            meant: meant(name, known),
-        }))
+        Err(no_such_name(kind, name, known, here))
     }
 }
 
-/// The rows of those loads that are named: each by its own name, or all of a sweep by its
-/// table's; a fault by its name.
-fn loads(
-    raw: &RawContrast,
+fn no_such_name(
+    kind: &'static str,
+    name: &str,
+    known: &[&str],
     here: &KeyPosition,
-    rows: &StudyRows,
-    faults: &[Fault],
-) -> Result<Vec<String>, Diagnostic> {
-    let of_rows = rows.loads.iter().map(|load| load.name.as_str());
-    let of_faults = faults
-        .iter()
-        .map(|fault| (fault.name.as_str(), &fault.name));
-    let named = || of_rows.clone().zip(&rows.tables).chain(of_faults.clone());
-    let of_tables: BTreeSet<&str> = rows.tables.iter().map(String::as_str).collect();
-    let of_sweeps = of_rows.clone().filter(|name| !of_tables.contains(name));
-    let known: Vec<&str> = of_tables
-        .iter()
-        .copied()
-        .chain(of_sweeps)
-        .chain(faults.iter().map(|fault| fault.name.as_str()))
-        .collect();
-    let mut loads: Vec<String> = Vec::new();
-    for (index, name) in raw.loads.iter().flatten().enumerate() {
-        check_known("load", name, &known, &here.key("loads").item(index))?;
-        let is_meant = |row: &str, table: &String| row == name || table == name;
-        let meant = named().filter(|(row, table)| is_meant(row, table));
-        for (row, _) in meant {
-            if !loads.iter().any(|load| load == row) {
-                loads.push(row.to_owned());
+) -> Diagnostic {
+    here.fault(Mistake::NoSuchName {
+        key: here.name(),
+        kind,
+        name: name.to_owned(),
+        meant: meant(name, known),
+    })
+}
+
+/// What each name of a load or fault stands for.
+struct NamedLoads<'a> {
+    /// A row for its own name, all rows of a sweep for its table's, a fault for its own.
+    rows: HashMap<&'a str, Vec<&'a str>>,
+    /// The names: those of tables, of the rows of sweeps and of faults.
+    known: Vec<&'a str>,
+}
+
+impl<'a> NamedLoads<'a> {
+    fn of(rows: &'a StudyRows, faults: &'a [Fault]) -> NamedLoads<'a> {
+        let tables: BTreeSet<&str> = rows.tables.iter().map(String::as_str).collect();
+        let of_rows = rows.loads.iter().map(|load| load.name.as_str());
+        let of_faults = || faults.iter().map(|fault| fault.name.as_str());
+        let of_sweeps = of_rows.clone().filter(|name| !tables.contains(name));
+        let known = tables.iter().copied().chain(of_sweeps).chain(of_faults());
+        let known = known.collect();
+        let mut named: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (row, table) in of_rows.zip(&rows.tables) {
+            named.entry(row).or_default().push(row);
+            if row != table {
+                named.entry(table).or_default().push(row);
             }
         }
+        for fault in of_faults() {
+            named.entry(fault).or_default().push(fault);
+        }
+        NamedLoads { rows: named, known }
     }
-    Ok(loads)
+
+    /// The rows of those loads that a contrast names, each once.
+    fn of_contrast(&self, raw: &RawContrast, here: &KeyPosition) -> Result<Vec<String>, Diagnostic> {
+        let (mut seen, mut loads) = (HashSet::new(), Vec::new());
+        for (index, name) in raw.loads.iter().flatten().enumerate() {
+            let Some(rows) = self.rows.get(name.as_str()) else {
+                let here = here.key("loads").item(index);
+                return Err(no_such_name("load", name, &self.known, &here));
+            };
+            let unseen = rows.iter().filter(|row| seen.insert(**row));
+            loads.extend(unseen.map(|row| (*row).to_owned()));
+        }
+        Ok(loads)
+    }
 }
