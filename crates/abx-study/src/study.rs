@@ -154,17 +154,20 @@ pub struct GeneratedFile {
 }
 
 /// How the generator waits for responses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum WaitChoice {
     /// Awake where that takes a processor from nobody.
     Auto,
     /// Awake, or not at all.
     Awake,
+    /// In the kernel.
     Asleep,
 }
 
 /// Who uses which processors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Pin {
     /// Subjects and generator have processors of their own.
     Split,

@@ -21,7 +21,8 @@ const SECOND: u64 = 1_000_000_000;
 const SWITCHED: u16 = 101;
 
 /// Which of a log's requests are replayed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ReplayedMethods {
     /// GET and HEAD, which change nothing and have no body.
     #[default]

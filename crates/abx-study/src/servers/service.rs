@@ -42,10 +42,12 @@ pub struct SeedCommand {
 }
 
 /// How long one start of a service serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ServiceRestart {
     /// The whole study, unless it dies.
     Study,
+    /// One block.
     Block,
 }
 

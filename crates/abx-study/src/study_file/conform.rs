@@ -11,7 +11,7 @@ use serde_json::Value;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::document::{PathStep, TomlDocument, key, kind};
-use super::mistake::{Diagnostic, Mistake};
+use super::mistake::{Diagnostic, short, such_as};
 use super::nearest::meant;
 use super::raw::{RawOffer, RawStudy};
 
@@ -66,6 +66,7 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
+/// Removes `null`, and makes one list of words that have a meaning each.
 fn remove_null(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -92,6 +93,14 @@ fn remove_null(schema: &mut Value) {
                 object.remove("anyOf");
                 only.append(object);
                 *object = only;
+            }
+            if let Some(Value::Array(words)) = object.remove("oneOf") {
+                let words = words.iter().flat_map(|word| match &word["enum"] {
+                    Value::Array(words) => words.clone(),
+                    _ => vec![word["const"].clone()],
+                });
+                object.insert("enum".to_owned(), words.collect());
+                object.insert("type".to_owned(), "string".into());
             }
             object.values_mut().for_each(remove_null);
         }
@@ -124,7 +133,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn wrong(&mut self, wrong: Mistake) {
+    fn wrong(&mut self, wrong: String) {
         self.faults.push(self.document.fault(&self.path, wrong));
     }
 
@@ -143,12 +152,13 @@ impl Walk<'_> {
         let choices = choices.map_or(std::slice::from_ref(schema), Vec::as_slice);
         let Some(chosen) = choices.iter().find(|choice| is_of_type(value, choice)) else {
             let wanted: Vec<&str> = choices.iter().map(wanted).collect();
-            return self.wrong(Mistake::Type {
-                key: self.key(),
-                is: kind(value),
-                wanted: wanted.join(" or "),
-                example: self.example(schema),
-            });
+            return self.wrong(format!(
+                "`{}` is {}, and {} is wanted{}",
+                self.key(),
+                kind(value),
+                wanted.join(" or "),
+                such_as(self.example(schema))
+            ));
         };
         match value {
             DeValue::String(text) => self.word(chosen, text),
@@ -171,12 +181,12 @@ impl Walk<'_> {
         if known.contains(&text) {
             return;
         }
-        let key = self.key();
-        self.wrong(Mistake::UnknownWord {
-            key,
-            text: text.to_owned(),
-            meant: meant(text, &known),
-        });
+        self.wrong(format!(
+            "`{}` is `{}`, which is unknown; {}",
+            self.key(),
+            short(text),
+            meant(text, &known)
+        ));
     }
 
     fn number(&mut self, schema: &Value, digits: &str, radix: u32) {
@@ -184,21 +194,21 @@ impl Walk<'_> {
         let high = schema["maximum"].as_u64().unwrap_or(u64::MAX);
         let number = u64::from_str_radix(digits, radix);
         if !number.is_ok_and(|number| (low..=high).contains(&number)) {
-            self.wrong(Mistake::Range {
-                key: self.key(),
-                value: super::mistake::short(digits),
-                low,
-                high,
-            });
+            self.wrong(format!(
+                "`{}` is {}: write a number from {low} to {high}",
+                self.key(),
+                short(digits)
+            ));
         }
     }
 
     fn list(&mut self, schema: &Value, items: &DeArray) {
         if items.is_empty() && schema["minItems"].as_u64().is_some_and(|least| least > 0) {
-            self.wrong(Mistake::Nothing {
-                key: self.key(),
-                example: self.example(schema),
-            });
+            self.wrong(format!(
+                "`{}` is empty: fill it{}",
+                self.key(),
+                such_as(self.example(schema))
+            ));
         }
         for (index, item) in items.iter().enumerate() {
             self.inside(PathStep::Item(index), |walk| {
@@ -231,15 +241,13 @@ impl Walk<'_> {
         let mut path = self.path.clone();
         path.push(PathStep::Key(name.to_owned()));
         let is_table_list = self.path.is_empty() && schema["type"] == "array";
-        let wrong = Mistake::Missing {
-            key: if is_table_list {
-                format!("[[{name}]]")
-            } else {
-                key(&path)
-            },
-            example: example(name, schema),
+        let key = if is_table_list {
+            format!("[[{name}]]")
+        } else {
+            key(&path)
         };
-        self.wrong(wrong);
+        let example = such_as(example(name, schema));
+        self.wrong(format!("`{key}` is missing: add it{example}"));
     }
 
     fn unknown_key(&mut self, known: Option<&serde_json::Map<String, Value>>) {
@@ -257,12 +265,13 @@ impl Walk<'_> {
             .map(|(key, _)| key.as_str())
             .collect();
         let wrong = if is_listed(&KEYS_NOT_YET, table, unknown) {
-            Mistake::NotYet(unknown.clone())
+            format!("`{unknown}` is reserved for later: leave it out")
         } else {
-            Mistake::UnknownKey {
-                key: unknown.clone(),
-                meant: meant(unknown, &known),
-            }
+            format!(
+                "unknown key `{}`; {}",
+                short(unknown),
+                meant(unknown, &known)
+            )
         };
         self.wrong(wrong);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistake::{Diagnostic, Mistake, StudyFileError, short};
+use super::mistake::{Diagnostic, StudyFileError, short};
 use crate::units;
 
 /// A parsed file.
@@ -42,7 +42,7 @@ impl<'t> TomlDocument<'t> {
     /// Reads TOML.
     ///
     /// # Errors
-    /// [`Mistake::Syntax`] with its line.
+    /// What is not TOML, with its line.
     pub fn parse(file: &'t Path, text: &'t str) -> Result<TomlDocument<'t>, StudyFileError> {
         let text = units::without_mark(text);
         match DeTable::parse(text) {
@@ -70,12 +70,12 @@ impl<'t> TomlDocument<'t> {
     }
 
     /// What is wrong at the end of a path.
-    pub fn fault(&self, path: &[PathStep], wrong: Mistake) -> Diagnostic {
+    pub fn fault(&self, path: &[PathStep], wrong: String) -> Diagnostic {
         Diagnostic {
             file: self.file.to_owned(),
             line: self.lines.at(self.offset(path)),
             place: self.place(path),
-            wrong: Box::new(wrong),
+            wrong,
         }
     }
 
@@ -175,6 +175,10 @@ fn toml_error(file: &Path, lines: &LineIndex, error: &toml::de::Error) -> StudyF
         file: file.to_owned(),
         line: lines.at(error.span().map_or(0, |span| span.start)),
         place: None,
-        wrong: Box::new(Mistake::Syntax(error.message().to_owned())),
+        wrong: format!(
+            "this is not TOML ({}): strings need quotes, and each key may appear only once in its \
+             table",
+            short(error.message())
+        ),
     }])
 }

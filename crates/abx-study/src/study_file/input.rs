@@ -3,11 +3,11 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::mistake::{Diagnostic, Mistake, StudyFileError};
+use super::mistake::{Diagnostic, StudyFileError};
 use crate::input_file::open_input;
 
 /// Far above what a person writes; a longer file is another one.
-pub(super) const BYTES_MAX: u64 = 1_000_000;
+const BYTES_MAX: u64 = 1_000_000;
 /// Several times what the deepest tree needs that TOML's reader lets through.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -45,17 +45,27 @@ pub(super) fn read_template(file: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text"))
 }
 
-pub(super) fn too_long() -> Mistake {
-    Mistake::TooLong {
-        limit_bytes: BYTES_MAX,
-    }
+/// The text of a study file or scenario file.
+pub(super) fn file_text(file: &Path, bytes: Vec<u8>) -> Result<String, StudyFileError> {
+    check_length(file, bytes.len())?;
+    String::from_utf8(bytes)
+        .map_err(|_| whole_file(file, "the file is not UTF-8 text: is it the right one?"))
 }
 
-pub(super) fn whole_file(file: &Path, wrong: Mistake) -> StudyFileError {
+/// Refuses a text that is longer than what a person writes.
+pub(super) fn check_length(file: &Path, bytes: usize) -> Result<(), StudyFileError> {
+    if bytes as u64 <= BYTES_MAX {
+        return Ok(());
+    }
+    let wrong = format!("the file is longer than {BYTES_MAX} bytes: is it the right one?");
+    Err(whole_file(file, &wrong))
+}
+
+pub(super) fn whole_file(file: &Path, wrong: &str) -> StudyFileError {
     StudyFileError::Content(vec![Diagnostic {
         file: file.to_owned(),
         line: 1,
         place: None,
-        wrong: Box::new(wrong),
+        wrong: wrong.to_owned(),
     }])
 }

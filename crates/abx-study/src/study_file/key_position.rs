@@ -1,11 +1,13 @@
 //! A place in the file while it is checked, so that every fault has a line.
 
+use std::io;
 use std::time::Duration;
 
 use abx_model::TimeText;
 
 use super::document::{PathStep, TomlDocument, key};
-use super::mistake::{Diagnostic, Mistake};
+use super::input::Templates;
+use super::mistake::{Diagnostic, short};
 use super::unit;
 
 /// A place in the file.
@@ -59,24 +61,50 @@ impl<'a> KeyPosition<'a> {
     }
 
     /// Something that is wrong here.
-    pub fn fault(&self, wrong: Mistake) -> Diagnostic {
-        self.document.fault(&self.path, wrong)
+    pub fn fault(&self, wrong: impl Into<String>) -> Diagnostic {
+        self.document.fault(&self.path, wrong.into())
+    }
+
+    /// Refuses each of these keys of the table here, for the reason that `wrong` gives.
+    ///
+    /// # Errors
+    /// The first of them that the file has.
+    pub fn refuse(&self, keys: &[&str], wrong: impl Fn(&str) -> String) -> Result<(), Diagnostic> {
+        match self.keys().into_iter().find(|key| keys.contains(key)) {
+            Some(key) => Err(self.key(key).fault(wrong(key))),
+            None => Ok(()),
+        }
     }
 
     /// Reads what stands here; `read` is given the key for its message.
     ///
     /// # Errors
     /// What `read` says, with its place.
-    pub fn read<T>(&self, read: impl FnOnce(&str) -> Result<T, Mistake>) -> Result<T, Diagnostic> {
+    pub fn read<T>(&self, read: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Diagnostic> {
         read(&self.name()).map_err(|wrong| self.fault(wrong))
     }
 
     /// Reads a time, where there is one.
     ///
     /// # Errors
-    /// [`Mistake::RawTime`].
+    /// A text that is not a time above zero.
     pub fn time(&self, time: Option<&TimeText>) -> Result<Option<Duration>, Diagnostic> {
         time.map(|time| self.read(|key| unit::time(key, &time.0)))
             .transpose()
+    }
+
+    /// The text of the file that is named here, below the study's folder. `unread` is given its
+    /// name and why it cannot be read.
+    ///
+    /// # Errors
+    /// A path that leads out of the folder, a file that cannot be read.
+    pub fn text(
+        &self,
+        file: &str,
+        files: Templates,
+        unread: impl FnOnce(&str, io::Error) -> String,
+    ) -> Result<String, Diagnostic> {
+        let path = self.read(|key| unit::path_below(key, file))?;
+        files(&path).map_err(|error| self.fault(unread(&short(file), error)))
     }
 }

@@ -18,7 +18,6 @@ mod raw;
 mod raw_from;
 mod raw_request;
 mod raw_scenario;
-mod scenario_mistake;
 mod unit;
 
 use std::path::{Path, PathBuf};
@@ -26,12 +25,11 @@ use std::path::{Path, PathBuf};
 pub use check::scenario_file as scenario;
 pub use conform::{key_suits, schema};
 pub use input::Templates;
-pub use mistake::{Diagnostic, Mistake, StudyFileError};
+pub use mistake::{Diagnostic, StudyFileError};
 pub use model::{Need, RevisionSpec, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
-pub use scenario_mistake::ScenarioMistake;
 
 use document::TomlDocument;
-use input::{BYTES_MAX, on_large_stack, read_bounded, read_template, too_long, whole_file};
+use input::{check_length, file_text, on_large_stack, read_bounded, read_template, whole_file};
 use key_position::KeyPosition;
 
 /// The file that a folder is named for.
@@ -43,9 +41,7 @@ const FILE_NAME: &str = "study.toml";
 /// [`StudyFileError::Content`]: all unknown keys and wrong types at once, else
 /// the first thing that does not fit.
 pub fn parse(text: &str, file: &Path, templates: Templates) -> Result<StudyFile, StudyFileError> {
-    if text.len() as u64 > BYTES_MAX {
-        return Err(whole_file(file, too_long()));
-    }
+    check_length(file, text.len())?;
     on_large_stack(|| parse_tree(text, file, templates)).unwrap_or_else(|source| {
         Err(StudyFileError::Read {
             path: file.to_owned(),
@@ -65,13 +61,7 @@ pub fn read(path: &Path) -> Result<(StudyFile, PathBuf), StudyFileError> {
         path: file.clone(),
         source,
     };
-    let bytes = read_bounded(&file).map_err(unreadable)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(whole_file(&file, too_long()));
-    }
-    let Ok(text) = String::from_utf8(bytes) else {
-        return Err(whole_file(&file, Mistake::NoText));
-    };
+    let text = file_text(&file, read_bounded(&file).map_err(unreadable)?)?;
     // An absolute path also has a folder to be named for when `.` was given.
     let whole = file.canonicalize().map_err(unreadable)?;
     let folder = whole.parent().unwrap_or(Path::new("/"));
@@ -94,7 +84,11 @@ pub fn file(path: &Path) -> PathBuf {
 fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile, StudyFileError> {
     let document = TomlDocument::parse(file, text)?;
     if document.root().is_empty() {
-        return Err(whole_file(file, Mistake::Empty));
+        return Err(whole_file(
+            file,
+            "the file is empty: it needs a [[subject]] and a [[load]]; `abx study show NAME` prints \
+             an example",
+        ));
     }
     let faults = conform::conform(&document);
     if !faults.is_empty() {

@@ -3,16 +3,47 @@
 
 use std::collections::BTreeMap;
 
-use abx_model::TimeText;
+use abx_engine::TlsVersion;
+use abx_evidence::record::{Interleave, Whom};
 use abx_model::load_keys::{
     CheckKeys, HELD, InFlightKeys, MESSAGES, NOT_USERS, OpeningKeys, REQUESTS, SENT, SessionKeys,
     USERS,
 };
+use abx_model::{LoadShape, MessageKind, TimeText};
+use abx_sys::process::Signal;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::raw_from::RawFrom;
 use super::raw_request::{RawExpect, RawRequest};
+use crate::servers::service::ServiceRestart;
+use crate::study::{Pin, WaitChoice};
+
+/// The signals of faults.
+const FAULT_SIGNALS: [Signal; 11] = [
+    Signal::Segv,
+    Signal::Kill,
+    Signal::Abrt,
+    Signal::Term,
+    Signal::Int,
+    Signal::Quit,
+    Signal::Hup,
+    Signal::Usr1,
+    Signal::Usr2,
+    Signal::Stop,
+    Signal::Cont,
+];
+/// The signals that a server may be told to stop or to reload with.
+const STOP_SIGNALS: [Signal; 8] = [
+    Signal::Term,
+    Signal::Int,
+    Signal::Quit,
+    Signal::Hup,
+    Signal::Usr1,
+    Signal::Usr2,
+    Signal::Winch,
+    Signal::Kill,
+];
 
 /// A study for abx: which servers, under which loads.
 #[derive(Deserialize, JsonSchema)]
@@ -35,15 +66,18 @@ pub struct RawStudy {
     /// The length of a slice. Default: from the pilot, at least 100ms.
     pub slice: Option<TimeText>,
     /// How subjects take turns. Default: slices.
-    pub interleave: Option<RawInterleave>,
+    #[schemars(extend("examples" = ["trials"]))]
+    pub interleave: Option<Interleave>,
     /// Whether subjects are sampled after the counted slices of each block, to find out where
     /// their CPU time goes.
     #[serde(default)]
     pub why: bool,
     /// Whether subjects and generator have processors of their own. Default: split.
-    pub pin: Option<RawPin>,
+    #[schemars(extend("examples" = ["shared"]))]
+    pub pin: Option<Pin>,
     /// How the generator waits for responses: awake costs the servers nothing, and needs processors of its own. Default: auto, awake where that takes from nobody.
-    pub wait: Option<RawWait>,
+    #[schemars(extend("examples" = ["asleep"]))]
+    pub wait: Option<WaitChoice>,
     /// Worker threads of the generator. Default: one for each of its processors.
     #[schemars(range(min = 1, max = 1024), extend("examples" = [1]))]
     pub threads: Option<u16>,
@@ -81,9 +115,11 @@ pub struct RawFault {
     #[schemars(extend("examples" = ["steady"]))]
     pub load: String,
     /// The signal that is sent; `whom` says to whom.
-    pub signal: Option<RawFaultSignal>,
+    #[schemars(with = "Option<String>", extend("enum" = FAULT_SIGNALS, "examples" = ["SEGV"]))]
+    pub signal: Option<Signal>,
     /// Who gets the signal: a random worker, the parent of the workers, or every process.
-    pub whom: Option<RawWhom>,
+    #[schemars(extend("examples" = ["worker"]))]
+    pub whom: Option<Whom>,
     /// What is done instead of a signal to somebody.
     pub action: Option<RawAction>,
     /// When, after the start of the slice.
@@ -92,34 +128,6 @@ pub struct RawFault {
     pub within: TimeText,
     /// A request whose correct response takes longer was delayed. Default: 100ms.
     pub delayed_after: Option<TimeText>,
-}
-
-/// The signals of faults.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "UPPERCASE")]
-#[schemars(extend("examples" = ["SEGV"]))]
-pub enum RawFaultSignal {
-    Segv,
-    Kill,
-    Abrt,
-    Term,
-    Int,
-    Quit,
-    Hup,
-    Usr1,
-    Usr2,
-    Stop,
-    Cont,
-}
-
-/// Who gets a signal.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["worker"]))]
-pub enum RawWhom {
-    Worker,
-    Supervisor,
-    Tree,
 }
 
 /// What is done instead of a signal to somebody.
@@ -163,34 +171,6 @@ pub enum RawSchema {
 #[serde(transparent)]
 #[schemars(inline, extend("examples" = ["3%", "0.5%"], "pattern" = "%$"))]
 pub struct RawShare(pub String);
-
-/// How subjects take turns.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["trials"]))]
-pub enum RawInterleave {
-    Slices,
-    Trials,
-}
-
-/// Who uses which processors.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["shared"]))]
-pub enum RawPin {
-    Split,
-    Shared,
-}
-
-/// How the generator waits.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["asleep"]))]
-pub enum RawWait {
-    Auto,
-    Awake,
-    Asleep,
-}
 
 /// A file made from the seed: the same bytes for all subjects.
 #[derive(Deserialize, JsonSchema)]
@@ -245,7 +225,8 @@ pub struct RawSubject {
     #[schemars(extend("examples" = ["php-cgi"]))]
     pub worker: Option<String>,
     /// The signal by which its main process takes its configuration anew, for faults. Default: it cannot.
-    pub reload: Option<RawSignal>,
+    #[schemars(with = "Option<String>", extend("enum" = STOP_SIGNALS, "examples" = ["TERM"]))]
+    pub reload: Option<Signal>,
 }
 
 /// A server that all subjects of a block need, such as a database: started before them, and not compared.
@@ -281,7 +262,8 @@ pub struct RawService {
     /// How long that may take. Default: 2m.
     pub seed_within: Option<TimeText>,
     /// How long one start of it serves. Default: study.
-    pub restart: Option<RawRestart>,
+    #[schemars(extend("examples" = ["block"]))]
+    pub restart: Option<ServiceRestart>,
     /// How it is stopped.
     pub stop: Option<RawStop>,
 }
@@ -303,15 +285,6 @@ pub struct RawServiceReady {
     pub within: Option<TimeText>,
 }
 
-/// How long one start of a service serves.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["block"]))]
-pub enum RawRestart {
-    Study,
-    Block,
-}
-
 /// When a subject is ready: three correct responses.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -331,24 +304,10 @@ pub struct RawReady {
 #[serde(deny_unknown_fields)]
 pub struct RawStop {
     /// The signal. Default: TERM.
-    pub signal: Option<RawSignal>,
+    #[schemars(with = "Option<String>", extend("enum" = STOP_SIGNALS, "examples" = ["TERM"]))]
+    pub signal: Option<Signal>,
     /// How long it may take; then it is killed. Default: 5s.
     pub within: Option<TimeText>,
-}
-
-/// The signals that a server may be told to stop with.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-#[schemars(extend("examples" = ["TERM"]))]
-pub enum RawSignal {
-    Term,
-    Int,
-    Quit,
-    Hup,
-    Usr1,
-    Usr2,
-    Winch,
-    Kill,
 }
 
 /// What is offered.
@@ -360,8 +319,10 @@ pub struct RawOffer {
     pub name: String,
     /// What a connection does.
     #[serde(default)]
-    #[schemars(extend("x-shapes" = NOT_USERS))]
-    pub shape: RawShape,
+    #[schemars(with = "String", extend(
+        "enum" = NOT_USERS, "x-shapes" = NOT_USERS, "examples" = ["request", "echo"]
+    ))]
+    pub shape: LoadShape,
     /// What is spoken. Default: http/1.1, and websocket for the other shapes than request.
     #[schemars(extend("x-shapes" = REQUESTS))]
     pub protocol: Option<RawProtocol>,
@@ -372,7 +333,8 @@ pub struct RawOffer {
     #[schemars(extend("x-shapes" = HELD))]
     pub hold: Option<TimeText>,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
-    pub connections: Option<RawConnections>,
+    #[schemars(with = "Option<NumberOrSweep<1, 1_000_000>>", extend("examples" = [[10, 100]]))]
+    pub connections: Option<RawSweep>,
     /// Requests per second, due whatever becomes of those before them; "25%" is a quarter of what the slowest subject can do, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
     #[schemars(extend("x-shapes" = SENT))]
     pub rate: Option<RawRates>,
@@ -421,32 +383,11 @@ pub struct RawTls {
     #[schemars(extend("examples" = [true]))]
     pub insecure: Option<bool>,
     /// The only version that is spoken. Default: the newest that the subject speaks.
-    pub version: Option<RawTlsVersion>,
+    #[schemars(with = "Option<String>", extend("enum" = ["1.2", "1.3"], "examples" = ["1.3"]))]
+    pub version: Option<TlsVersion>,
     /// Whether connections resume earlier sessions. Default: false, a full handshake each.
     #[schemars(extend("examples" = [true]))]
     pub resume: Option<bool>,
-}
-
-/// A version of TLS.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[schemars(extend("examples" = ["1.3"]))]
-pub enum RawTlsVersion {
-    #[serde(rename = "1.2")]
-    Tls12,
-    #[serde(rename = "1.3")]
-    Tls13,
-}
-
-/// What a connection does.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["request", "echo"]))]
-pub enum RawShape {
-    #[default]
-    Request,
-    Echo,
-    Broadcast,
-    Connections,
 }
 
 /// What is sent as a WebSocket message.
@@ -455,27 +396,11 @@ pub enum RawShape {
 #[schemars(extend("examples" = [{"bytes": 5000, "kind": "text"}]))]
 pub struct RawMessage {
     /// The length of its payload. A list is a sweep, one row each. Default: 87.
-    pub bytes: Option<RawBytes>,
+    #[schemars(with = "Option<NumberOrSweep<0, 16_777_216>>", extend("examples" = [5000, [100, 5000]]))]
+    pub bytes: Option<RawSweep>,
     /// What its payload is. Default: text.
-    pub kind: Option<RawKind>,
-}
-
-/// One length of messages, or a sweep.
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(extend("examples" = [5000, [100, 5000]]))]
-pub enum RawBytes {
-    One(#[schemars(range(min = 0, max = 16_777_216))] u32),
-    Sweep(#[schemars(length(min = 1), inner(range(min = 0, max = 16_777_216)))] Vec<u32>),
-}
-
-/// What the payload of a message is.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["text"]))]
-pub enum RawKind {
-    Text,
-    Binary,
+    #[schemars(extend("examples" = ["text"]))]
+    pub kind: Option<MessageKind>,
 }
 
 /// What is spoken.
@@ -502,13 +427,21 @@ pub enum RawArrivals {
     Poisson,
 }
 
-/// One number of connections, or a sweep.
-#[derive(Deserialize, JsonSchema)]
+/// One number, or a sweep.
+#[derive(Deserialize)]
 #[serde(untagged)]
-#[schemars(extend("examples" = [[10, 100]]))]
-pub enum RawConnections {
-    One(#[schemars(range(min = 1, max = 1_000_000))] u32),
-    Sweep(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
+pub enum RawSweep {
+    One(u32),
+    Sweep(Vec<u32>),
+}
+
+/// The schema of a [`RawSweep`] whose numbers are between two bounds.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum NumberOrSweep<const MIN: u32, const MAX: u32> {
+    One(#[schemars(range(min = MIN, max = MAX))] u32),
+    Sweep(#[schemars(length(min = 1), inner(range(min = MIN, max = MAX)))] Vec<u32>),
 }
 
 /// One rate, or a sweep.

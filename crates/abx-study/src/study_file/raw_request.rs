@@ -6,6 +6,8 @@ use abx_model::load_keys::REQUESTS;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::access_log::ReplayedMethods;
+
 /// One request.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -26,8 +28,8 @@ pub struct RawRequest {
     #[schemars(extend("x-shapes" = REQUESTS, "examples" = [2, 0.5]))]
     pub speed: Option<f64>,
     /// Which requests of a log are replayed: those by GET and HEAD, or all, without bodies. Default: safe.
-    #[schemars(extend("x-shapes" = REQUESTS))]
-    pub replay_methods: Option<RawReplayMethods>,
+    #[schemars(extend("x-shapes" = REQUESTS, "examples" = ["all"]))]
+    pub replay_methods: Option<ReplayedMethods>,
     /// How many requests there are, numbered from 0, each with this weight: `{n}` in path, headers and body stands for the number. Default: one, without a number.
     #[schemars(range(min = 1, max = 10_000), extend("x-shapes" = REQUESTS, "examples" = [250]))]
     pub count: Option<u32>,
@@ -79,13 +81,4 @@ pub struct RawExpect {
 pub enum RawStatus {
     One(#[schemars(range(min = 100, max = 599))] u16),
     Class(String),
-}
-
-/// Which requests of a log are replayed.
-#[derive(Deserialize, JsonSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-#[schemars(extend("examples" = ["all"]))]
-pub enum RawReplayMethods {
-    Safe,
-    All,
 }

@@ -6,48 +6,48 @@ use std::time::Duration;
 use abx_evidence::{ExpectedStatus, Objective, ObjectiveError};
 use abx_stats::Margin;
 
-use super::mistake::Mistake;
+use super::mistake::short;
 use super::raw_request::RawStatus;
 use crate::loads::load::ExpectBody;
+use crate::requests::request_spec::usual_method;
 use crate::units;
 
 /// Reads a time above zero, such as `30s`.
-pub fn time(key: &str, text: &str) -> Result<Duration, Mistake> {
-    units::time(text).ok_or_else(|| Mistake::RawTime {
-        key: key.to_owned(),
-        text: text.to_owned(),
+pub fn time(key: &str, text: &str) -> Result<Duration, String> {
+    units::time(text).ok_or_else(|| {
+        format!(
+            "`{key}` is `{}`, which is not a time above zero: write a number and its unit, such as \
+             30s, 100ms or 2m",
+            short(text)
+        )
     })
 }
 
 /// Reads a share such as `3%`.
-pub fn margin(key: &str, text: &str) -> Result<Margin, Mistake> {
+pub fn margin(key: &str, text: &str) -> Result<Margin, String> {
     let share = units::share(text).and_then(|share| Margin::new(share).ok());
-    share.ok_or_else(|| Mistake::Share {
-        key: key.to_owned(),
-        text: text.to_owned(),
+    share.ok_or_else(|| {
+        format!(
+            "`{key}` is `{}`, which is not a percentage above 0% and up to 100%: write a number \
+             and %, such as 3%",
+            short(text)
+        )
     })
 }
 
-/// Refuses a name that would not fit into tables, files and scripts.
-pub fn check_name(text: &str) -> Result<(), Mistake> {
-    if !units::is_name(text) {
-        return Err(Mistake::Name(text.to_owned()));
-    }
-    Ok(())
-}
-
 /// Reads a path below a folder that is known later.
-pub fn path_below(key: &str, text: &str) -> Result<PathBuf, Mistake> {
+pub fn path_below(key: &str, text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text);
     let is_below = path
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     // A NUL is no part of any file's name.
     if !is_below || path.file_name().is_none() || text.contains('\0') {
-        return Err(Mistake::PathAbove {
-            key: key.to_owned(),
-            text: text.to_owned(),
-        });
+        return Err(format!(
+            "`{key}` is `{}`: write a file's path below the folder, without a leading `/` and \
+             without `..`",
+            short(text)
+        ));
     }
     // One way to write each path, so that two can be told apart.
     let is_named = |part: &Component| matches!(part, Component::Normal(_));
@@ -55,13 +55,13 @@ pub fn path_below(key: &str, text: &str) -> Result<PathBuf, Mistake> {
 }
 
 /// A path, or as many as `count` says, with their numbers for `{n}`.
-pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>, Mistake> {
+pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>, String> {
     match count {
         None => Ok(vec![text.to_owned()]),
-        Some(_) if !text.contains(NUMBER) => Err(Mistake::NoNumber {
-            key: key.to_owned(),
-            text: text.to_owned(),
-        }),
+        Some(_) if !text.contains(NUMBER) => Err(format!(
+            "`{key}` is `{}` for each of `count`: write `{NUMBER}` in it for the number",
+            short(text)
+        )),
         Some(count) => {
             let each = |number: u32| text.replace(NUMBER, &number.to_string());
             Ok((0..count).map(each).collect())
@@ -72,35 +72,64 @@ pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>
 /// What stands for the number in a path of many.
 const NUMBER: &str = "{n}";
 
+/// Reads a method, the usual one for a request with or without a body by default.
+pub fn method(text: Option<String>, has_body: bool) -> Result<String, String> {
+    let method = text.unwrap_or_else(|| usual_method(has_body).to_owned());
+    if units::is_token(&method) {
+        Ok(method)
+    } else {
+        let method = short(&method);
+        Err(format!("`{method}` is not a method: write one such as GET"))
+    }
+}
+
+/// Refuses what cannot be a header's name.
+pub fn check_header_name(name: &str) -> Result<(), String> {
+    if units::is_token(name) {
+        return Ok(());
+    }
+    let name = short(name);
+    Err(format!(
+        "`{name}` is not a header name: use letters, digits and `-`"
+    ))
+}
+
 /// Reads path and query of a request.
-pub fn url_path(key: &str, text: &str) -> Result<String, Mistake> {
+pub fn url_path(key: &str, text: &str) -> Result<String, String> {
     if !units::is_url_path(text) {
-        return Err(Mistake::UrlPath {
-            key: key.to_owned(),
-            text: text.to_owned(),
-        });
+        return Err(format!(
+            "`{key}` is `{}`: begin with `/`, write other than visible ASCII as %XX, and leave out \
+             `#`",
+            short(text)
+        ));
     }
     Ok(text.to_owned())
 }
 
 /// Reads what subjects are to keep to.
-pub fn objective(text: &str) -> Result<Objective, Mistake> {
+pub fn objective(text: &str) -> Result<Objective, String> {
     text.parse()
-        .map_err(|error: ObjectiveError| Mistake::Objective(error.to_string()))
+        .map_err(|error: ObjectiveError| format!("`slo`: {error}"))
 }
 
 /// Reads a status, or a class of them such as `2xx`.
-pub fn status(key: &str, raw: &RawStatus) -> Result<ExpectedStatus, Mistake> {
+pub fn status(key: &str, raw: &RawStatus) -> Result<ExpectedStatus, String> {
     match raw {
         RawStatus::One(status) => Ok((*status).into()),
-        RawStatus::Class(text) => text.parse().map_err(|_| Mistake::Status {
-            key: key.to_owned(),
-            text: text.clone(),
+        RawStatus::Class(text) => text.parse().map_err(|_| {
+            let text = short(text);
+            format!("`{key}` is `{text}`: write a number such as 200, or a class such as \"2xx\"")
         }),
     }
 }
 
 /// Reads `same`, `any` or a SHA-256.
-pub fn expect_body(text: &str) -> Result<ExpectBody, Mistake> {
-    ExpectBody::parse(text).ok_or_else(|| Mistake::Body(text.to_owned()))
+pub fn expect_body(text: &str) -> Result<ExpectBody, String> {
+    ExpectBody::parse(text).ok_or_else(|| {
+        format!(
+            "`expect.body` is `{}`: write `same`, `any`, or a SHA-256 of 64 hexadecimal digits (as \
+             `sha256sum` prints it)",
+            short(text)
+        )
+    })
 }

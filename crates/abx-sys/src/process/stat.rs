@@ -243,7 +243,10 @@ mod tests {
             assert!(!is_released(other), "{other}");
         }
         let message = not_understood("/proc/7/stat", "7 (a\nb) ?\n");
-        assert!(message.starts_with("/proc/7/stat is not understood"), "{message}");
+        assert!(
+            message.starts_with("/proc/7/stat is not understood"),
+            "{message}"
+        );
         assert!(message.ends_with("It has `7 (a\\nb) ?`"), "{message}");
         assert!(not_understood("/proc/7/stat", &"x".repeat(9_000)).len() < 600);
     }

@@ -6,7 +6,7 @@ use abx_evidence::record::Contrast;
 
 use crate::servers::fault::Fault;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake, short};
+use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::model::{StudyRows, SubjectSpec};
 use crate::study_file::nearest::meant;
 use crate::study_file::raw::RawContrast;
@@ -34,17 +34,22 @@ pub fn contrasts(
         check_known("subject", &raw.subject, &names, &here.key("subject"))?;
         check_known("subject", &raw.baseline, &names, &here.key("baseline"))?;
         if raw.subject == raw.baseline {
-            return Err(here.fault(Mistake::ContrastWithItself(raw.subject)));
+            return Err(here.fault(format!(
+                "`{}` is compared with itself: name two subjects",
+                short(&raw.subject)
+            )));
         }
         let loads = named.of_contrast(&raw, &here)?;
         let mut pair = [raw.subject.clone(), raw.baseline.clone()];
         pair.sort();
         if let Some(first) = pairs.insert(pair, index) {
-            return Err(here.fault(Mistake::ContrastTwice {
-                subject: short(&raw.subject),
-                baseline: short(&raw.baseline),
-                first_line: list.item(first).line(),
-            }));
+            return Err(here.fault(format!(
+                "`{}` and `{}` are compared by the contrast in line {} already: keep one of the \
+                 two, with all of its `loads`",
+                short(&raw.subject),
+                short(&raw.baseline),
+                list.item(first).line()
+            )));
         }
         contrasts.push(Contrast {
             subject: raw.subject,
@@ -59,9 +64,9 @@ pub fn contrasts(
 /// Refuses a name that nothing of this kind has.
 ///
 /// # Errors
-/// [`Mistake::NoSuchName`].
+/// The name, and the known one that may be meant.
 pub fn check_known(
-    kind: &'static str,
+    kind: &str,
     name: &str,
     known: &[&str],
     here: &KeyPosition,
@@ -73,18 +78,13 @@ pub fn check_known(
     }
 }
 
-fn no_such_name(
-    kind: &'static str,
-    name: &str,
-    known: &[&str],
-    here: &KeyPosition,
-) -> Diagnostic {
-    here.fault(Mistake::NoSuchName {
-        key: here.name(),
-        kind,
-        name: name.to_owned(),
-        meant: meant(name, known),
-    })
+fn no_such_name(kind: &str, name: &str, known: &[&str], here: &KeyPosition) -> Diagnostic {
+    here.fault(format!(
+        "`{}` is `{}`, and no {kind} has that name; {}",
+        here.name(),
+        short(name),
+        meant(name, known)
+    ))
 }
 
 /// What each name of a load or fault stands for.
@@ -117,7 +117,11 @@ impl<'a> NamedLoads<'a> {
     }
 
     /// The rows of those loads that a contrast names, each once.
-    fn of_contrast(&self, raw: &RawContrast, here: &KeyPosition) -> Result<Vec<String>, Diagnostic> {
+    fn of_contrast(
+        &self,
+        raw: &RawContrast,
+        here: &KeyPosition,
+    ) -> Result<Vec<String>, Diagnostic> {
         let (mut seen, mut loads) = (HashSet::new(), Vec::new());
         for (index, name) in raw.loads.iter().flatten().enumerate() {
             let Some(rows) = self.rows.get(name.as_str()) else {

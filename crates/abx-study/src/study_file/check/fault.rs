@@ -1,22 +1,18 @@
 //! What a fault's table means: something that can be done, under a load of the file
 //! whose rate is fixed.
 
-use std::collections::BTreeMap;
-
 use abx_engine::schedule::Arrivals;
 use abx_evidence::Shape;
-use abx_evidence::record::Whom;
 use abx_model::TimeText;
-use abx_sys::process::Signal;
 
 use super::contrast::check_known;
-use super::name::check_name;
+use super::name::TakenNames;
 use crate::loads::load::Load;
 use crate::loads::rates::RateSpec;
 use crate::servers::fault::{Fault, Strike};
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
-use crate::study_file::raw::{RawAction, RawFault, RawFaultSignal, RawWhom};
+use crate::study_file::mistake::{Diagnostic, short};
+use crate::study_file::raw::{RawAction, RawFault};
 use crate::study_file::unit;
 
 /// The faults of a file, `list` being where they stand.
@@ -28,15 +24,17 @@ pub fn faults(
     list: &KeyPosition,
     loads: &[Load],
 ) -> Result<Vec<Fault>, Diagnostic> {
-    let mut seen = BTreeMap::new();
+    let mut names = TakenNames::none(list);
     let mut faults = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
-        let first = seen.insert(raw.name.clone(), index);
-        check_name(first, &raw.name, list, &here.key("name"))?;
+        names.take_name(index, &raw.name)?;
         if loads.iter().any(|load| load.name == raw.name) {
-            let name = raw.name;
-            return Err(here.key("name").fault(Mistake::FaultNamedAsLoad(name)));
+            return Err(here.key("name").fault(format!(
+                "`{}` is the name of a load, and a fault stands beside loads in reports: give it \
+                 its own",
+                raw.name
+            )));
         }
         faults.push(fault(raw, &here, loads)?);
     }
@@ -46,13 +44,12 @@ pub fn faults(
 fn fault(raw: RawFault, here: &KeyPosition, loads: &[Load]) -> Result<Fault, Diagnostic> {
     let time = |key: &str, text: &TimeText| here.key(key).read(|key| unit::time(key, &text.0));
     let [at, within] = [time("at", &raw.at)?, time("within", &raw.within)?];
-    let delayed_after = raw.delayed_after.as_ref();
-    let delayed_after = delayed_after.map(|text| time("delayed_after", text));
+    let delayed_after = here.key("delayed_after").time(raw.delayed_after.as_ref())?;
     if at >= within {
-        return Err(here.key("at").fault(Mistake::FaultBeyondEnd {
-            at: raw.at.0,
-            within: raw.within.0,
-        }));
+        return Err(here.key("at").fault(format!(
+            "`at` is {}, and the slice ends `within` {}: let the fault come before that",
+            raw.at.0, raw.within.0
+        )));
     }
     check_load(&raw.load, &here.key("load"), loads)?;
     Ok(Fault {
@@ -61,7 +58,7 @@ fn fault(raw: RawFault, here: &KeyPosition, loads: &[Load]) -> Result<Fault, Dia
         load: raw.load,
         at,
         within,
-        delayed_after: delayed_after.transpose()?.unwrap_or(Fault::DELAYED_AFTER),
+        delayed_after: delayed_after.unwrap_or(Fault::DELAYED_AFTER),
     })
 }
 
@@ -79,10 +76,18 @@ fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diag
     };
     for load in result {
         if load.shape != Shape::Request {
-            return Err(here.fault(Mistake::FaultOfShape(name.to_owned())));
+            return Err(here.fault(format!(
+                "the load `{}` is not of shape `request`: faults are seen in requests, so name a \
+                 load that is",
+                short(name)
+            )));
         }
         if !is_fixed(load) {
-            return Err(here.fault(Mistake::FaultWithoutRate(name.to_owned())));
+            return Err(here.fault(format!(
+                "the load `{}` has no fixed rate, so it would offer less while a subject fails: \
+                 add one to it, such as rate = 500",
+                short(name)
+            )));
         }
     }
     Ok(())
@@ -90,46 +95,21 @@ fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diag
 
 fn strike(raw: &RawFault, here: &KeyPosition) -> Result<Strike, Diagnostic> {
     match (raw.action, raw.signal, raw.whom) {
-        (Some(action), None, None) => Ok(match action {
-            RawAction::Restart => Strike::Restart,
-            RawAction::Reload => Strike::Reload,
-        }),
-        (None, Some(signal), Some(whom)) => Ok(Strike::Signal(of_kernel(signal), whose(whom))),
-        (Some(_), ..) => Err(here.key("action").fault(Mistake::FaultTwice)),
-        (None, None, None) => Err(here.fault(Mistake::FaultOfNothing)),
-        (None, signal, _) => {
-            let [key, example] = match signal {
-                None => ["signal", "signal = \"SEGV\""],
-                Some(_) => ["whom", "whom = \"worker\""],
-            };
-            Err(here.fault(Mistake::Missing {
-                key: key.to_owned(),
-                example: Some(example.to_owned()),
-            }))
+        (Some(RawAction::Restart), None, None) => Ok(Strike::Restart),
+        (Some(RawAction::Reload), None, None) => Ok(Strike::Reload),
+        (None, Some(signal), Some(whom)) => Ok(Strike::Signal(signal, whom)),
+        (Some(_), ..) => Err(here.key("action").fault(
+            "`action` stands beside `signal` or `whom`: leave out `action`, or the other two",
+        )),
+        (None, None, None) => Err(here.fault(
+            "nothing is done: add signal = \"SEGV\" and whom = \"worker\", or action = \
+             \"restart\"",
+        )),
+        (None, None, Some(_)) => {
+            Err(here.fault("`signal` is missing: add it, for example signal = \"SEGV\""))
         }
-    }
-}
-
-fn whose(whom: RawWhom) -> Whom {
-    match whom {
-        RawWhom::Worker => Whom::Worker,
-        RawWhom::Supervisor => Whom::Supervisor,
-        RawWhom::Tree => Whom::Tree,
-    }
-}
-
-fn of_kernel(signal: RawFaultSignal) -> Signal {
-    match signal {
-        RawFaultSignal::Segv => Signal::Segv,
-        RawFaultSignal::Kill => Signal::Kill,
-        RawFaultSignal::Abrt => Signal::Abrt,
-        RawFaultSignal::Term => Signal::Term,
-        RawFaultSignal::Int => Signal::Int,
-        RawFaultSignal::Quit => Signal::Quit,
-        RawFaultSignal::Hup => Signal::Hup,
-        RawFaultSignal::Usr1 => Signal::Usr1,
-        RawFaultSignal::Usr2 => Signal::Usr2,
-        RawFaultSignal::Stop => Signal::Stop,
-        RawFaultSignal::Cont => Signal::Cont,
+        (None, Some(_), None) => {
+            Err(here.fault("`whom` is missing: add it, for example whom = \"worker\""))
+        }
     }
 }

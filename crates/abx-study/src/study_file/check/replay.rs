@@ -3,14 +3,13 @@
 use abx_engine::schedule::ReplaySpeed;
 
 use super::request::added_headers;
-use crate::access_log::{AccessLog, ReplayedLog, ReplayedMethods};
+use crate::access_log::{AccessLog, ReplayedLog};
 use crate::loads::load::Load;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::raw::RawOffer;
-use crate::study_file::raw_request::{RawReplayMethods, RawRequest};
-use crate::study_file::unit;
+use crate::study_file::raw_request::RawRequest;
 
 /// A log that stands beside the study file.
 pub struct FiledLog {
@@ -36,19 +35,15 @@ pub fn replayed(
     let Some(file) = request.replay.take() else {
         return Ok(None);
     };
-    for (is_given, key) in [
-        (raw.rate.is_some(), "rate"),
-        (raw.slo.is_some(), "slo"),
-        (raw.arrivals.is_some(), "arrivals"),
-        (raw.sessions.think.is_some(), "think"),
-        (raw.sessions.calls.is_some(), "calls"),
-    ] {
-        if is_given {
-            return Err(here.key(key).fault(Mistake::BesideReplay(key)));
-        }
-    }
+    let of_log = |key: &str| {
+        format!("a log that is replayed says what is requested and when: leave `{key}` out")
+    };
+    here.refuse(&["rate", "slo", "arrivals", "think", "calls"], of_log)?;
     let here = list.item(0);
-    check_beside(request, &here)?;
+    let of_requests = [
+        "path", "urls", "file", "count", "weight", "method", "body", "form", "template",
+    ];
+    here.refuse(&of_requests, of_log)?;
     let headers = added_headers(request, &here, files)?;
     let mut log = read(&file, request, &here, files)?;
     for request in &mut log.requests {
@@ -67,38 +62,19 @@ impl FiledLog {
 
 /// Refuses other requests beside a log, and its keys where there is none.
 fn check_alone(requests: &[RawRequest], list: &KeyPosition) -> Result<(), Diagnostic> {
-    for (index, raw_request) in requests.iter().enumerate() {
+    for (index, request) in requests.iter().enumerate() {
         let here = list.item(index);
-        if raw_request.replay.is_some() && requests.len() > 1 {
-            return Err(here.key("replay").fault(Mistake::ReplayNotAlone));
-        }
-        for (is_given, key) in [
-            (raw_request.speed.is_some(), "speed"),
-            (raw_request.replay_methods.is_some(), "replay_methods"),
-        ] {
-            if is_given && raw_request.replay.is_none() {
-                return Err(here.key(key).fault(Mistake::WithoutReplay(key)));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Refuses what the log says itself.
-fn check_beside(request: &RawRequest, here: &KeyPosition) -> Result<(), Diagnostic> {
-    for (is_given, key) in [
-        (request.path.is_some(), "path"),
-        (request.urls.is_some(), "urls"),
-        (request.file.is_some(), "file"),
-        (request.count.is_some(), "count"),
-        (request.weight.is_some(), "weight"),
-        (request.method.is_some(), "method"),
-        (request.body.is_some(), "body"),
-        (request.form.is_some(), "form"),
-        (request.template.is_some(), "template"),
-    ] {
-        if is_given {
-            return Err(here.key(key).fault(Mistake::BesideReplay(key)));
+        if request.replay.is_none() {
+            here.refuse(&["speed", "replay_methods"], |key| {
+                format!(
+                    "`{key}` says how a log is replayed, and none is: add replay = \"access.log\""
+                )
+            })?;
+        } else if requests.len() > 1 {
+            return Err(here.key("replay").fault(
+                "a log is replayed alone: leave the other requests out, or give them a load of \
+                 their own",
+            ));
         }
     }
     Ok(())
@@ -112,25 +88,17 @@ fn read(
 ) -> Result<ReplayedLog, Diagnostic> {
     let speed = request.speed.map_or(Ok(ReplaySpeed::RECORDED), |number| {
         let speed = ReplaySpeed::try_from(number);
-        speed.map_err(|wrong| here.key("speed").fault(Mistake::Speed(wrong.to_string())))
+        speed.map_err(|wrong| here.key("speed").fault(format!("`speed`: {wrong}")))
     })?;
-    let methods = match request.replay_methods {
-        None | Some(RawReplayMethods::Safe) => ReplayedMethods::Safe,
-        Some(RawReplayMethods::All) => ReplayedMethods::All,
-    };
     let here = here.key("replay");
-    let path = here.read(|key| unit::path_below(key, file))?;
-    let unread = |why: String| {
-        let file = file.to_owned();
-        here.fault(Mistake::Log { file, why })
-    };
-    let text = files(&path).map_err(|error| {
-        unread(format!(
-            "it cannot be read ({error}): put it beside the study file, as plain text"
-        ))
+    let text = here.text(file, files, |file, error| {
+        format!(
+            "the log `{file}`: it cannot be read ({error}): put it beside the study file, as \
+             plain text"
+        )
     })?;
-    let mut log = AccessLog::of(methods);
+    let mut log = AccessLog::of(request.replay_methods.unwrap_or_default());
     let taken = text.lines().try_for_each(|line| log.take(line.as_bytes()));
     let replayed = taken.and_then(|()| log.replayed(speed));
-    replayed.map_err(|wrong| unread(wrong.to_string()))
+    replayed.map_err(|wrong| here.fault(format!("the log `{}`: {wrong}", short(file))))
 }

@@ -8,14 +8,13 @@ use crate::requests::form::Form;
 use crate::requests::numbered::{NumberError, RequestPart};
 use crate::requests::request_file::requests_in;
 use crate::requests::request_placeholder::{LineFiles, RequestPlaceholderError};
-use crate::requests::request_spec::{RequestSpec, usual_method};
+use crate::requests::request_spec::RequestSpec;
 use crate::requests::url_list::{ListedPath, listed_paths};
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::raw_request::RawRequest;
 use crate::study_file::unit;
-use crate::units;
 
 /// The request of a table, or as many as its `count`, its `urls` and its `file` say. `files`
 /// gives the text of a file beside the study file. Placeholders are refused where none
@@ -37,12 +36,11 @@ pub fn requested(
     let is_refused = |requests: &Vec<RequestSpec>| {
         !may_vary && requests.iter().any(RequestSpec::has_placeholders)
     };
-    match requests {
-        Ok(requests) if is_refused(&requests) => Err(here.fault(Mistake::RequestPlaceholder(
-            RequestPlaceholderError::WebSocket,
-        ))),
-        requests => requests.map_err(|wrong| here.fault(Mistake::RequestPlaceholder(wrong))),
-    }
+    let requests = match requests {
+        Ok(requests) if is_refused(&requests) => Err(RequestPlaceholderError::WebSocket),
+        requests => requests,
+    };
+    requests.map_err(|wrong| here.fault(wrong.to_string()))
 }
 
 fn as_written(
@@ -68,12 +66,10 @@ fn as_written(
             (body.transpose()?.map(String::into_bytes), false)
         }
     };
-    let method = raw
-        .method
-        .unwrap_or_else(|| usual_method(body.is_some()).to_owned());
-    if !units::is_token(&method) {
-        return Err(here.key("method").fault(Mistake::Method(method)));
-    }
+    let method = raw.method;
+    let method = here
+        .key("method")
+        .read(|_| unit::method(method, body.is_some()))?;
     let like = RequestSpec {
         method,
         headers: more,
@@ -117,31 +113,20 @@ fn from_file(
     here: &KeyPosition,
     files: Templates,
 ) -> Result<Vec<RequestSpec>, Diagnostic> {
-    for (is_given, key) in [
-        (raw.path.is_some(), "path"),
-        (raw.urls.is_some(), "urls"),
-        (raw.count.is_some(), "count"),
-        (raw.method.is_some(), "method"),
-        (raw.body.is_some(), "body"),
-        (raw.form.is_some(), "form"),
-        (raw.template.is_some(), "template"),
-    ] {
-        if is_given {
-            return Err(here.key(key).fault(Mistake::InRequestFile(key)));
-        }
-    }
+    let of_requests = [
+        "path", "urls", "count", "method", "body", "form", "template",
+    ];
+    here.refuse(&of_requests, |key| {
+        format!("a file of requests says `{key}` itself: leave one of them out")
+    })?;
     let here = here.key("file");
-    let path = here.read(|key| unit::path_below(key, file))?;
-    let named = || file.to_owned();
-    let text = files(&path).map_err(|error| {
-        let (file, why) = (named(), error.to_string());
-        here.fault(Mistake::RequestFile { file, why })
+    let text = here.text(file, files, |file, why| {
+        format!(
+            "the file `{file}` of requests cannot be read ({why}): put it beside the study file"
+        )
     })?;
-    let requests = requests_in(&text, None);
-    let mut requests = requests.map_err(|wrong| {
-        let file = named();
-        here.fault(Mistake::Requests { file, wrong })
-    })?;
+    let wrong = |wrong| here.fault(format!("the file `{}`: {wrong}", short(file)));
+    let mut requests = requests_in(&text, None).map_err(wrong)?;
     for request in &mut requests {
         request.add_headers(more);
         request.weight = request.weight.saturating_mul(raw.weight.unwrap_or(1));
@@ -156,12 +141,11 @@ fn credentials(
     files: Templates,
 ) -> Result<Vec<Header>, Diagnostic> {
     if raw.user.is_some() && raw.bearer.is_some() {
-        return Err(here.key("bearer").fault(Mistake::Either("user", "bearer")));
+        return Err(either("user", "bearer", &here.key("bearer")));
     }
     let read = |key: &str, header: Result<Header, CredentialError>| {
         let here = here.key(key);
-        let key = here.name();
-        header.map_err(|wrong| here.fault(Mistake::Credential { key, wrong }))
+        header.map_err(|wrong| here.fault(format!("`{}`: {wrong}", here.name())))
     };
     let mut headers = Vec::new();
     if let Some(user) = &raw.user {
@@ -170,14 +154,12 @@ fn credentials(
     if let Some(text) = &raw.bearer {
         let token = match text.strip_prefix('@') {
             None => text.clone(),
-            Some(file) => {
-                let here = here.key("bearer");
-                let path = here.read(|key| unit::path_below(key, file))?;
-                files(&path).map_err(|error| {
-                    let (file, why) = (file.to_owned(), error.to_string());
-                    here.fault(Mistake::TokenFile { file, why })
-                })?
-            }
+            Some(file) => here.key("bearer").text(file, files, |file, why| {
+                format!(
+                    "the file `{file}` of a token cannot be read ({why}): put it beside the study \
+                     file"
+                )
+            })?,
         };
         headers.push(read("bearer", credentials::bearer(&token))?);
     }
@@ -198,22 +180,28 @@ fn form(
     };
     let here = here.key("form");
     if raw.body.is_some() {
-        return Err(here.fault(Mistake::Either("body", "form")));
+        return Err(either("body", "form", &here));
     }
     let read = |file: &str| read_below("form", file, files).map(String::into_bytes);
     let fields = fields.iter().map(String::as_str);
     let form = Form::of(fields, read, raw.template.unwrap_or(false));
     form.map(Some).map_err(|wrong| {
         let why = wrong.to_string().replace(char::is_control, " ");
-        let key = here.name();
-        here.fault(Mistake::Form { key, why })
+        here.fault(format!("`{}`: {why}", here.name()))
     })
+}
+
+/// Two keys of which a request has one.
+fn either(first: &str, second: &str, here: &KeyPosition) -> Diagnostic {
+    here.fault(format!(
+        "a request has either `{first}` or `{second}`: leave one of them out"
+    ))
 }
 
 /// The text of a file beside the study file, which a part of a key names.
 fn read_below(key: &str, file: &str, files: Templates) -> io::Result<String> {
     let path = unit::path_below(key, file);
-    files(&path.map_err(|wrong| io::Error::other(wrong.to_string()))?)
+    files(&path.map_err(io::Error::other)?)
 }
 
 /// What is asked for, and how often for each beside the others.
@@ -223,8 +211,13 @@ fn paths(
     files: Templates,
 ) -> Result<Vec<ListedPath>, Diagnostic> {
     let file = match (&raw.path, &raw.urls) {
-        (None, None) => return Err(here.fault(Mistake::NoPath)),
-        (Some(_), Some(_)) => return Err(here.key("urls").fault(Mistake::PathAndUrls)),
+        (None, None) => {
+            return Err(here.fault(
+                "`path` is missing: add it, for example path = \"/small.bin\", or a list of paths \
+                 by `urls`",
+            ));
+        }
+        (Some(_), Some(_)) => return Err(either("path", "urls", &here.key("urls"))),
         (Some(path), None) => {
             let path = here.key("path").read(|key| unit::url_path(key, path))?;
             return Ok(vec![(path, 1)]);
@@ -232,19 +225,11 @@ fn paths(
         (None, Some(file)) => file,
     };
     let here = here.key("urls");
-    let path = here.read(|key| unit::path_below(key, file))?;
-    let text = files(&path).map_err(|error| {
-        here.fault(Mistake::UrlsFile {
-            file: file.clone(),
-            why: error.to_string(),
-        })
+    let text = here.text(file, files, |file, why| {
+        format!("the list `{file}` cannot be read ({why}): put it beside the study file")
     })?;
-    listed_paths(&text, None).map_err(|wrong| {
-        here.fault(Mistake::Urls {
-            file: file.clone(),
-            wrong,
-        })
-    })
+    listed_paths(&text, None)
+        .map_err(|wrong| here.fault(format!("the list `{}`: {wrong}", short(file))))
 }
 
 /// Where a request stands that cannot be numbered.
@@ -259,10 +244,7 @@ fn unnumbered(wrong: NumberError, here: &KeyPosition) -> Diagnostic {
         | NumberError::TooLarge { .. } => "body",
         _ => "path",
     });
-    here.fault(Mistake::Number {
-        key: here.name(),
-        wrong,
-    })
+    here.fault(format!("`{}`: {wrong}", here.name()))
 }
 
 /// Whether a body's text names a file.
@@ -281,12 +263,11 @@ pub fn body(text: String, here: &KeyPosition, files: Templates) -> Result<String
     if file.starts_with('@') {
         return Ok(file.to_owned());
     }
-    let path = here.read(|key| unit::path_below(key, file))?;
-    files(&path).map_err(|error| {
-        here.fault(Mistake::BodyFile {
-            file: file.to_owned(),
-            why: error.to_string(),
-        })
+    here.text(file, files, |file, why| {
+        format!(
+            "the file `{file}` of a body cannot be read ({why}): put it beside the file that names \
+             it, or write `@@` for a body that begins with @"
+        )
     })
 }
 
@@ -300,14 +281,13 @@ pub fn headers(
 ) -> Result<Vec<(String, String)>, Diagnostic> {
     for (name, value) in &headers {
         let here = table.key(name);
-        if !units::is_token(name) {
-            return Err(here.fault(Mistake::HeaderName(name.clone())));
-        }
-        if value
-            .chars()
-            .any(|letter| letter.is_control() && letter != '\t')
-        {
-            return Err(here.fault(Mistake::HeaderValue(name.clone())));
+        here.read(|_| unit::check_header_name(name))?;
+        let is_forbidden = |letter: char| letter.is_control() && letter != '\t';
+        if value.contains(is_forbidden) {
+            return Err(here.fault(format!(
+                "the header `{}` has a control character in its value: remove it",
+                short(name)
+            )));
         }
     }
     Ok(headers.into_iter().collect())

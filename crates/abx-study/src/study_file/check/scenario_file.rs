@@ -15,16 +15,14 @@ use abx_sys::Nanos;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::name::check_name;
+use super::name::TakenNames;
 use crate::loads::user_scenario::UserScenario;
-use crate::requests::request_spec::usual_method;
 use crate::study_file::document::TomlDocument;
-use crate::study_file::input::{BYTES_MAX, Templates, on_large_stack};
+use crate::study_file::input::{Templates, file_text, on_large_stack, read_bounded, read_template};
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake, StudyFileError, short};
+use crate::study_file::mistake::{Diagnostic, StudyFileError, short};
 use crate::study_file::nearest::meant;
 use crate::study_file::raw_scenario::{RawExtract, RawScenario, RawStep};
-use crate::study_file::scenario_mistake::ScenarioMistake;
 use crate::study_file::{conform, unit};
 use crate::units;
 
@@ -101,19 +99,10 @@ pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
         path: path.to_owned(),
         source,
     };
-    let bytes = crate::study_file::input::read_bounded(path).map_err(unreadable)?;
-    let refuse =
-        |wrong| ScenarioFileError::Content(crate::study_file::input::whole_file(path, wrong));
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(refuse(crate::study_file::input::too_long()));
-    }
-    let Ok(text) = String::from_utf8(bytes) else {
-        return Err(refuse(Mistake::NoText));
-    };
+    let bytes = read_bounded(path).map_err(unreadable)?;
+    let text = file_text(path, bytes).map_err(ScenarioFileError::Content)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    parse(&text, path, &|file| {
-        crate::study_file::input::read_template(&folder.join(file))
-    })
+    parse(&text, path, &|file| read_template(&folder.join(file)))
 }
 
 /// Reads a text. `file` is only for messages; `files` gives the text of a file beside it.
@@ -166,17 +155,13 @@ impl KnownValues {
     fn text(&self, text: &str, here: &KeyPosition) -> Result<TextTemplate, Diagnostic> {
         TextTemplate::parse(text, |name| self.number(name)).map_err(|name| {
             let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
-            wrong(here, |key| ScenarioMistake::Unknown {
-                key,
-                name: short(name),
-                meant: meant(name, &known),
-            })
+            let (key, meant, name) = (here.name(), meant(name, &known), short(name));
+            here.fault(format!(
+                "`{key}` has {{{name}}}, and no step before this one extracts it; {meant} (for the \
+                 text {{{name}}} itself, give it a name in [values])"
+            ))
         })
     }
-}
-
-fn wrong(here: &KeyPosition, wrong: impl FnOnce(String) -> ScenarioMistake) -> Diagnostic {
-    here.fault(Mistake::Scenario(wrong(here.name())))
 }
 
 fn check(
@@ -194,18 +179,16 @@ fn check(
     }
     let timeout = top.key("timeout").time(raw.timeout.as_ref())?;
     let list = top.key("step");
-    let mut names: Vec<String> = Vec::new();
+    let mut names = TakenNames::none(&list);
     let (mut steps, mut paths) = (Vec::new(), Vec::new());
     for (index, step) in raw.step.into_iter().enumerate() {
         let here = list.item(index);
         let name = step.name.clone();
         let name = name.unwrap_or_else(|| format!("step-{}", index + 1));
-        let first = names.iter().position(|text| *text == name);
-        check_name(first, &name, &list, &here.key("name"))?;
+        names.take_name(index, &name)?;
         paths.push(step.path.clone());
         let shared = headers(&raw.headers, &top.key("headers"), &known)?;
-        let mut step = self::step(step, name.clone(), &here, &mut known, files)?;
-        names.push(name);
+        let mut step = self::step(step, name, &here, &mut known, files)?;
         let given: BTreeSet<String> = step
             .headers
             .iter()
@@ -237,19 +220,20 @@ fn step(
     let at = here.key("path");
     let begins = raw.path.starts_with('/') || raw.path.starts_with('{');
     if !begins || raw.path.contains(char::is_control) {
-        return Err(wrong(&at, |_| ScenarioMistake::Path(short(&raw.path))));
+        return Err(at.fault(format!(
+            "`path` is `{}`: begin it with `/` or with a value such as {{location}}, on one line",
+            short(&raw.path)
+        )));
     }
     let path = known.text(&raw.path, &at)?;
     let headers = headers(&raw.headers, &here.key("headers"), known)?;
     let at = here.key("body");
     let body = raw.body.map(|text| super::request::body(text, &at, files));
     let body = body.transpose()?;
-    let method = raw
-        .method
-        .unwrap_or_else(|| usual_method(body.is_some()).to_owned());
-    if !units::is_token(&method) {
-        return Err(here.key("method").fault(Mistake::Method(method)));
-    }
+    let method = raw.method;
+    let method = here
+        .key("method")
+        .read(|_| unit::method(method, body.is_some()))?;
     let body = known.text(&body.unwrap_or_default(), &at)?;
     let status = raw.expect_status.as_ref();
     let status = status.map(|status| {
@@ -298,31 +282,45 @@ fn headers(
 
 fn check_value_name(name: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
     if !is_value_name(name) {
-        return Err(wrong(here, |_| ScenarioMistake::ValueName(short(name))));
+        return Err(here.fault(format!(
+            "`{}` is not the name of a value: use letters, digits and `_`, and no digit first",
+            short(name)
+        )));
     }
     if OWN_VALUES.contains(&name) {
-        return Err(wrong(here, |_| ScenarioMistake::OwnValue(name.to_owned())));
+        return Err(here.fault(format!(
+            "`{name}` is a value that every session has: take another name"
+        )));
     }
     Ok(())
 }
 
 fn source(raw: &RawExtract, here: &KeyPosition) -> Result<ValueSource, Diagnostic> {
     match (&raw.json, &raw.header) {
-        (Some(_), Some(_)) => Err(wrong(here, ScenarioMistake::TwoSources)),
+        (Some(_), Some(_)) => Err(here.fault(format!(
+            "`{}` has both `json` and `header`: leave one of them out",
+            here.name()
+        ))),
         (Some(pointer), None) if pointer.starts_with('/') => Ok(ValueSource::Json(pointer.clone())),
         (Some(pointer), None) => {
-            let text = short(pointer);
-            Err(wrong(&here.key("json"), |key| ScenarioMistake::Pointer {
-                key,
-                text,
-            }))
+            let here = here.key("json");
+            Err(here.fault(format!(
+                "`{}` is `{}`: a JSON pointer begins with `/`, such as /data/token",
+                here.name(),
+                short(pointer)
+            )))
         }
-        (None, Some(header)) if units::is_token(header) => Ok(ValueSource::Header(header.clone())),
-        (None, Some(header)) => Err(here
-            .key("header")
-            .fault(Mistake::HeaderName(header.clone()))),
+        (None, Some(header)) => {
+            let at = here.key("header");
+            at.read(|_| unit::check_header_name(header))?;
+            Ok(ValueSource::Header(header.clone()))
+        }
         (None, None) if raw.after.is_some() || raw.before.is_some() => Ok(ValueSource::Body),
-        (None, None) => Err(wrong(here, ScenarioMistake::NoSource)),
+        (None, None) => Err(here.fault(format!(
+            "`{}` does not say where the value is: write {{ json = \"/token\" }}, {{ header = \
+             \"Location\" }}, or {{ after = \"value='\", before = \"'\" }} for a part of the body",
+            here.name()
+        ))),
     }
 }
 
@@ -332,7 +330,11 @@ fn think(text: &str, here: &KeyPosition) -> Result<ThinkTime, Diagnostic> {
     let read = |text: &str| units::time(text.trim()).map(Nanos::from);
     match (read(least), read(most)) {
         (Some(least), Some(most)) if least <= most => Ok(ThinkTime { least, most }),
-        _ => Err(wrong(here, |_| ScenarioMistake::Think(short(text)))),
+        _ => Err(here.fault(format!(
+            "`think` is `{}`: write a time such as 200ms, or two for any time between them, the \
+             shorter one first: \"100ms..300ms\"",
+            short(text)
+        ))),
     }
 }
 

@@ -1,17 +1,16 @@
 //! What a service's table means.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::name::check_name;
+use super::name::TakenNames;
 use super::subject::{LaunchTable, needs, words};
 use crate::servers::launch::{Launch, ReadinessRule};
 use crate::servers::service::{HealthCheck, SeedCommand, ServiceRestart, leading_words, needed};
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::mistake::Diagnostic;
 use crate::study_file::model::{RunSpec, ServerSpec, ServiceSpec};
-use crate::study_file::raw::{RawRestart, RawService, RawServiceReady, RawSubject};
+use crate::study_file::raw::{RawService, RawServiceReady, RawSubject};
 use crate::study_file::unit;
 
 /// How long a service may take to be filled, unless the file says more.
@@ -28,17 +27,18 @@ pub fn services(
     templates: Templates,
 ) -> Result<Vec<ServiceSpec>, Diagnostic> {
     let list = &top.key("service");
-    let mut seen = BTreeMap::new();
+    let of_subjects = &top.key("subject");
+    let mut subject_names = TakenNames::none(of_subjects);
+    for (index, subject) in subjects.iter().enumerate() {
+        subject_names.note(index, &subject.name);
+    }
+    let mut names = TakenNames::none(list);
     let mut services: Vec<ServiceSpec> = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
-        let (name, key) = (raw.name.clone(), here.key("name"));
-        check_name(seen.insert(name.clone(), index), &name, list, &key)?;
+        names.take_name(index, &raw.name)?;
         // Messages and folders name both alike.
-        let subject = subjects
-            .iter()
-            .position(|raw_subject| raw_subject.name == name);
-        check_name(subject, &name, &top.key("subject"), &key)?;
+        subject_names.check_free(&raw.name, &here.key("name"))?;
         let leading = leading(&services);
         services.push(service(raw, &here, templates, &leading)?);
     }
@@ -55,7 +55,7 @@ pub fn leading(services: &[ServiceSpec]) -> Vec<String> {
 /// Refuses a service that no subject uses.
 ///
 /// # Errors
-/// [`Mistake::ServiceUnused`].
+/// The first of them.
 pub fn check_used<'a>(
     services: &'a [ServiceSpec],
     subjects: impl Iterator<Item = &'a Launch>,
@@ -71,10 +71,11 @@ pub fn check_used<'a>(
         .position(|service| !needed.contains(service.name.as_str()))
     {
         None => Ok(()),
-        Some(index) => {
-            let name = services[index].name.clone();
-            Err(list.item(index).fault(Mistake::ServiceUnused(name)))
-        }
+        Some(index) => Err(list.item(index).fault(format!(
+            "no subject uses it: write {{service.{}.port}} in the command that needs it, or \
+                 leave it out",
+            services[index].name
+        ))),
     }
 }
 
@@ -84,15 +85,14 @@ fn service(
     templates: Templates,
     leading: &[String],
 ) -> Result<ServiceSpec, Diagnostic> {
-    if raw.from.stand_in_for.is_some() {
-        let key = here.key("from").key("stand_in_for");
-        return Err(key.fault(Mistake::OnlyOfSubjects(key.name())));
+    here.key("from").refuse(&["stand_in_for", "git"], |key| {
+        format!("`from.{key}` is only for subjects: leave it out")
+    })?;
+    let list = here.key("ports");
+    let mut ports = TakenNames::none(&list);
+    for (index, name) in raw.ports.iter().enumerate() {
+        ports.take_name_at(index, name, &list.item(index))?;
     }
-    if raw.from.git.is_some() {
-        let key = here.key("from").key("git");
-        return Err(key.fault(Mistake::OnlyOfSubjects(key.name())));
-    }
-    check_ports(&raw.ports, &here.key("ports"))?;
     let table = LaunchTable {
         from: &raw.from,
         command: &raw.command,
@@ -108,7 +108,11 @@ fn service(
     let seed_within = here.key("seed_within");
     let within = seed_within.time(raw.seed_within.as_ref())?;
     let seed = match (&raw.seed, within) {
-        (None, Some(_)) => return Err(seed_within.fault(Mistake::NoSeed)),
+        (None, Some(_)) => {
+            return Err(seed_within.fault(
+                "`seed_within` is for `seed`, and there is none: leave it out, or add `seed`",
+            ));
+        }
         (None, None) => None,
         (Some(command), within) => Some(SeedCommand {
             command: words(command, &here.key("seed"), &known)?,
@@ -128,21 +132,8 @@ fn service(
         name: raw.name,
         health,
         seed,
-        restart: match raw.restart {
-            None | Some(RawRestart::Study) => ServiceRestart::Study,
-            Some(RawRestart::Block) => ServiceRestart::Block,
-        },
+        restart: raw.restart.unwrap_or(ServiceRestart::Study),
     })
-}
-
-/// Names of ports: valid, and each once.
-fn check_ports(ports: &[String], list: &KeyPosition) -> Result<(), Diagnostic> {
-    let mut seen = BTreeMap::new();
-    for (index, name) in ports.iter().enumerate() {
-        let first = seen.insert(name, index);
-        check_name(first, name, list, &list.item(index))?;
-    }
-    Ok(())
 }
 
 fn ready(
@@ -158,7 +149,10 @@ fn ready(
         rule.within = within;
     }
     let health = match (&raw.check, &raw.path) {
-        (Some(_), Some(_)) => return Err(here.key("check").fault(Mistake::TwoChecks)),
+        (Some(_), Some(_)) => {
+            let wrong = "both `check` and `path`: leave out one of them";
+            return Err(here.key("check").fault(wrong));
+        }
         (Some(command), None) => HealthCheck::Command(words(command, &here.key("check"), known)?),
         (None, Some(path)) => {
             rule.path = Some(here.key("path").read(|key| unit::url_path(key, path))?);
@@ -168,7 +162,8 @@ fn ready(
         (None, None) => HealthCheck::Port,
     };
     if raw.status.is_some() && health != HealthCheck::Request {
-        Err(here.key("status").fault(Mistake::StatusWithoutPath))
+        let wrong = "`status` is that of a request: add `path`, or leave `status` out";
+        Err(here.key("status").fault(wrong))
     } else {
         Ok((rule, health))
     }

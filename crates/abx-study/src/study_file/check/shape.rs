@@ -6,11 +6,11 @@ use abx_engine::HttpVersion;
 use abx_evidence::{LoadShape, Message, Shape};
 use abx_sys::Nanos;
 
-use crate::loads::shape::{HOLD, MESSAGE_BYTES, is_long_enough};
+use crate::loads::shape::{BROADCAST_BYTES_MIN, HOLD, MESSAGE_BYTES, is_long_enough};
 use crate::study_file::conform::key_suits;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
-use crate::study_file::raw::{RawBytes, RawKind, RawOffer, RawProtocol, RawShape};
+use crate::study_file::mistake::Diagnostic;
+use crate::study_file::raw::{RawOffer, RawProtocol, RawSweep};
 
 /// The shapes of a load, one for each length of its messages, and how requests
 /// are written.
@@ -18,28 +18,34 @@ use crate::study_file::raw::{RawBytes, RawKind, RawOffer, RawProtocol, RawShape}
 /// # Errors
 /// The first key that says nothing of this shape, or that contradicts it.
 pub fn shapes(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVersion), Diagnostic> {
-    let kind = match raw.shape {
-        _ if raw.scenario.is_some() => LoadShape::Scenario,
-        RawShape::Request => LoadShape::Request,
-        RawShape::Echo => LoadShape::Echo,
-        RawShape::Broadcast => LoadShape::Broadcast,
-        RawShape::Connections => LoadShape::Connections,
+    let kind = match raw.scenario {
+        Some(_) => LoadShape::Scenario,
+        None => raw.shape,
     };
     let version = version(raw, kind, here)?;
     check_keys(raw, kind, here)?;
     let hold = here.key("hold").time(raw.hold.as_ref())?.unwrap_or(HOLD);
-    let message: fn(u32) -> Message = match raw.message.as_ref().and_then(|message| message.kind) {
-        None | Some(RawKind::Text) => Message::text,
-        Some(RawKind::Binary) => Message::binary,
+    let message = raw.message.as_ref();
+    let usual = Message::text(MESSAGE_BYTES);
+    let message_kind = message
+        .and_then(|message| message.kind)
+        .unwrap_or(usual.kind);
+    let shape = |bytes| {
+        let kind_and_length = Message {
+            bytes,
+            kind: message_kind,
+        };
+        Shape::of(kind, kind_and_length, Nanos::from(hold).0)
     };
-    let shape = |bytes| Shape::of(kind, message(bytes), Nanos::from(hold).0);
-    let lengths = lengths(raw, here)?;
-    if let Some(short) = lengths
-        .iter()
-        .find(|length| !is_long_enough(kind, **length))
-    {
-        let here = here.key("message").key("bytes");
-        return Err(here.fault(Mistake::ShortBroadcast(*short)));
+    let bytes = here.key("message").key("bytes");
+    let lengths = message.and_then(|message| message.bytes.as_ref());
+    let lengths = rows(lengths, usual.bytes, &bytes, "message.bytes", "length")?;
+    let is_short = |length: &&u32| !is_long_enough(kind, **length);
+    if let Some(short) = lengths.iter().find(is_short) {
+        return Err(bytes.fault(format!(
+            "`message.bytes` is {short}: a broadcast carries its number, so write at least \
+             {BROADCAST_BYTES_MIN}"
+        )));
     }
     Ok((lengths.into_iter().map(shape).collect(), version))
 }
@@ -47,17 +53,21 @@ pub fn shapes(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVer
 fn version(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<HttpVersion, Diagnostic> {
     let key = here.key("protocol");
     match (kind, raw.protocol) {
-        (LoadShape::Scenario, Some(_)) => Err(key.fault(Mistake::NotOfShape {
-            key: "protocol".to_owned(),
-            shape: kind.id(),
-        })),
-        (LoadShape::Request, Some(RawProtocol::WebSocket)) => Err(key.fault(Mistake::NoShape)),
+        (LoadShape::Scenario, Some(_)) => Err(not_of_shape("protocol", kind, &key)),
+        (LoadShape::Request, Some(RawProtocol::WebSocket)) => Err(key.fault(
+            "`protocol` is `websocket`, and nothing says what its connections carry: add shape = \
+             \"echo\", \"broadcast\" or \"connections\"",
+        )),
         (LoadShape::Request, Some(RawProtocol::Http10)) => Ok(HttpVersion::Http10),
         (LoadShape::Request, Some(RawProtocol::Http2)) => Ok(HttpVersion::Http2),
         (_, None | Some(RawProtocol::WebSocket)) | (LoadShape::Request, _) => {
             Ok(HttpVersion::Http11)
         }
-        _ => Err(key.fault(Mistake::ShapeOfWebSocket(kind.id()))),
+        _ => Err(key.fault(format!(
+            "`protocol` is HTTP, and the shape `{}` speaks WebSocket: write protocol = \
+             \"websocket\", or leave `protocol` out",
+            kind.id()
+        ))),
     }
 }
 
@@ -68,8 +78,7 @@ fn check_keys(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<(),
         for name in table.keys().into_iter().filter(|name| *name != "protocol") {
             let key = format!("{prefix}{name}");
             if !key_suits(kind, &key) {
-                let shape = kind.id();
-                return Err(table.key(name).fault(Mistake::NotOfShape { key, shape }));
+                return Err(not_of_shape(&key, kind, &table.key(name)));
             }
         }
         Ok(())
@@ -80,29 +89,41 @@ fn check_keys(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<(),
         refuse_in(&list.item(index), "requests.")?;
     }
     if kind != LoadShape::Request && raw.requests.len() > 1 {
-        Err(list.fault(Mistake::OneRequest))
+        Err(list.fault("`requests` has several, but a WebSocket is opened by one: keep one"))
     } else {
         Ok(())
     }
 }
 
-/// The lengths of messages; one where nothing is said.
-fn lengths(raw: &RawOffer, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
-    let list = match raw
-        .message
-        .as_ref()
-        .and_then(|raw_message| raw_message.bytes.as_ref())
-    {
-        None => return Ok(vec![MESSAGE_BYTES]),
-        Some(RawBytes::One(number)) => return Ok(vec![*number]),
-        Some(RawBytes::Sweep(list)) => list,
+fn not_of_shape(key: &str, kind: LoadShape, here: &KeyPosition) -> Diagnostic {
+    let shape = kind.id();
+    here.fault(format!(
+        "`{key}` has no effect on a load of shape `{shape}`: leave it out"
+    ))
+}
+
+/// The numbers of a sweep, each once; the usual one where nothing is written.
+///
+/// # Errors
+/// One that is listed twice; `key` and `kind` name it in the message.
+pub fn rows(
+    raw: Option<&RawSweep>,
+    usual: u32,
+    here: &KeyPosition,
+    key: &str,
+    kind: &str,
+) -> Result<Vec<u32>, Diagnostic> {
+    let numbers = match raw {
+        None => vec![usual],
+        Some(RawSweep::One(number)) => vec![*number],
+        Some(RawSweep::Sweep(sweep)) => sweep.clone(),
     };
     let mut seen = BTreeSet::new();
-    for (index, number) in list.iter().enumerate() {
-        if !seen.insert(*number) {
-            let here = here.key("message").key("bytes").item(index);
-            return Err(here.fault(Mistake::MessageTwice(*number)));
-        }
+    match numbers.iter().position(|number| !seen.insert(*number)) {
+        None => Ok(numbers),
+        Some(index) => Err(here.item(index).fault(format!(
+            "`{key}` lists {} twice: each {kind} gives one row, so list it once",
+            numbers[index]
+        ))),
     }
-    Ok(list.clone())
 }

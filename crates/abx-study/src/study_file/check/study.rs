@@ -1,12 +1,8 @@
 //! From the file as written to what it means: texts with units, names that
 //! must be unique, and what must fit together. The first fault ends it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_engine::{HttpVersion, Pacing};
-use abx_evidence::record::Interleave;
 use abx_evidence::{ExpectedStatus, Shape};
 use abx_model::LoadOptions;
 use abx_model::load_keys::KeyMistake;
@@ -14,12 +10,12 @@ use abx_sys::Nanos;
 
 use super::contrast::{check_known, contrasts};
 use super::fault::faults;
-use super::name::{check_free, check_name};
+use super::name::TakenNames;
 use super::replay::replayed;
 use super::request::requested;
 use super::scenario::users;
 use super::service::{check_used, leading, services};
-use super::shape::shapes;
+use super::shape::{rows, shapes};
 use super::subject as check_subject;
 use super::tls::tls;
 use crate::loads::load::{ExpectBody, Load};
@@ -28,17 +24,19 @@ use crate::loads::shape::SWITCHED;
 use crate::loads::sweep::SweepSpec;
 use crate::requests::request_spec::RequestSpec;
 use crate::servers::launch::Template;
-use crate::study::{GeneratedFile, Pin, WaitChoice};
+use crate::study::GeneratedFile;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::model::{RunSpec, StudyFile, StudyRows, SubjectSpec};
 use crate::study_file::raw::{
-    RawArrivals, RawConnections, RawFile, RawInterleave, RawOffer, RawPin, RawRate, RawRates,
-    RawSchema, RawStudy, RawSubject, RawWait,
+    RawArrivals, RawFile, RawOffer, RawRate, RawRates, RawSchema, RawStudy, RawSubject,
 };
 use crate::study_file::raw_request::RawExpect;
 use crate::study_file::unit;
+
+/// Connections of a load that names no number.
+const CONNECTIONS: u32 = 50;
 
 /// What a file means that has the right keys and types.
 ///
@@ -54,8 +52,6 @@ pub fn check(
     check_cold(&raw, top)?;
     let margin = raw.margin.as_ref();
     let margin = margin.map(|share| top.key("margin").read(|key| unit::margin(key, &share.0)));
-    let slice = raw.slice.as_ref();
-    let slice = slice.map(|raw_slice| top.key("slice").read(|key| unit::time(key, &raw_slice.0)));
     let rows = loads(raw.load, &top.key("load"), templates)?;
     check_http2(&raw.subject, &rows.loads, &top.key("subject"))?;
     let services = services(raw.service, top, &raw.subject, templates)?;
@@ -69,29 +65,21 @@ pub fn check(
         &rows,
         &faults,
     )?;
+    let file_list = top.key("file");
+    let mut made = TakenNames::none(&file_list);
     let study = StudyFile {
         name,
         margin: margin.transpose()?,
         budget: top.key("budget").time(raw.budget.as_ref())?,
         blocks: raw.blocks,
-        slice: slice.transpose()?,
+        slice: top.key("slice").time(raw.slice.as_ref())?,
         why: raw.why,
-        interleave: raw.interleave.map(|turns| match turns {
-            RawInterleave::Slices => Interleave::Slices,
-            RawInterleave::Trials => Interleave::Trials,
-        }),
-        pin: raw.pin.map(|pin| match pin {
-            RawPin::Split => Pin::Split,
-            RawPin::Shared => Pin::Shared,
-        }),
-        wait: raw.wait.map(|wait| match wait {
-            RawWait::Auto => WaitChoice::Auto,
-            RawWait::Awake => WaitChoice::Awake,
-            RawWait::Asleep => WaitChoice::Asleep,
-        }),
+        interleave: raw.interleave,
+        pin: raw.pin,
+        wait: raw.wait,
         threads: raw.threads,
         seed: raw.seed,
-        files: files(raw.file, &top.key("file"))?,
+        files: files(raw.file, &file_list, &mut made)?,
         subjects,
         services,
         loads: rows.loads,
@@ -101,14 +89,11 @@ pub fn check(
         baseline: raw.baseline,
     };
     if let Some(baseline) = &study.baseline {
-        let known: Vec<&str> = study
-            .subjects
-            .iter()
-            .map(|subject| subject.name.as_str())
-            .collect();
+        let subjects = study.subjects.iter();
+        let known: Vec<&str> = subjects.map(|subject| subject.name.as_str()).collect();
         check_known("subject", baseline, &known, &top.key("baseline"))?;
     }
-    check_targets(&study, top)?;
+    check_targets(&study, &made, top)?;
     check_used(&study.services, study.launches(), &top.key("service"))?;
     Ok(study)
 }
@@ -121,17 +106,17 @@ fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     };
     let here = top.key("load").item(index).key("cold_cache");
     if raw.file.is_empty() {
-        return Err(here.fault(Mistake::ColdWithoutFiles));
+        return Err(here.fault(
+            "`cold_cache` is about the files that abx makes, and there are none: add a [[file]]",
+        ));
     }
-    if raw
-        .subject
-        .iter()
-        .any(|raw_subject| raw_subject.address.is_some())
-    {
-        Err(here.fault(Mistake::ColdAddress))
-    } else {
-        Ok(())
+    if raw.subject.iter().all(|subject| subject.address.is_none()) {
+        return Ok(());
     }
+    Err(here.fault(
+        "`cold_cache` is about the files that abx makes, and a subject at an `address` has none: \
+         start it by `command`",
+    ))
 }
 
 /// Refuses a subject that is to be asked in HTTP/2 where a load says something else than HTTP.
@@ -143,39 +128,45 @@ fn check_http2(raw: &[RawSubject], loads: &[Load], list: &KeyPosition) -> Result
         |load: &&Load| load.shape != Shape::Request || load.version == HttpVersion::Http10;
     match loads.iter().find(is_other) {
         None => Ok(()),
-        Some(load) => {
-            let wrong = Mistake::Http2Elsewhere(load.name.clone(), load.exchange().protocol);
-            Err(list.item(index).key("http2").fault(wrong))
-        }
+        Some(load) => Err(list.item(index).key("http2").fault(format!(
+            "`http2` is for loads of HTTP/1.1, and all subjects use {} under `{}`: leave it out",
+            load.exchange().protocol,
+            load.name
+        ))),
     }
 }
 
 /// Refuses a template that would be written over a made file.
-fn check_targets(study: &StudyFile, top: &KeyPosition) -> Result<(), Diagnostic> {
-    let files = study.files.iter().enumerate();
-    let made: BTreeMap<&PathBuf, usize> = files.map(|(index, file)| (&file.path, index)).collect();
+fn check_targets(
+    study: &StudyFile,
+    made: &TakenNames,
+    top: &KeyPosition,
+) -> Result<(), Diagnostic> {
     for (index, subject) in study.subjects.iter().enumerate() {
         let RunSpec::Launch(launch) = &subject.server.run else {
             continue;
         };
         let here = top.key("subject").item(index).key("templates");
         for Template { target, .. } in &launch.templates {
-            let first = made.get(target).copied();
-            check_free(first, &target.to_string_lossy(), &top.key("file"), &here)?;
+            made.check_free(&target.to_string_lossy(), &here)?;
         }
     }
     Ok(())
 }
 
-fn files(raw: Vec<RawFile>, list: &KeyPosition) -> Result<Vec<GeneratedFile>, Diagnostic> {
-    let mut seen = BTreeMap::new();
+/// The files of a study; `list` gets their paths.
+fn files(
+    raw: Vec<RawFile>,
+    list: &KeyPosition,
+    paths: &mut TakenNames,
+) -> Result<Vec<GeneratedFile>, Diagnostic> {
     let mut files = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index).key("path");
         let bytes = raw.bytes;
         for text in here.read(|key| unit::numbered(key, &raw.path, raw.count))? {
             let path = here.read(|key| unit::path_below(key, &text))?;
-            check_free(seen.insert(path.clone(), index), &text, list, &here)?;
+            paths.take(index, &path.to_string_lossy(), &here)?;
             files.push(GeneratedFile { path, bytes });
         }
     }
@@ -188,12 +179,11 @@ fn subjects(
     templates: Templates,
     leading: &[String],
 ) -> Result<Vec<SubjectSpec>, Diagnostic> {
-    let mut seen = BTreeMap::new();
+    let mut names = TakenNames::none(list);
     let mut subjects = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
-        let first = seen.insert(raw.name.clone(), index);
-        check_name(first, &raw.name, list, &here.key("name"))?;
+        names.take_name(index, &raw.name)?;
         subjects.push(check_subject::subject(raw, &here, templates, leading)?);
     }
     Ok(subjects)
@@ -205,16 +195,14 @@ fn loads(
     list: &KeyPosition,
     files: Templates,
 ) -> Result<StudyRows, Diagnostic> {
-    let (mut seen, mut names) = (BTreeMap::new(), BTreeMap::new());
+    let (mut tables, mut names) = (TakenNames::none(list), TakenNames::none(list));
     let mut rows = StudyRows::default();
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
-        let first = seen.insert(raw.name.clone(), index);
-        check_name(first, &raw.name, list, &here.key("name"))?;
-        let table = raw.name.clone();
+        tables.take_name(index, &raw.name)?;
+        let (table, key) = (raw.name.clone(), here.key("name"));
         for (position, load) in sweep(raw, &here, files)?.into_iter().enumerate() {
-            let first = names.insert(load.name.clone(), index);
-            check_free(first, &load.name, list, &here.key("name"))?;
+            names.take(index, &load.name, &key)?;
             rows.loads.push(load);
             rows.positions.push(position);
             rows.tables.push(table.clone());
@@ -232,12 +220,19 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
         .as_ref()
         .map(|text| here.key("slo").read(|_| unit::objective(text)));
     let (shapes, version) = shapes(&raw, here)?;
-    let key_mistake = |wrong: KeyMistake| here.key(wrong.key).fault(Mistake::Key(wrong.why));
+    let key_mistake = |wrong: KeyMistake| here.key(wrong.key).fault(wrong.why);
     let pipeline = raw
         .in_flight
         .window(version == HttpVersion::Http2)
         .map_err(key_mistake)?;
-    let connections = connections(raw.connections.as_ref(), here)?;
+    let connections = here.key("connections");
+    let connections = rows(
+        raw.connections.as_ref(),
+        CONNECTIONS,
+        &connections,
+        "connections",
+        "number",
+    )?;
     let keep_alive = raw.keep_alive.unwrap_or(true);
     raw.opening.check(keep_alive).map_err(key_mistake)?;
     let users = users(&raw, here, files)?;
@@ -328,23 +323,6 @@ fn expected(
     Ok((status.transpose()?, body))
 }
 
-/// The numbers of connections of a load, each once.
-fn connections(raw: Option<&RawConnections>, here: &KeyPosition) -> Result<Vec<u32>, Diagnostic> {
-    let connections = match raw {
-        None => vec![50],
-        Some(RawConnections::One(number)) => vec![*number],
-        Some(RawConnections::Sweep(sweep)) => sweep.clone(),
-    };
-    let mut seen = BTreeSet::new();
-    for (index, number) in connections.iter().enumerate() {
-        if !seen.insert(*number) {
-            let here = here.key("connections").item(index);
-            return Err(here.fault(Mistake::ConnectionsTwice(*number)));
-        }
-    }
-    Ok(connections)
-}
-
 /// The rates of a load, and how their requests are laid out.
 fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Diagnostic> {
     let key = here.key("rate");
@@ -352,12 +330,19 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
         let exact = Amount::try_from(number).and_then(PerSecond::try_from);
         exact
             .map(Rate::Fixed)
-            .map_err(|error| Mistake::Rate(error.to_string()))
+            .map_err(|error| format!("`rate`: {error}"))
     };
     let share = |text: &str| {
         // A number in quotes would read as a rate too: one way to write each.
         let share = Rate::parse(text).filter(|_| text.ends_with('%'));
-        share.ok_or_else(|| Mistake::RateShare(text.to_owned()))
+        share.ok_or_else(|| {
+            format!(
+                "`rate`: `{}` is not a percentage of what the slowest subject can do: write a \
+                 number and %, such as \"50%\", at most 200%; rates per second are written without \
+                 quotes",
+                short(text)
+            )
+        })
     };
     let rates: Vec<Rate> = match &raw.rate {
         None => Vec::new(),
@@ -377,20 +362,29 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
     };
     for (index, rate) in rates.iter().enumerate() {
         if rates[..index].contains(rate) {
-            return Err(key.fault(Mistake::RateTwice(rate.name())));
+            return Err(key.fault(format!(
+                "`rate` lists {} twice: each rate gives one row, so list it once",
+                rate.name()
+            )));
         }
     }
     let has_rate = !rates.is_empty() || raw.slo.is_some();
     let spacing = match raw.arrivals {
-        Some(RawArrivals::Closed) if has_rate => return Err(key.fault(Mistake::ClosedRate)),
+        Some(RawArrivals::Closed) if has_rate => {
+            return Err(key.fault(
+                "`rate` is for open loops, and `arrivals` says closed: leave one of the two out",
+            ));
+        }
         Some(RawArrivals::Constant | RawArrivals::Poisson) if !has_rate => {
-            return Err(here.key("arrivals").fault(Mistake::NoRate));
+            let wrong = "these `arrivals` need a rate: add one, such as rate = 2000";
+            return Err(here.key("arrivals").fault(wrong));
         }
         Some(RawArrivals::Poisson) => Spacing::Poisson,
         _ => Spacing::Constant,
     };
     if !rates.is_empty() && raw.slo.is_some() {
-        return Err(here.key("slo").fault(Mistake::RateAndObjective));
+        let wrong = "`slo` finds its own rates: leave `rate` out, or write a second [[load]]";
+        return Err(here.key("slo").fault(wrong));
     }
     Ok((rates, spacing))
 }

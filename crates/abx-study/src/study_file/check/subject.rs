@@ -13,10 +13,10 @@ use crate::servers::placeholder::{WORDS, placeholders};
 use crate::study_file::document::LineIndex;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
+use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::model::{Need, RevisionSpec, RunSpec, ServerSpec, SubjectSpec};
 use crate::study_file::nearest::meant;
-use crate::study_file::raw::{RawReady, RawSignal, RawStop, RawSubject};
+use crate::study_file::raw::{RawReady, RawStop, RawSubject};
 use crate::study_file::raw_from::RawFrom;
 use crate::study_file::unit;
 
@@ -50,17 +50,25 @@ fn server(
     let of_image = raw.from.image.as_ref().map(|_| Vec::new());
     let command = raw.command.as_ref().or(of_image.as_ref());
     let run = match (command, &raw.address) {
-        (None, None) => return Err(here.fault(Mistake::NoWay)),
+        (None, None) => {
+            return Err(here.fault(
+                "neither `command` nor `address`: write how abx starts it, such as command = \
+                 [\"./server\", \"{port}\"], or where it runs",
+            ));
+        }
         (Some(_), Some(_)) if raw.command.is_none() => {
-            let key = here.key("from").key("image");
-            return Err(key.fault(Mistake::OnlyStarted(key.name())));
+            return Err(only_started(&here.key("from").key("image")));
         }
-        (Some(_), Some(_)) => return Err(here.key("address").fault(Mistake::TwoWays)),
+        (Some(_), Some(_)) => {
+            return Err(here.key("address").fault(
+                "both `command` and `address`: leave out `address` for a server that abx starts, \
+                 `command` for one that runs already",
+            ));
+        }
         (None, Some(_)) if raw.from.git.is_some() => {
-            let key = here.key("from").key("git");
-            return Err(key.fault(Mistake::OnlyStarted(key.name())));
+            return Err(only_started(&here.key("from").key("git")));
         }
-        (None, Some(address)) => RunSpec::Address(address_alone(raw, address, here)?),
+        (None, Some(address)) => RunSpec::Address(address_alone(address, here)?),
         (Some(command), None) => {
             let table = LaunchTable {
                 from: &raw.from,
@@ -73,7 +81,7 @@ fn server(
             RunSpec::Launch(Launch {
                 ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
                 worker: worker(raw.worker.as_deref(), &here.key("worker"))?,
-                reload: raw.reload.as_ref().map(signal),
+                reload: raw.reload,
                 tls_name: raw.tls.clone(),
                 ..table.launch(here, templates, leading)?
             })
@@ -137,13 +145,15 @@ impl LaunchTable<'_> {
             return Ok(None);
         };
         if !ContainerImage::is_name(name) {
-            let (key, text) = (here.name(), name.clone());
-            return Err(here.fault(Mistake::ImageName { key, text }));
+            return Err(here.fault(format!(
+                "`{}` is `{}`: write the name of an image, such as \"nginx:1.27\"",
+                here.name(),
+                short(name)
+            )));
         }
-        let raw_signal = self.stop.and_then(|stop| stop.signal.as_ref());
         Ok(Some(ContainerImage {
             name: name.clone(),
-            stop_signal: raw_signal.map(signal),
+            stop_signal: self.stop.and_then(|stop| stop.signal),
         }))
     }
 
@@ -161,32 +171,37 @@ impl LaunchTable<'_> {
     }
 }
 
-fn address_alone(
-    raw: &RawSubject,
-    address: &str,
-    here: &KeyPosition,
-) -> Result<String, Diagnostic> {
-    let given = [
-        ("templates", !raw.templates.is_empty()),
-        ("env", !raw.env.is_empty()),
-        ("tls", raw.tls.is_some()),
-        ("ready", raw.ready.is_some()),
-        ("stop", raw.stop.is_some()),
-        ("worker", raw.worker.is_some()),
-        ("reload", raw.reload.is_some()),
+fn is_only_started(key: &str) -> String {
+    format!(
+        "`{key}` is only for a subject that abx starts: leave it out, or write `command` instead of \
+         `address`"
+    )
+}
+
+fn only_started(here: &KeyPosition) -> Diagnostic {
+    here.fault(is_only_started(&here.name()))
+}
+
+fn address_alone(address: &str, here: &KeyPosition) -> Result<String, Diagnostic> {
+    let of_start = [
+        "templates",
+        "env",
+        "tls",
+        "ready",
+        "stop",
+        "worker",
+        "reload",
     ];
-    for (key, is_given) in given {
-        if is_given {
-            return Err(here.key(key).fault(Mistake::OnlyStarted(key.to_owned())));
-        }
-    }
+    here.refuse(&of_start, is_only_started)?;
     let mut schemes = ["http://", "https://", "ws://", "wss://"].iter();
     let host = schemes.find_map(|scheme| address.strip_prefix(scheme));
     let host = host.unwrap_or_default();
     let has_host = !host.is_empty() && !host.starts_with(['/', ':', '?', '#']);
     if !has_host || !address.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let wrong = Mistake::Address(address.to_owned());
-        return Err(here.key("address").fault(wrong));
+        return Err(here.key("address").fault(format!(
+            "`address` is `{}`: write http://HOST[:PORT], or https://, ws://, wss://",
+            short(address)
+        )));
     }
     Ok(address.to_owned())
 }
@@ -201,8 +216,10 @@ pub fn words(
     known: &[&str],
 ) -> Result<Vec<String>, Diagnostic> {
     if words.first().is_none_or(String::is_empty) {
-        let key = list.name();
-        return Err(list.fault(Mistake::NoProgram { key }));
+        return Err(list.fault(format!(
+            "`{}` begins with an empty word: begin with the program",
+            list.name()
+        )));
     }
     for (index, word) in words.iter().enumerate() {
         check_text(word, &list.item(index), known)?;
@@ -212,23 +229,29 @@ pub fn words(
 
 /// Refuses placeholders that are unknown here, and NUL.
 fn check_text(text: &str, here: &KeyPosition, known: &[&str]) -> Result<(), Diagnostic> {
-    if text.contains('\0') {
-        let key = here.name();
-        return Err(here.fault(Mistake::Nul { key }));
-    }
+    check_nul(text, here)?;
     match unknown_placeholder(text, known) {
         None => Ok(()),
         Some((_, wrong)) => Err(here.fault(wrong)),
     }
 }
 
+fn check_nul(text: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
+    if text.contains('\0') {
+        let key = here.name();
+        return Err(here.fault(format!("`{key}` has a NUL character: remove it")));
+    }
+    Ok(())
+}
+
 /// The first unknown placeholder of a text, with its offset in bytes.
-fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, Mistake)> {
+fn unknown_placeholder(text: &str, known: &[&str]) -> Option<(usize, String)> {
     let unknown = placeholders(text).find(|placeholder| !known.contains(&placeholder.word))?;
-    let wrong = Mistake::Placeholder {
-        word: unknown.word.to_owned(),
-        meant: meant(unknown.word, known),
-    };
+    let (word, meant) = (unknown.word, meant(unknown.word, known));
+    let wrong = format!(
+        "unknown placeholder {{{word}}}; {meant} (write {{{{{word}}}}} for the text {{{word}}} \
+         itself)"
+    );
     Some((unknown.offset, wrong))
 }
 
@@ -240,7 +263,10 @@ fn environment(
     for (name, value) in variables {
         let here = table.key(name);
         if name.is_empty() || name.contains(['=', '\0']) {
-            return Err(here.fault(Mistake::Variable(name.clone())));
+            return Err(here.fault(format!(
+                "`{}` is not a variable name: it is empty, or contains `=`",
+                short(name)
+            )));
         }
         check_text(value, &here, known)?;
     }
@@ -259,17 +285,13 @@ fn read_templates(
     let read = |(target, source): (&String, &String)| {
         let here = table.key(target);
         let target = here.read(|key| unit::path_below(key, target))?;
-        let path = here.read(|key| unit::path_below(key, source))?;
-        let text = templates(&path).map_err(|error| {
-            here.fault(Mistake::Template {
-                source_path: source.clone(),
-                why: error.to_string(),
-            })
+        let text = here.text(source, templates, |file, why| {
+            format!("the template `{file}` cannot be read ({why}): put it beside the study file")
         })?;
         if let Some((offset, wrong)) = unknown_placeholder(&text, known) {
             let fault = here.fault(wrong);
             return Err(Diagnostic {
-                file: fault.file.parent().unwrap_or(Path::new("")).join(&path),
+                file: fault.file.parent().unwrap_or(Path::new("")).join(source),
                 line: LineIndex::of(&text).at(offset),
                 ..fault
             });
@@ -295,27 +317,13 @@ fn ready(raw: Option<&RawReady>, here: &KeyPosition) -> Result<ReadinessRule, Di
 
 fn stop(raw: Option<&RawStop>, here: &KeyPosition) -> Result<Stop, Diagnostic> {
     let within = raw.and_then(|raw| raw.within.as_ref());
-    let raw_signal = raw.and_then(|raw| raw.signal.as_ref());
     Ok(Stop {
-        signal: raw_signal.map_or(Signal::Term, signal),
+        signal: raw.and_then(|raw| raw.signal).unwrap_or(Signal::Term),
         within: here
             .key("within")
             .time(within)?
             .unwrap_or(Duration::from_secs(5)),
     })
-}
-
-fn signal(raw: &RawSignal) -> Signal {
-    match raw {
-        RawSignal::Term => Signal::Term,
-        RawSignal::Int => Signal::Int,
-        RawSignal::Quit => Signal::Quit,
-        RawSignal::Hup => Signal::Hup,
-        RawSignal::Usr1 => Signal::Usr1,
-        RawSignal::Usr2 => Signal::Usr2,
-        RawSignal::Winch => Signal::Winch,
-        RawSignal::Kill => Signal::Kill,
-    }
 }
 
 /// The program name of its workers.
@@ -332,7 +340,10 @@ fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
     if launch.image.is_some() || launch.placeholders().any(|word| word == "port") {
         Ok(())
     } else {
-        Err(here.fault(Mistake::NoPort))
+        Err(here.fault(
+            "no {port} in its command, environment or templates: abx chooses the port, so write \
+             {port} where it is taken (or env = { PORT = \"{port}\" })",
+        ))
     }
 }
 
@@ -349,19 +360,21 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
         ("maven", &raw.maven, Need::Maven),
         ("cargo", &raw.cargo, Need::Cargo),
     ];
-    let is_container = raw.image.is_some();
-    let beside = |key: &KeyPosition| {
-        if is_container {
-            Err(key.fault(Mistake::BesideImage(key.name())))
-        } else {
-            Ok(())
-        }
-    };
+    if raw.image.is_some() {
+        let of_image = |key: &str| {
+            format!(
+                "`from.{key}` is not for a container, whose image has all that it needs: leave out \
+                 one of them"
+            )
+        };
+        let beside = lists.iter().map(|(key, ..)| *key);
+        let beside: Vec<&str> = beside.chain(["bring", "build", "git"]).collect();
+        here.refuse(&beside, of_image)?;
+    }
     let mut needs: Vec<Need> = raw.image.iter().cloned().map(Need::Image).collect();
     for (key, list, need) in lists {
         let Some(list) = list else { continue };
         let here = here.key(key);
-        beside(&here)?;
         for (index, word) in list.iter().enumerate() {
             not_empty(word, &here.item(index))?;
         }
@@ -369,7 +382,6 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
     }
     if let Some(bring) = &raw.bring {
         let here = here.key("bring");
-        beside(&here)?;
         not_empty(&bring.program, &here.key("program"))?;
         not_empty(&bring.how, &here.key("how"))?;
         needs.push(Need::Bring {
@@ -379,7 +391,6 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
     }
     if let Some(build) = &raw.build {
         let here = here.key("build");
-        beside(&here)?;
         let folder = build.folder.as_ref();
         let folder =
             folder.map(|folder| here.key("folder").read(|key| unit::path_below(key, folder)));
@@ -397,11 +408,11 @@ fn revision(raw: &RawFrom, here: &KeyPosition) -> Result<Option<RevisionSpec>, D
         return Ok(None);
     };
     let here = here.key("git");
-    if raw.image.is_some() {
-        return Err(here.fault(Mistake::BesideImage(here.name())));
-    }
     if raw.build.is_some() {
-        return Err(here.fault(Mistake::TwoBuilds));
+        return Err(here.fault(
+            "both `from.git` and `from.build` build it: leave one of them out, and write each step \
+             in `from.git.build`",
+        ));
     }
     not_empty(&git.rev, &here.key("rev"))?;
     if let Some(repository) = &git.repo {
@@ -428,12 +439,9 @@ fn stand_in_for(raw: &RawFrom, here: &KeyPosition) -> Result<Option<String>, Dia
 
 /// Refuses a text of nothing but space, and NUL.
 fn not_empty(text: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
-    let key = here.name();
     if text.trim().is_empty() {
-        return Err(here.fault(Mistake::EmptyWord { key }));
+        let key = here.name();
+        return Err(here.fault(format!("`{key}` has an empty word: remove it")));
     }
-    if text.contains('\0') {
-        return Err(here.fault(Mistake::Nul { key }));
-    }
-    Ok(())
+    check_nul(text, here)
 }

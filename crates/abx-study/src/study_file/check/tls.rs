@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use abx_engine::{TlsTrust, TlsVersion};
+use abx_engine::TlsTrust;
 
 use crate::loads::tls::TlsSpec;
 use crate::study_file::input::Templates;
 use crate::study_file::key_position::KeyPosition;
-use crate::study_file::mistake::{Diagnostic, Mistake};
-use crate::study_file::raw::{RawTls, RawTlsVersion};
+use crate::study_file::mistake::Diagnostic;
+use crate::study_file::raw::RawTls;
 
 /// What the table means; `files` gives texts beside the study file.
 ///
@@ -21,33 +21,28 @@ pub fn tls(
 ) -> Result<TlsSpec, Diagnostic> {
     let raw = raw.unwrap_or_default();
     let trust = match (&raw.ca, raw.insecure) {
-        (Some(_), Some(true)) => return Err(here.key("insecure").fault(Mistake::TlsTrustTwice)),
+        (Some(_), Some(true)) => {
+            let wrong = "`insecure` accepts any certificate, so `ca` has no effect: omit one";
+            return Err(here.key("insecure").fault(wrong));
+        }
         (Some(path), _) => given(path, &here.key("ca"), files)?,
         (None, Some(true)) => TlsTrust::Anyone,
         (None, _) => TlsTrust::System,
     };
     Ok(TlsSpec {
         trust,
-        version: raw.version.map(|version| match version {
-            RawTlsVersion::Tls12 => TlsVersion::Tls12,
-            RawTlsVersion::Tls13 => TlsVersion::Tls13,
-        }),
+        version: raw.version,
         resumption: raw.resume.unwrap_or_default(),
         identity: None,
     })
 }
 
 fn given(path: &str, here: &KeyPosition, files: Templates) -> Result<TlsTrust, Diagnostic> {
-    let text = files(Path::new(path)).map_err(|error| {
-        here.fault(Mistake::TlsFile {
-            path: path.to_owned(),
-            why: error.to_string(),
-        })
-    })?;
-    TlsTrust::parse(&text).ok_or_else(|| {
-        here.fault(Mistake::TlsFile {
-            path: path.to_owned(),
-            why: "it has no certificate in PEM".to_owned(),
-        })
-    })
+    let wrong = |why: String| {
+        here.fault(format!(
+            "`ca`: {path} cannot be used ({why}): give a PEM file beside the study file"
+        ))
+    };
+    let text = files(Path::new(path)).map_err(|error| wrong(error.to_string()))?;
+    TlsTrust::parse(&text).ok_or_else(|| wrong("it has no certificate in PEM".to_owned()))
 }
