@@ -11,13 +11,11 @@ use crate::process::verify::VerifyError;
 pub enum Abort {
     #[error("stopped")]
     Interrupted,
-    /// A subject is not there, not right, or gone.
     #[error("{error}")]
     Subject {
         name: String,
         error: Box<ServerProcessError>,
     },
-    /// A service is not there for the subjects, or not any more.
     #[error("{error}")]
     Service {
         name: String,
@@ -34,22 +32,18 @@ pub enum Abort {
     /// the load is another one.
     #[error("a machine that made a part of the load was lost")]
     LoadLost,
-    /// The subjects do not answer alike.
     #[error("{0}")]
     Responses(Box<VerifyError>),
-    /// No rate can be derived from what the subjects answer.
     #[error(
         "no rate can be found for the load `{load}`: a subject gave no correct response; \
          try each alone with `abx run`"
     )]
     NoRate { load: String },
-    /// The time is up.
     #[error(
         "the budget was used up before a block was complete: give more time (`--budget`), or \
          measure fewer subjects or loads"
     )]
     Budget,
-    /// abx itself cannot go on.
     #[error("{0}")]
     Engine(#[from] EngineError),
 }

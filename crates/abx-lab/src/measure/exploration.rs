@@ -321,10 +321,10 @@ impl Exploration<'_, '_> {
         let before = running.meter.before(self.subject);
         running.rest(Duration::from_nanos(SLICE_NS - SLICE_NS / 10))?;
         let after = running.meter.after(self.subject);
-        let window = running.meter.window(&before, &after);
-        Ok(window
-            .server_cpu_ns
-            .map(|cpu| cpu as f64 / window.window_ns.max(1) as f64))
+        let mut rest = SliceRecord::default();
+        running.meter.note(&before, &after, &mut rest);
+        let share = |cpu_ns| cpu_ns as f64 / rest.window_ns.max(1) as f64;
+        Ok(rest.server_cpu_ns.map(share))
     }
 }
 

@@ -6,7 +6,7 @@ use abx_sys::Nanos;
 use abx_sys::counters::MachineCounters;
 use abx_sys::cpus::CpuSplit;
 use abx_sys::strain::Strain;
-use abx_sys::tree::{EffortSince, ProcTree};
+use abx_sys::tree::ProcTree;
 
 use crate::measure::host::generator::GeneratorHost;
 use crate::measure::host::other_programs::OtherPrograms;
@@ -33,30 +33,6 @@ pub struct MeterReading {
     machine: Option<MachineCounters>,
     subject: SubjectReading,
     services: Vec<ServiceReading>,
-}
-
-/// What happened between two edges.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MeterWindow {
-    pub window_ns: u64,
-    /// Processor time of the subject that was loaded.
-    pub server_cpu_ns: Option<u64>,
-    pub server_switches: Option<u64>,
-    /// What kind of work that subject did.
-    pub server_effort: Option<EffortSince>,
-    /// Processor time of the others together: none where there are no others, and not
-    /// yet known where there are.
-    pub others_cpu_ns: Option<u64>,
-    /// Processor time of each service, and of the busiest thread of each.
-    pub services: Vec<[Option<u64>; 2]>,
-    /// Time that the hypervisor took from our processors.
-    pub steal_ns: Option<u64>,
-    /// What of it was taken from the generator's.
-    pub generator_steal_ns: Option<u64>,
-    /// Time for which our processors were busy.
-    pub busy_ns: Option<u64>,
-    /// What the machine counted of its troubles.
-    pub strain: Strain,
 }
 
 impl Meter {
@@ -109,49 +85,29 @@ impl Meter {
         }
     }
 
-    /// What happened between two readings.
-    #[must_use]
-    pub fn window(&self, before: &MeterReading, after: &MeterReading) -> MeterWindow {
-        let machine = before.machine.as_ref().zip(after.machine.as_ref());
-        let (subject_reading, two) = (&before.subject, &after.subject);
-        let used = subject_reading.cpu.zip(two.cpu);
-        let switches = subject_reading.switches.as_ref().zip(two.switches.as_ref());
-        let effort = subject_reading.effort.as_ref().zip(two.effort.as_ref());
+    /// Puts what happened between two readings into a slice's record.
+    pub fn note(&self, before: &MeterReading, after: &MeterReading, slice: &mut SliceRecord) {
+        after.subject.note_since(&before.subject, slice);
+        slice.window_ns = after.at.since(before.at).0;
+        // Of several subjects, what the others used is not yet known.
+        slice.others_cpu_ns = self.subjects.has_one().then_some(0);
         let services = after.services.iter().zip(&before.services);
-        MeterWindow {
-            window_ns: after.at.since(before.at).0,
-            server_cpu_ns: used.map(|(before, after)| after.since(before).0),
-            server_switches: switches.and_then(|(before, after)| after.since(before)),
-            server_effort: effort.and_then(|(before, after)| after.since(before)),
-            others_cpu_ns: self.subjects.has_one().then_some(0),
-            services: services.map(|(now, then)| now.since(then)).collect(),
-            steal_ns: machine.and_then(|(machine_counters, two)| {
-                self.processors.steal_ns(machine_counters, two)
-            }),
-            generator_steal_ns: machine
-                .and_then(|(machine_counters, two)| self.generator.steal_ns(machine_counters, two)),
-            busy_ns: machine
-                .and_then(|(machine_counters, two)| self.processors.busy_ns(machine_counters, two)),
-            strain: two.strain.since(subject_reading.strain),
+        let services = services.map(|(now, then)| now.since(then));
+        (slice.services_cpu_ns, slice.services_thread_ns) =
+            services.map(|[cpu, thread]| (cpu, thread)).unzip();
+        if let (Some(before), Some(after)) = (&before.machine, &after.machine) {
+            slice.steal_ns = self.processors.steal_ns(before, after);
+            slice.generator_steal_ns = self.generator.steal_ns(before, after);
+            slice.busy_ns = self.processors.busy_ns(before, after);
         }
     }
 }
 
-impl MeterWindow {
-    /// Puts what was read into a slice's record.
-    pub fn note(&self, slice: &mut SliceRecord) {
-        slice.window_ns = self.window_ns;
-        slice.server_cpu_ns = self.server_cpu_ns;
-        slice.server_switches = self.server_switches;
-        slice.server_user_ns = self.server_effort.map(|effort| effort.user.0);
-        slice.server_system_ns = self.server_effort.map(|effort| effort.system.0);
-        slice.server_page_faults = self.server_effort.map(|effort| effort.page_faults);
-        slice.others_cpu_ns = self.others_cpu_ns;
-        slice.services_cpu_ns = self.services.iter().map(|[cpu, _]| *cpu).collect();
-        slice.services_thread_ns = self.services.iter().map(|[_, thread]| *thread).collect();
-        slice.steal_ns = self.steal_ns;
-        slice.generator_steal_ns = self.generator_steal_ns;
-        slice.busy_ns = self.busy_ns;
+impl MeterReading {
+    /// What the machine counted of its troubles since another reading.
+    #[must_use]
+    pub fn strain_since(&self, before: &MeterReading) -> Strain {
+        self.subject.strain.since(before.subject.strain)
     }
 }
 
@@ -189,7 +145,8 @@ mod tests {
     #[test]
     fn a_window_holds_what_was_used_between_its_edges() {
         // Method: one subject alone, of a machine that could not be read.
-        let window = meter(1).window(&reading(10, Some(2)), &reading(110, Some(52)));
+        let mut window = SliceRecord::default();
+        meter(1).note(&reading(10, Some(2)), &reading(110, Some(52)), &mut window);
         assert_eq!(window.window_ns, 100);
         assert_eq!(window.server_cpu_ns, Some(50));
         assert_eq!(window.others_cpu_ns, Some(0));
@@ -199,7 +156,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_absent_and_not_zero() {
         // Method: a subject that cannot be seen, beside another one.
-        let window = meter(2).window(&reading(0, None), &reading(9, None));
+        let mut window = SliceRecord::default();
+        meter(2).note(&reading(0, None), &reading(9, None), &mut window);
         assert_eq!(window.server_cpu_ns, None);
         assert_eq!(window.others_cpu_ns, None);
     }

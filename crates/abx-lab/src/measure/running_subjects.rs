@@ -415,20 +415,19 @@ impl<'a> RunningSubjects<'a> {
         let before = self.meter.before(subject);
         let slice = self.load(subject, pool, plan)?;
         let after = self.meter.after(subject);
-        let window = self.meter.window(&before, &after);
         let mut record = SliceRecord::of(&self.names[subject], &slice);
         let ends_by_number = matches!(plan.end, SliceEnd::AfterRequests(_));
         // Connections of machines that were lost send no more.
         let are_fewer = ends_by_number || !self.generator.missing().is_empty();
         record.clocks = are_fewer.then_some(slice.tally.clocks);
-        window.note(&mut record);
+        self.meter.note(&before, &after, &mut record);
         Ok(MeasuredSlice {
             record,
             standing: slice.connections.map(|connections| connections.standing),
             timeline: slice.tally.timeline.clone().map(|kept| *kept),
             course: slice.tally.course.as_ref().map(|kept| kept.finish()),
             times: Histograms::of(slice.tally),
-            strain: window.strain,
+            strain: after.strain_since(&before),
             resident_pages: None,
         })
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use abx_evidence::record::InUse;
+use abx_evidence::record::{InUse, SliceRecord};
 use abx_sys::Nanos;
 use abx_sys::strain::{Strain, StrainGauge};
 use abx_sys::tree::{Effort, ProcTree, ProportionalMemory, Switches, ThreadTimes};
@@ -39,6 +39,21 @@ pub struct SubjectReading {
     pub switches: Option<Switches>,
     pub effort: Option<Effort>,
     pub strain: Strain,
+}
+
+impl SubjectReading {
+    /// Puts what the subject used since an earlier reading into a slice's record.
+    pub fn note_since(&self, before: &SubjectReading, slice: &mut SliceRecord) {
+        let cpu = self.cpu.zip(before.cpu);
+        let switches = self.switches.as_ref().zip(before.switches.as_ref());
+        let effort = self.effort.as_ref().zip(before.effort.as_ref());
+        let effort = effort.and_then(|(now, then)| now.since(then));
+        slice.server_cpu_ns = cpu.map(|(now, then)| now.since(then).0);
+        slice.server_switches = switches.and_then(|(now, then)| now.since(then));
+        slice.server_user_ns = effort.map(|effort| effort.user.0);
+        slice.server_system_ns = effort.map(|effort| effort.system.0);
+        slice.server_page_faults = effort.map(|effort| effort.page_faults);
+    }
 }
 
 impl SubjectHost {
