@@ -24,7 +24,6 @@ pub enum CollectError {
     Nothing,
     #[error("{0}")]
     Differ(Box<MixedFinals>),
-    /// Two are of the same part, and not the same.
     #[error(
         "{} and {} are both part {slot} of {slots} of the same run, and do not say the same: \
          leave one of them out", .file.display(), .first.display()

@@ -27,7 +27,6 @@ pub enum FleetError {
         /// Who was not wanted, and why.
         refused: Vec<String>,
     },
-    /// The person stopped it while agents were waited for.
     #[error("stopped while waiting for agents")]
     Interrupted,
     #[error(

@@ -242,12 +242,10 @@ impl SendMethod {
 /// Why the server does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The model cannot do what it was asked for.
     #[error("the {} model does not support {}: choose the {} model", .model.name(), .feature.name(), .feature.models())]
     Unsupported { model: Model, feature: Feature },
     #[error("TLS cannot be spoken: {0}")]
     Certificate(#[from] CertificateFault),
-    /// What the kernel sends of itself, nobody has encrypted.
     #[error("files that the kernel sends by {0} are not encrypted: over TLS send them by `read`")]
     Unencrypted(&'static str),
     #[error("files cannot be sent by io_uring: {0}; send them by sendfile or read")]
@@ -277,12 +275,10 @@ pub enum ServeError {
     Log { path: PathBuf, source: io::Error },
     #[error("files cannot be served with {0}: serve a page, or leave it out")]
     FaultOnFiles(&'static str),
-    /// A page that is made anew has no wrong copy.
     #[error("a blog cannot be cut off or wrong: leave it out, or these faults")]
     FaultOnBlog,
     #[error("a blog cannot be served: {0}")]
     Blog(#[from] BlogError),
-    /// Half of nothing cannot be told from all of it.
     #[error("a page of 0 bytes cannot be wrong: give it at least 1 byte, or leave the faults out")]
     EmptyPage,
     #[error("a page of {bytes} bytes is above {max}: serve a file of that size instead")]
@@ -297,7 +293,6 @@ pub enum ServeError {
         address: Box<ServerAddress>,
         source: io::Error,
     },
-    /// Members of a room would be in different processes.
     #[error(
         "a chat's members must be in one process: give one worker, or leave the chat out \
          (--websocket=echo)"

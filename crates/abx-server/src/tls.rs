@@ -46,7 +46,6 @@ pub(crate) struct TlsStream {
 /// Why TLS cannot be spoken.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateFault {
-    /// A file that cannot be read, or is no PEM.
     #[error("{}: {why}: give a PEM file with {what}", .path.display())]
     File {
         path: PathBuf,

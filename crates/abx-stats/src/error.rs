@@ -6,7 +6,6 @@ pub enum StatsError {
     /// A spread needs at least [`crate::paired::BLOCKS_MIN`] blocks.
     #[error("an interval needs at least {need} blocks and there are {got}: measure more blocks")]
     TooFewBlocks { got: usize, need: usize },
-    /// A log ratio must be a finite number. A rate of zero has no logarithm.
     #[error(
         "block {block} has the log ratio {value}: a subject with no ok answer has no rate; \
          look at that block's outcomes"
@@ -22,7 +21,6 @@ pub enum StatsError {
     /// A warm-up series needs at least [`crate::series::warm_up::BINS_MIN`] bins.
     #[error("warm-up needs at least {need} bins and there are {got}: load for longer")]
     TooFewBins { got: usize, need: usize },
-    /// A bin must hold a finite number.
     #[error("warm-up bin {bin} holds {value}: give finite rates")]
     BadBin {
         /// Place of the bin in the series, from zero.
@@ -32,17 +30,14 @@ pub enum StatsError {
     /// Steadiness needs at least [`crate::series::segments::BINS_MIN`] bins.
     #[error("steadiness needs at least {need} bins and there are {got}: load for longer")]
     TooShort { got: usize, need: usize },
-    /// A bin must hold a rate that has a logarithm.
     #[error("bin {bin} has the rate {value}: take bins so long that each holds an answer")]
     NoLogRate {
         /// Place of the bin in the series, from zero.
         bin: usize,
         value: f64,
     },
-    /// A sweep has too few different positions for what was asked.
     #[error("at least {need} different positions are needed and there are {got}: add loads")]
     TooFewPositions { got: usize, need: usize },
-    /// A position must be finite, in range, and above the one before.
     #[error(
         "position {position} of the sweep is {value}: give connections from 1, or rates above 0, \
          each above the one before"
@@ -52,7 +47,6 @@ pub enum StatsError {
         position: usize,
         value: f64,
     },
-    /// Every position of a sweep must have the same blocks.
     #[error(
         "position {position} of the sweep has {got} blocks and the first has {need}: \
          leave out blocks that lack a position"
@@ -64,7 +58,6 @@ pub enum StatsError {
         /// The blocks of the first position.
         need: usize,
     },
-    /// A throughput must be finite and above zero.
     #[error(
         "position {position} of the sweep has the throughput {value}: \
          look at the outcomes of that load"
@@ -74,16 +67,13 @@ pub enum StatsError {
         position: usize,
         value: f64,
     },
-    /// The best fit has no finite throughput for one connection.
     #[error(
         "throughput falls faster than the scalability law can: \
          leave out the loads beyond the collapse"
     )]
     NoLaw,
-    /// The limit of an objective must be finite and above zero.
     #[error("the limit is {0}: give a finite one above 0")]
     Limit(f64),
-    /// A value held against a limit must be above zero; it may be infinite.
     #[error(
         "block {block} has the value {value} at position {position} of the grid: give one above \
          0, or infinity where nobody knows by how much the limit was missed"

@@ -48,7 +48,6 @@ pub struct PooledComparison {
 /// Why records are not read together; each names the record and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
-    /// Another study.
     #[error(
         "{record} has other {what} than {first} ({found} beside {expected}): give records of one \
          study, with the same subjects, baseline and loads"

@@ -81,14 +81,12 @@ pub struct TlsIdentity {
 /// Why a PEM file does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFileError {
-    /// It cannot be read, or is no PEM.
     #[error("{}: {why}: give a PEM file with {what}", .path.display())]
     Broken {
         path: PathBuf,
         why: pem::Error,
         what: &'static str,
     },
-    /// It is PEM, and has no certificate.
     #[error("{} has no certificate: give a PEM file that begins `-----BEGIN CERTIFICATE-----`", .0.display())]
     Empty(PathBuf),
 }

@@ -23,12 +23,10 @@ pub struct PerSecond(Amount);
 /// Why a number cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
-    /// Not a number, or out of range, or too exact.
     #[error(
         "`{0}` is no number from 0 to 10000000 with at most three decimals: write one such as 20000 or 0.5"
     )]
     Number(String),
-    /// A rate of zero.
     #[error("a rate of 0 sends nothing: write one above zero, such as 20000 or 0.5")]
     Zero,
 }

@@ -38,7 +38,6 @@ pub struct ReplaySpeed(Amount);
 pub enum ReplayError {
     #[error("a replay needs a request")]
     Empty,
-    /// A moment before the last one, or behind the end.
     #[error("the requests of a replay stand in the order of their times, before its end")]
     Unordered,
 }

@@ -57,21 +57,16 @@ pub enum StageListError {
 /// What is wrong with one stage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StageError {
-    /// Nothing between two commas, or behind the last.
     #[error("nothing stands there: remove a comma")]
     Empty,
     #[error("it does not say how long: add a time, such as 20000@60s")]
     NoTime,
-    /// The time cannot be read.
     #[error("`{0}` is no time: write a number and its unit, such as 30s or 500ms")]
     Time(String),
-    /// The time is zero.
     #[error("it lasts no time: leave it out, a jump needs none")]
     NoLength,
-    /// The time is above 24 h.
     #[error("it lasts longer than 24h: split it in several")]
     TooLong,
-    /// A value cannot be read.
     #[error("{0}")]
     Value(#[from] AmountError),
 }

@@ -9,30 +9,22 @@ use crate::io::TlsPlanError;
 /// Why the engine cannot go on. What a subject does is never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// A load needs a connection, an engine a thread.
     #[error("{what} is 0: give at least 1")]
     Zero { what: &'static str },
-    /// The request cannot be written.
     #[error("the request cannot be sent: {0}")]
     Request(#[from] http1::RequestError),
-    /// The WebSocket handshake cannot be written.
     #[error("the WebSocket handshake cannot be sent: {0}")]
     Opening(#[from] websocket::OpeningError),
-    /// Certificates, keys or names of TLS that do not serve.
     #[error("TLS cannot be spoken: {0}")]
     Tls(#[from] TlsPlanError),
-    /// A load of WebSocket messages that contradicts itself.
     #[error("a load of WebSocket messages needs {0}")]
     Shape(&'static str),
-    /// Placeholders in what opens a WebSocket.
     #[error(
         "placeholders are filled in requests of HTTP, and not in a WebSocket's: leave them out"
     )]
     Placeholders,
-    /// A replay that contradicts the rest of its load.
     #[error("a replay needs {0}")]
     Replay(&'static str),
-    /// A part of a load that it does not have.
     #[error(
         "part {} of {of} of a load of {connections} connections is none: each part needs a \
          connection", .number + 1
@@ -45,10 +37,8 @@ pub enum EngineError {
         /// How many connections the load has.
         connections: u32,
     },
-    /// Load that was to be made elsewhere was not.
     #[error("{0}")]
     ForeignCpu(Box<dyn std::error::Error + Send + Sync>),
-    /// The system refused a thread or an epoll set.
     #[error("the system refused {what}: {source}")]
     System {
         what: &'static str,

@@ -90,10 +90,8 @@ pub enum BusError {
     },
     #[error("the bus cannot be used: {0}")]
     Down(String),
-    /// This program speaks to no bus of this kind.
     #[error("this abx was built without NATS: build it with its usual features")]
     NotBuilt,
-    /// The bus does not let us in, or not with this.
     #[error("the bus refuses: {0}")]
     Refused(String),
 }

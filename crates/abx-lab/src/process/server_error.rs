@@ -15,7 +15,6 @@ pub enum ServerProcessError {
     Port { name: String, source: PortError },
     #[error("{name} does not start: {source}")]
     Start { name: String, source: KeeperError },
-    /// It ended before it was ready, or under load.
     #[error("{name} ended {when} ({how}){}", behind(.output))]
     Ended {
         name: String,
@@ -39,7 +38,6 @@ pub enum ServerProcessError {
         advice: Box<str>,
         output: String,
     },
-    /// Its container cannot be looked into, or is not as it was ordered.
     #[error("{name}: {why}")]
     Container {
         name: String,
@@ -66,7 +64,6 @@ pub enum ServerProcessError {
         /// What it did, and what became of the requests.
         how: String,
     },
-    /// A step of a scenario fails without any load.
     #[error(
         "{name}: step \"{step}\" ({request}) failed before the load: {why}. One session is made first, \
          without pauses, and has to succeed: correct the scenario or the server{}", behind(.output)

@@ -27,7 +27,6 @@ const CHECK_WITHIN: Duration = Duration::from_secs(10);
 /// Why a service is not there for the subjects.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// It does not start, is not ready, or has ended.
     #[error("service {0}")]
     Process(#[from] ServerProcessError),
     #[error("service {name}: its `seed` failed ({how}){}", behind(.output))]
@@ -36,7 +35,6 @@ pub enum ServiceError {
         how: String,
         output: String,
     },
-    /// It runs, and is not what it was when it was ready.
     #[error("service {name} is not ready any more ({why})")]
     Unhealthy { name: String, why: String },
     #[error("stopped")]

@@ -103,7 +103,6 @@ pub enum VerifyError {
         /// The hashes of the bodies, and where the bodies differ first.
         difference: String,
     },
-    /// Not the body that was asked for by its hash.
     #[error("{name} answers a body of SHA-256 {got}, not {expected} as `--expect-body` says")]
     Hash {
         name: String,

@@ -39,10 +39,8 @@ use abx_study::{Load, Study};
 pub enum StudyError {
     #[error("{0}")]
     Prepare(#[from] PrepareError),
-    /// The record cannot be saved.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// A subject or abx itself cannot go on.
     #[error("{0}")]
     Abort(#[from] Abort),
 }

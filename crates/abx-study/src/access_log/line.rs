@@ -28,22 +28,16 @@ pub struct AccessLogLine {
 pub enum LogLineError {
     #[error("it is longer than {} KiB", LINE_BYTES_MAX >> 10)]
     TooLong,
-    /// No time in brackets.
     #[error("it has no time such as [10/Oct/2000:13:55:36 -0700]")]
     NoTime,
-    /// Nothing in quotation marks behind the time.
     #[error("behind its time stands no request in quotation marks")]
     NoRequest,
-    /// Something else than three words.
     #[error("its request is not a method, a path and HTTP/VERSION")]
     Request,
-    /// A method with other letters.
     #[error("its method is none")]
     Method,
-    /// A path that cannot be asked for.
     #[error("its path does not begin with /, or has letters that no request may have")]
     Path,
-    /// No status behind the request.
     #[error("behind its request stands no status")]
     Status,
 }

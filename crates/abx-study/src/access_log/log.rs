@@ -34,28 +34,22 @@ pub enum ReplayedMethods {
 /// Why a log cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessLogError {
-    /// It cannot be read to its end.
     #[error("it cannot be read ({0}): give a text file, or one compressed by gzip or zstd")]
     Unread(#[from] std::io::Error),
-    /// No line of it is a request.
     #[error("no line of it is one of an access log in the common or combined format{0}")]
     NoLog(String),
-    /// All its requests are left out.
     #[error(
         "it has no request by GET or HEAD, and {0} by other methods: to send those without \
          bodies, add `--replay-methods all` (`replay_methods` in a study file)"
     )]
     OtherMethods(u64),
-    /// More than a load may have.
     #[error(
         "up to line {0} it has more than {REQUESTS_MAX} different requests: replay a part of it, \
          such as the lines before that one"
     )]
     TooManyDifferent(u64),
-    /// More than fits into memory.
     #[error("it has more than {LOGGED_MAX} requests, up to line {0}: replay a part of it")]
     TooMany(u64),
-    /// Times that lie too far apart.
     #[error("its times are {days} days apart, more than a year: replay a part of it")]
     TooLong { days: u64 },
 }

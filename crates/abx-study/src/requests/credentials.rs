@@ -11,25 +11,20 @@ pub type Header = (String, String);
 /// Why a credential cannot be sent. It never says what was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    /// No password.
     #[error(
         "a name and its password are NAME:PASSWORD, with a colon between them; a file that is put \
          (ab's -u) is -m PUT -b @FILE"
     )]
     NoPassword,
-    /// A number, which would be encoded with the rest.
     #[error("`{{n}}` cannot stand in a name or a password: write each as a request of its own")]
     Numbered,
-    /// Not a token.
     #[error(
         "a bearer token is visible ASCII without spaces: give the token alone, or @FILE for one \
          in a file"
     )]
     Token,
-    /// Not a cookie.
     #[error("a cookie is NAME=VALUE, and several are 'A=1; B=2'; a file of cookies is not read")]
     Cookie,
-    /// A line end or the like.
     #[error("a control character cannot be sent: remove it")]
     Control,
 }

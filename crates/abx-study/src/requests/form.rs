@@ -25,7 +25,6 @@ pub enum FormError {
         "a field of a form is NAME=VALUE, or NAME=@FILE for a file, or NAME=<FILE for its text"
     )]
     Field,
-    /// A file that is not there.
     #[error("the file `{file}` of the field `{name}` cannot be read: {why}: give one that can")]
     File {
         name: String,
@@ -33,10 +32,8 @@ pub enum FormError {
         /// Why not.
         why: io::Error,
     },
-    /// Not a content type.
     #[error("the type of the field `{0}` is not one such as text/html: correct it")]
     Type(String),
-    /// More than a load may have.
     #[error("the form is longer than {} MiB: send less", BODIES_BYTES_MAX >> 20)]
     TooLarge,
 }

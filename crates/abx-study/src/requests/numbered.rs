@@ -13,7 +13,6 @@ pub const BODIES_BYTES_MAX: usize = 64 << 20;
 /// Why requests cannot be numbered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
-    /// A number stands there, and nobody said how far it goes.
     #[error(
         "`{{n}}` in the {part} stands for a number, and it is not said how many there are: give \
          that (`--count 1000`, or `count = 1000` in a study file), or write {{{{n}}}} for the letters \
@@ -23,12 +22,10 @@ pub enum NumberError {
         /// The part of the request in which it stands.
         part: RequestPart,
     },
-    /// All of them would be the same.
     #[error(
         "`{path}` is the same for each of `count`: write `{{n}}` in the path, a header or the body for the number"
     )]
     NoNumber { path: String },
-    /// Their bodies do not fit.
     #[error(
         "bodies of {count} requests with {bytes} bytes each are more than {} MiB: ask for fewer \
          requests, or for smaller bodies",

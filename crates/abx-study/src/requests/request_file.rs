@@ -24,22 +24,18 @@ const WEIGHT_MAX: u32 = 10_000;
 /// Why a file of requests cannot be asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFileError {
-    /// One line that is wrong.
     #[error("line {line}: {wrong}")]
     Line {
         /// The line, from 1.
         line: usize,
         wrong: RequestLineError,
     },
-    /// A path that is wrong, with its line.
     #[error("{0}")]
     Path(#[from] UrlListError),
     #[error("there is no request in it: write one on each line, such as {{\"path\": \"/a\"}}")]
     Empty,
-    /// More than a load may have.
     #[error("it has more than {REQUESTS_MAX} requests: leave some out")]
     TooMany,
-    /// Bodies that do not fit.
     #[error("its bodies are more than {} MiB: leave some out", BODIES_BYTES_MAX >> 20)]
     TooLarge,
 }
@@ -47,27 +43,20 @@ pub enum RequestFileError {
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestLineError {
-    /// Not an object of these keys.
     #[error("{0}")]
     Json(String),
-    /// Not a method.
     #[error("`{0}` is not a method: give one such as GET")]
     Method(String),
-    /// Not a header's name.
     #[error("`{0}` is not a header name: use letters, digits and `-`")]
     HeaderName(String),
-    /// A header's value with a line end or the like.
     #[error("the header `{0}` has a control character in its value: remove it")]
     HeaderValue(String),
     #[error("a request has either `body` or `body_base64`: leave one of them out")]
     TwoBodies,
-    /// A body that is no Base64.
     #[error("`body_base64` is not Base64 ({0}): correct it")]
     Base64(String),
-    /// A weight out of bounds.
     #[error("the weight is {0}: give a number from 1 to {WEIGHT_MAX}")]
     Weight(u32),
-    /// A status that no response has.
     #[error("`expect_status`: {0}")]
     Status(StatusError),
 }

@@ -25,7 +25,6 @@ const LINE: &str = "line:";
 /// Why something cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestPlaceholderError {
-    /// Not two numbers.
     #[error(
         "`{{{word}}}` is not a range: write two numbers from 0 to 10^18, the smaller one first, \
          such as {{rand:1..1000}}, or {{{{{word}}}}} for the letters themselves"
@@ -34,15 +33,12 @@ pub enum RequestPlaceholderError {
         /// What stands between the braces.
         word: String,
     },
-    /// A file that cannot be read.
     #[error(
         "`{{line:{file}}}`: cannot read {file}: {why}. Give a text file with something on each line"
     )]
     File { file: String, why: String },
-    /// A file of which nothing could be filled in.
     #[error("`{{line:{file}}}`: {file} has nothing on any line: write what is to be filled in")]
     NoLine { file: String },
-    /// A line that no header can have.
     #[error(
         "`{{line:{file}}}`: {file} has a line with a control character, `{line}`, which no header \
          can have: remove it"
@@ -52,7 +48,6 @@ pub enum RequestPlaceholderError {
         /// The line, with spaces in place of such characters.
         line: String,
     },
-    /// What opens a WebSocket is sent as it is.
     #[error(
         "placeholders such as {{seq}} are filled in requests of HTTP, and not in what opens a \
          WebSocket: leave them out, or double their braces for the letters themselves"

@@ -12,7 +12,6 @@ pub type ListedPath = (String, u32);
 /// Why a list cannot be asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlListError {
-    /// Neither a path nor a URL.
     #[error(
         "line {line}: `{text}` is neither a path, which begins with /, nor a URL: correct it, or begin the line with # to leave it out"
     )]
@@ -21,7 +20,6 @@ pub enum UrlListError {
         line: usize,
         text: String,
     },
-    /// A URL of another server.
     #[error(
         "line {line}: `{text}` is of another server than {server}: a load goes to one server, so leave it out, or give paths alone"
     )]
@@ -34,7 +32,6 @@ pub enum UrlListError {
     },
     #[error("there is no path in it: write one on each line")]
     Empty,
-    /// More than a load may have.
     #[error("it has more than {REQUESTS_MAX} different paths: leave some out")]
     TooMany,
 }

@@ -3,13 +3,11 @@
 /// Why words do not make a subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
-    /// Neither a URL nor `name=command`, nor a study.
     #[error(
         "`{0}` is neither a URL, nor `name=command`, nor a study file or its folder: give for \
          example `http://127.0.0.1:8081/` or `'new=./server --port {{port}}'`"
     )]
     Unnamed(String),
-    /// A command without its name.
     #[error(
         "the command `{command}` has no name: write it as in `'{name}={command}'`, and add a second \
          one to compare it with"
@@ -19,7 +17,6 @@ pub enum SubjectError {
         /// A name that it may have.
         name: String,
     },
-    /// A variable where the program's name is expected.
     #[error(
         "the command of `{name}` begins with `{word}`, which only a shell understands: write \
          `'{name}=env {command}'`"
@@ -30,7 +27,6 @@ pub enum SubjectError {
         word: String,
         command: String,
     },
-    /// A word that only a shell understands.
     #[error(
         "the command of `{name}` has `{word}`, which only a shell understands, and abx uses none: \
          write `\"{name}=sh -c '{command}'\"`, with exec before the server's own command{}", in_folder(.word)
@@ -40,35 +36,28 @@ pub enum SubjectError {
         word: String,
         command: String,
     },
-    /// A name that would not fit into tables, files and scripts.
     #[error(
         "`{0}` is not a valid name for a subject: use letters, digits, `-`, `_` and `.`, at most 40"
     )]
     BadName(String),
-    /// A command without a place for the port.
     #[error(
         "the command of `{name}` has no {{port}}: abx chooses the port, so write {{port}} where \
          the command takes it (or `env PORT={{port}} ...`)"
     )]
     NoPort { name: String },
-    /// Nothing after `name=`.
     #[error("`{name}` has an empty command: write `'{name}=program arguments'`")]
     Empty { name: String },
-    /// No name of an image behind `image:`.
     #[error(
         "`{image}` of `{name}` is not the name of an image: write for example \
          `'{name}=image:nginx:1.27'`, and words for it behind that"
     )]
     BadImage { name: String, image: String },
-    /// Quotes that do not close.
     #[error("the command of `{name}` has a quote that does not close: `{command}`")]
     Quotes { name: String, command: String },
-    /// Another scheme than these.
     #[error(
         "`{url}`: abx speaks http://, https://, ws:// and wss://; {scheme}:// is not supported"
     )]
     Scheme { url: String, scheme: String },
-    /// Not a URL.
     #[error(
         "`{url}` is not a URL that abx understands ({why}): write http://HOST[:PORT]/PATH, or https://, ws://, wss://"
     )]
@@ -77,21 +66,18 @@ pub enum SubjectError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// An address of IPv6 without brackets.
     #[error("`{url}` has an IPv6 address without brackets: write `{right}` for its host and port")]
     Brackets {
         url: String,
         /// Host and port as they are to be written.
         right: String,
     },
-    /// Not the path of a Unix socket.
     #[error("`{url}`: {why}: write http://unix:/SOCKET:/PATH")]
     Socket {
         url: String,
         /// What is wrong with it.
         why: String,
     },
-    /// A name that leads nowhere.
     #[error("`{host}` does not resolve ({why}): check the name, or give an address")]
     Resolve { host: String, why: String },
 }

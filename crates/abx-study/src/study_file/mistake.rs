@@ -9,7 +9,6 @@ const LISTED: usize = 10;
 /// Why a study file is refused. Nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyFileError {
-    /// The file is not there or not for us.
     #[error(
         "{}: cannot be read ({source}): name a study.toml, or the folder that holds one",
         path.display()
@@ -19,7 +18,6 @@ pub enum StudyFileError {
         /// Why not.
         source: std::io::Error,
     },
-    /// What it says is wrong; at least one fault, in the order of the lines.
     #[error("{}", listed(.0))]
     Content(Vec<Diagnostic>),
 }

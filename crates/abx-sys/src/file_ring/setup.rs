@@ -10,16 +10,13 @@ use io_uring::{IoUring, Probe, opcode};
 /// Why there is no ring. What does the same work without one is the caller's to say.
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
-    /// The kernel was built without io_uring or is older than it.
     #[error("this kernel has no io_uring (Linux 6.1 has what is needed)")]
     Absent,
-    /// A seccomp filter or the setting `kernel.io_uring_disabled` forbids it.
     #[error(
         "io_uring is forbidden here, by a seccomp filter (containers) or by \
          `sysctl kernel.io_uring_disabled`"
     )]
     Forbidden,
-    /// There is io_uring, but without something that is needed.
     #[error("this kernel's io_uring lacks {0}: Linux 6.1 or later has it")]
     Lacks(&'static str),
     #[error("no io_uring could be made: {0}; look at `ulimit -l` and `ulimit -n`")]

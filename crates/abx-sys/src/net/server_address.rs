@@ -34,10 +34,8 @@ pub struct SocketPath {
 /// Why a text is no address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerAddressError {
-    /// Neither an address with a port nor a socket.
     #[error("`{0}` is neither an address with a port, as 127.0.0.1:80, nor unix:/PATH")]
     Unknown(String),
-    /// It would depend on the folder in which it is read.
     #[error("`{0}` is not an absolute path: begin it with /")]
     Relative(String),
     #[error(

@@ -117,10 +117,8 @@ pub struct OutlineComparison {
 /// Why a file is no record of this version.
 #[derive(Debug, thiserror::Error)]
 pub enum OutlineError {
-    /// It is no JSON, or lacks what every record has.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// It is of another kind or of a later version.
     #[error(
         "its schema is `{0}`, and this version knows `{STUDY_SCHEMA}` and `{RUN_SCHEMA}`: read it with \
          the version of abx that wrote it"

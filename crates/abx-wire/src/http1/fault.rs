@@ -3,7 +3,6 @@
 /// Why the bytes of a connection make no sense any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Fault {
-    /// The first line or a header breaks the grammar, or HTTP/1.1 asks without one `Host`.
     #[error("its first line or a header breaks the grammar")]
     Malformed,
     /// The head is longer than [`HEAD_BYTES_MAX`].
@@ -12,16 +11,13 @@ pub enum Fault {
     /// The head has more than [`HEADERS_MAX`] headers.
     #[error("its head has more than 256 header fields")]
     TooManyHeaders,
-    /// `Content-Length` is no number, or there are several that differ.
     #[error("its Content-Length is no number, or there are several that differ")]
     BadContentLength,
     /// More than [`INTERIM_MAX`] interim heads (1xx) came before a final one.
     #[error("more than 32 interim heads (1xx) came before its final one")]
     TooManyInterim,
-    /// The body is transferred in another way than `chunked`.
     #[error("its Transfer-Encoding is not `chunked`")]
     UnknownTransferEncoding,
-    /// A chunk's size or line end is wrong, or its line or the trailer is too long.
     #[error("a chunk is broken")]
     BadChunk,
     #[error("more bytes came than were asked for")]
@@ -32,10 +28,8 @@ pub enum Fault {
     /// The peer speaks HTTP/2: its first byte begins a frame (RFC 9113, section 4.1).
     #[error("it is HTTP/2, not HTTP/1.1: the server expects HTTP/2 on this port")]
     Http2,
-    /// The peer closed, or said that it would, before the first byte of the response.
     #[error("the connection was closed before its first byte")]
     ClosedIdle,
-    /// The peer closed inside a head or a body.
     #[error("the connection was closed in its middle")]
     ClosedEarly,
 }

@@ -56,12 +56,10 @@ pub enum RequestError {
         "method {0:?} is not a word of letters, digits and !#$%&'*+-.^_`|~: give one such as GET"
     )]
     Method(String),
-    /// The target is empty, of an unknown form, or has a byte that must be escaped.
     #[error(
         "target {0:?} cannot be sent: begin with \"/\", write other than visible ASCII as %XX, and leave out \"#\""
     )]
     Target(String),
-    /// The host is empty or has a byte that no host has.
     #[error("host {0:?} cannot be sent: give a name or an address, and a port where needed")]
     Host(String),
     #[error(
@@ -69,7 +67,6 @@ pub enum RequestError {
         first_word(.0)
     )]
     HeaderName(String),
-    /// A header's value has a line end or another control character.
     #[error("header {name} has a control character in its value: remove it")]
     HeaderValue { name: String, value: String },
     #[error(
@@ -80,14 +77,12 @@ pub enum RequestError {
         value: String,
         body_bytes: usize,
     },
-    /// A header asks the server to close connections that are to be kept.
     #[error(
         "header Connection: {0} has the server close connections that the load keeps: leave it \
          out, and use `--no-keepalive` (`keep_alive = false` in a study file) for a connection per \
          request"
     )]
     Close(String),
-    /// A header that speaks of the connection, of which HTTP/2 has its own way to speak.
     #[error("header {0} is of HTTP/1 connections and has no meaning in HTTP/2: leave it out")]
     OfConnection(String),
 }

@@ -5,7 +5,6 @@
 /// Sections are those of RFC 9113, unless another one is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Fault {
-    /// The peer speaks HTTP/1: it answers the preface with a line of text.
     #[error("it is HTTP/1, not HTTP/2: the server does not speak HTTP/2 on this port")]
     Http1,
     /// The peer speaks TLS (RFC 8446, section 5.1).

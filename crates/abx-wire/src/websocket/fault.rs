@@ -16,7 +16,6 @@ pub enum Fault {
     /// More than [`crate::http1::INTERIM_MAX`] interim heads (1xx) came before the final one.
     #[error("the handshake's response has more than 32 interim heads (1xx) before its final one")]
     TooManyInterim,
-    /// The handshake's response is of another protocol than HTTP/1.
     #[error("the handshake was not answered in HTTP/1.1: {0}")]
     OtherProtocol(crate::http1::Fault),
     /// The handshake's response has another status than 101 (section 4.1).

@@ -22,18 +22,14 @@ pub struct TlsClient {
 /// Why a plan cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsPlanError {
-    /// No server can have this name.
     #[error("`{0}` is neither a name nor an address that a certificate can be for")]
     Name(String),
-    /// The machine has no list of authorities.
     #[error("this machine has no list of certificate authorities ({0}): name one by --ca FILE")]
     System(String),
-    /// The certificates to be trusted have expired, or are none.
     #[error(
         "the certificates to trust (--ca) cannot be used: {0}: renew them, or accept any with --insecure"
     )]
     Trust(String),
-    /// A certificate or a key that does not serve.
     #[error("a certificate or key cannot be used: {0}")]
     Material(#[from] Error),
 }

@@ -57,14 +57,12 @@ pub enum KeeperError {
         program: PathBuf,
         source: io::Error,
     },
-    /// The keeper ended or was silent before it told how the start went.
     #[error(
         "the keeper of `{command}` did not say within {} s whether it started: is the machine \
          overloaded, or out of memory?",
         SILENCE_MAX.as_secs()
     )]
     Silent { command: String },
-    /// It makes the plan's files, and does not get on with it.
     #[error(
         "the files for `{command}` are not made: {made} of {bytes} bytes, and for {} s nothing \
          more; is the disk overloaded? TMPDIR says on which one they are made",
@@ -84,10 +82,8 @@ pub enum KeeperError {
          `command`; a script also needs the program that its first line names"
     )]
     CommandNotFound { command: String },
-    /// The command is there but may not be executed.
     #[error("command `{command}` may not be executed: is it a program, and executable (chmod +x)?")]
     PermissionDenied { command: String },
-    /// Something else that the command needs could not be had.
     #[error("cannot start `{command}`: {why}")]
     CannotStart {
         command: String,

@@ -7,7 +7,6 @@ use rusqlite::ErrorCode;
 /// Why records cannot be found.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// The folder cannot be read.
     #[error(
         "cannot read the records in {}: {source}. Make the folder readable, or name another by \
          XDG_STATE_HOME", folder.display()
@@ -17,7 +16,6 @@ pub enum HistoryError {
         /// Why not.
         source: std::io::Error,
     },
-    /// The index cannot be kept.
     #[error(
         "cannot keep the index {}: {source}. The records themselves are whole; {}",
         path.display(), remedy(source)
@@ -27,7 +25,6 @@ pub enum HistoryError {
         /// Why not.
         source: rusqlite::Error,
     },
-    /// The folder cannot be locked.
     #[error(
         "cannot lock {}, to rebuild its damaged index: {source}. The records themselves are \
          whole; name another folder by XDG_STATE_HOME", folder.display()
@@ -37,25 +34,21 @@ pub enum HistoryError {
         /// Why not.
         source: std::io::Error,
     },
-    /// No file has this name, and no record this id.
     #[error(
         "there is no file `{word}`, and no record has that id: `abx history` lists the ids, and \
          `last` is the newest record"
     )]
     NoRecord { word: String },
-    /// There are no records at all.
     #[error(
         "`{word}`: there are no records yet: `abx run URL` and `abx compare` save one each, and \
          `abx history` lists them"
     )]
     Empty { word: String },
-    /// There are not so many records.
     #[error(
         "there is no record `{word}`: {}. `abx history` lists what there is",
         kept(*.count)
     )]
     NotSoMany { word: String, count: usize },
-    /// Several records have ids that begin so.
     #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
     Several {
         word: String,

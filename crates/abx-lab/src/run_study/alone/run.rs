@@ -48,10 +48,8 @@ pub enum RunEnd {
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The system does not allow it.
     #[error("{0}")]
     Prepare(#[from] PrepareError),
-    /// The server does not answer as it should, or abx cannot go on.
     #[error("{0}")]
     Abort(#[from] Abort),
 }

@@ -30,7 +30,6 @@ const DESCRIPTORS_OWN: u64 = 64;
 /// Why a study does not begin. Nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// More connections than descriptors.
     #[error(
         "{connections} connections on {threads} thread(s) need {needed} file descriptors for \
          each, and a thread may have {limit}: raise `ulimit -n` to at least {needed}, add threads \
@@ -44,34 +43,28 @@ pub enum PrepareError {
         /// Descriptors that may be had.
         limit: u64,
     },
-    /// A program that is not there.
     #[error(
         "{subject}: the program `{program}` is not found, or not executable: install it, write \
          its full path, or mark it as a program (chmod +x)"
     )]
     Program { subject: String, program: String },
-    /// The system does not let abx prepare.
     #[error("cannot prepare {what}: {source}")]
     System {
         what: &'static str,
         /// Why not.
         source: std::io::Error,
     },
-    /// Workers are to stay awake where that takes from others.
     #[error(
         "`--wait awake` is not possible here: {0}; leave it out, or give each side its own CPUs"
     )]
     Awake(#[from] Obstacle),
-    /// Nobody may sample what the subjects run.
     #[error(
         "`--why` samples what the servers run, and this machine forbids it: {0}; run abx as root, \
          or change what `abx doctor` names"
     )]
     Sampling(std::io::Error),
-    /// No subject runs on this machine.
     #[error("`--why` samples servers on this machine, and none of these runs here")]
     NothingToSample,
-    /// The engine does not start.
     #[error("{0}")]
     Engine(#[from] EngineError),
 }

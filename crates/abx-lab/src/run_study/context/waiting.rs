@@ -20,18 +20,14 @@ pub struct CpuAssignment {
 /// Why the workers do not stay awake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// A server that is elsewhere or that abx may not look at.
     #[error("it is not known which CPUs the server uses")]
     Unknown,
-    /// A processor that both may use.
     #[error("servers and generator share CPUs")]
     SharedCpus,
-    /// Both have SMT siblings of one core.
     #[error("servers and generator share a core")]
     SharedCore,
     #[error("there are more worker threads than CPUs for them")]
     Threads,
-    /// What is spent on waiting would be missing elsewhere.
     #[error("a control group limits the CPU time")]
     Quota,
 }

@@ -26,19 +26,16 @@ pub enum InstallError {
     ByHand(Vec<Missing>),
     #[error("{0}")]
     Command(Box<FailedCommand>),
-    /// Everything went well, and still it is not there.
     #[error(
         "every command succeeded, but this is still missing:{}\nTheir output: {}", lines(missing),
         log.display()
     )]
     StillMissing { missing: Vec<Missing>, log: PathBuf },
-    /// A build is not the build of what is there now.
     #[error(
         "{subject}: {} changed while it was built. Let the build's command write to {{build}} \
          and nowhere else, and try again", folder.display()
     )]
     SourcesChanged { subject: String, folder: PathBuf },
-    /// Services could not be kept from starting, or the machine's own rule not be put back.
     #[error("{}, which keeps services from starting meanwhile, cannot be {what}: {source}{}",
         path.display(), advice(source))]
     Policy {
@@ -50,7 +47,6 @@ pub enum InstallError {
         "{}: {source}. Make room there, or name another folder by XDG_CACHE_HOME", path.display()
     )]
     Cache { path: PathBuf, source: io::Error },
-    /// It would not be seen when abx is told to stop.
     #[error("cannot watch for Ctrl-C: {0}")]
     Signals(io::Error),
     #[error("stopped; a half-finished installation starts over next time")]

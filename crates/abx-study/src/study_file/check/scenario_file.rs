@@ -68,7 +68,6 @@ impl ScenarioFile {
 /// Why a scenario is refused. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioFileError {
-    /// The file is not there or not for us.
     #[error(
         "{}: cannot be read ({source}): name a TOML file with a [[step]] per request, such as \
          [[step]] path = \"/login\"",
@@ -79,7 +78,6 @@ pub enum ScenarioFileError {
         /// Why not.
         source: std::io::Error,
     },
-    /// What it says is wrong.
     #[error("{0}")]
     Content(StudyFileError),
 }

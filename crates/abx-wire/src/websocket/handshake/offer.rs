@@ -17,7 +17,6 @@ pub struct Offer<'a> {
 /// Why a client's wish cannot be granted (RFC 6455, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum OfferFault {
-    /// The key is missing, given twice, or not 16 bytes in Base64.
     #[error("its Sec-WebSocket-Key is not 16 bytes in Base64")]
     BadKey,
     #[error("its Sec-WebSocket-Version is not 13")]

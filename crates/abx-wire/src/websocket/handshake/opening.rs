@@ -28,7 +28,6 @@ pub struct Opening {
 /// Why a handshake cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpeningError {
-    /// The request itself is wrong.
     #[error(transparent)]
     Request(#[from] RequestError),
     #[error("header {0} is set by the WebSocket handshake: leave it out")]
