@@ -26,7 +26,7 @@ pub enum AbCommand {
 }
 
 /// A load, and how it is reported.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AbOptions {
     pub url: AbUrl,
     pub requests: u64,
@@ -151,7 +151,17 @@ impl AbCommand {
     /// [`AbRefusal`]: help, a wrong command line, or one that abx cannot carry out.
     pub fn read(words: &[String]) -> Result<AbCommand, AbRefusal> {
         let options = ShortOptions::read(words, LETTERS).map_err(AbRefusal::usage)?;
-        let mut reader = Reader::default();
+        let mut reader = Reader {
+            options: AbOptions {
+                requests: 1,
+                concurrency: 1,
+                timeout: Duration::from_secs(30),
+                method: "GET".to_owned(),
+                content_type: "text/plain".to_owned(),
+                ..AbOptions::default()
+            },
+            ..Reader::default()
+        };
         for (letter, value) in options.given {
             match letter {
                 'V' => return Ok(AbCommand::Version),
@@ -170,97 +180,84 @@ impl AbCommand {
         let url = AbUrl::read(url).ok_or_else(|| AbRefusal::usage("invalid URL"))?;
         reader
             .finish(url)
-            .map(|ab_options| AbCommand::Load(Box::new(ab_options)))
+            .map(|options| AbCommand::Load(Box::new(options)))
     }
 }
 
+/// What was read so far.
 #[derive(Default)]
 struct Reader {
-    requests: Option<u64>,
-    concurrency: Option<u32>,
-    time_limit: Option<Duration>,
-    time_replaced_requests: bool,
-    timeout: Option<Duration>,
-    local_address: Option<IpAddr>,
-    method: Option<String>,
+    options: AbOptions,
+    /// Whether the number of requests was given, or follows from a time.
+    has_requests: bool,
+    has_method: bool,
+    /// Whether the method was given by its name.
     is_own_method: bool,
-    body_file: Option<String>,
-    content_type: Option<String>,
-    verbosity: u32,
-    markup: Option<AbMarkup>,
-    cookies: Vec<String>,
-    headers: Vec<(String, String)>,
-    authorization: Option<String>,
-    proxy_authorization: Option<String>,
-    proxy: Option<(String, u16)>,
-    switches: String,
-    gnuplot: Option<String>,
-    csv: Option<String>,
-    tls: AbTlsOptions,
-    threads: Option<usize>,
-    ramp: Duration,
-    buffer_bytes: Option<u32>,
 }
 
 impl Reader {
     fn take(&mut self, letter: char, value: &str) -> Result<(), AbRefusal> {
         let text = || Some(value.to_owned());
+        let options = &mut self.options;
         match letter {
             'n' => {
-                self.requests = number::<u64>(value).filter(|count| *count > 0);
-                if self.requests.is_none() {
-                    return Err(AbRefusal::flag("Invalid number of requests"));
-                }
+                let requests = number::<u64>(value).filter(|count| *count > 0);
+                options.requests =
+                    requests.ok_or_else(|| AbRefusal::flag("Invalid number of requests"))?;
+                self.has_requests = true;
             }
-            'c' => self.concurrency = Some(concurrency(value)?),
+            'c' => options.concurrency = concurrency(value)?,
             't' => {
-                let seconds = number::<u64>(value).filter(|seconds| *seconds > 0);
-                let seconds = seconds.ok_or_else(|| AbRefusal::usage("-t: give seconds"))?;
-                self.time_limit = Some(Duration::from_secs(seconds));
-                self.time_replaced_requests = self.requests.is_some();
-                self.requests = Some(REQUESTS_OF_TIME);
+                options.time_limit = Some(seconds('t', value)?);
+                options.time_replaced_requests = self.has_requests;
+                options.requests = REQUESTS_OF_TIME;
+                self.has_requests = true;
             }
-            's' => {
-                let seconds = number::<u64>(value).filter(|seconds| *seconds > 0);
-                let seconds = seconds.ok_or_else(|| AbRefusal::usage("-s: give seconds"))?;
-                self.timeout = Some(Duration::from_secs(seconds));
-            }
-            'B' => self.local_address = Some(address(value)?),
+            's' => options.timeout = seconds('s', value)?,
+            'B' => options.local_address = Some(address(value)?),
             'p' | 'u' | 'i' | 'm' => self.take_method(letter, value)?,
-            'T' => self.content_type = text(),
-            'v' => self.verbosity = number(value).unwrap_or(0),
-            'w' => _ = self.markup(),
-            'x' => self.markup().table = value.to_owned(),
-            'y' => self.markup().row = value.to_owned(),
-            'z' => self.markup().cell = value.to_owned(),
-            'C' => self.cookies.push(value.to_owned()),
-            'H' => self.headers.push(header(value)?),
-            'A' => self.authorization = Some(basic(value)),
-            'P' => self.proxy_authorization = Some(basic(value)),
+            'T' => value.clone_into(&mut options.content_type),
+            'v' => options.verbosity = number(value).unwrap_or(0),
+            'w' => _ = options.markup(),
+            'x' => value.clone_into(&mut options.markup().table),
+            'y' => value.clone_into(&mut options.markup().row),
+            'z' => value.clone_into(&mut options.markup().cell),
+            'C' => options.cookies.push(value.to_owned()),
+            'H' => options.headers.push(header(value)?),
+            'A' => options.authorization = Some(basic(value)),
+            'P' => options.proxy_authorization = Some(basic(value)),
             'X' => {
                 let parts = authority_parts(value).map(|(host, port)| (host.to_owned(), port));
                 let parts = parts.map(|(host, port)| (host, port.unwrap_or(80)));
                 let wrong = || AbRefusal::usage("-X: give proxy[:port]");
-                self.proxy = Some(parts.ok_or_else(wrong)?);
+                options.proxy = Some(parts.ok_or_else(wrong)?);
             }
-            'g' => self.gnuplot = text(),
-            'e' => self.csv = text(),
-            'f' => self.tls.version = tls_version(value)?,
-            'E' => self.tls.identity = text(),
+            'g' => options.gnuplot = text(),
+            'e' => options.csv = text(),
+            'f' => options.tls.version = tls_version(value)?,
+            'E' => options.tls.identity = text(),
             'W' => {
                 let threads = number::<usize>(value).filter(|threads| *threads > 0);
-                self.threads = Some(threads.ok_or_else(|| AbRefusal::usage("-W: give a number"))?);
+                options.threads =
+                    Some(threads.ok_or_else(|| AbRefusal::usage("-W: give a number"))?);
             }
             'R' => {
                 let ms = number(value).ok_or_else(|| AbRefusal::usage("-R: give milliseconds"))?;
-                self.ramp = Duration::from_millis(ms);
+                options.ramp = Duration::from_millis(ms);
             }
             'b' => {
                 let bytes = number(value).ok_or_else(|| AbRefusal::usage("-b: give bytes"))?;
-                self.buffer_bytes = Some(bytes).filter(|bytes| *bytes > 0);
+                options.buffer_bytes = Some(bytes).filter(|bytes| *bytes > 0);
             }
-            'Z' => self.tls.suites = value.split(':').map(str::to_owned).collect(),
-            switch => self.switches.push(switch),
+            'Z' => options.tls.suites = value.split(':').map(str::to_owned).collect(),
+            'k' => options.keep_alive = true,
+            'd' => options.hides_percentages = true,
+            'S' => options.hides_confidence = true,
+            'q' => options.is_quiet = true,
+            'l' => options.accepts_any_length = true,
+            'r' => options.goes_on = true,
+            'I' => options.tls.hides_name = true,
+            _ => {}
         }
         Ok(())
     }
@@ -268,7 +265,7 @@ impl Reader {
     /// Takes a flag that says which method is sent: of those with a body and of HEAD there
     /// may be one.
     fn take_method(&mut self, letter: char, value: &str) -> Result<(), AbRefusal> {
-        let is_free = self.method.is_none();
+        let is_free = !self.has_method;
         let method = match letter {
             'p' if is_free || self.is_own_method => "POST",
             'p' => return Err(AbRefusal::flag("Cannot mix POST with other methods")),
@@ -276,21 +273,38 @@ impl Reader {
             'u' => return Err(AbRefusal::flag("Cannot mix PUT with other methods")),
             'i' if is_free => "HEAD",
             'i' => return Err(AbRefusal::flag("Cannot mix HEAD with other methods")),
-            _ => {
-                self.method = Some(value.to_owned());
-                self.is_own_method = true;
-                return Ok(());
-            }
+            _ => value,
         };
-        if letter != 'i' {
-            self.body_file = Some(value.to_owned());
+        let is_named = letter == 'm';
+        if matches!(letter, 'p' | 'u') {
+            self.options.body_file = Some(value.to_owned());
         }
-        if is_free {
-            self.method = Some(method.to_owned());
+        if is_free || is_named {
+            method.clone_into(&mut self.options.method);
         }
+        self.has_method = true;
+        self.is_own_method |= is_named;
         Ok(())
     }
 
+    /// Whether all of it fits together.
+    fn finish(self, url: AbUrl) -> Result<AbOptions, AbRefusal> {
+        let options = self.options;
+        if u64::from(options.concurrency) > options.requests {
+            return Err(AbRefusal::usage(
+                "Cannot use concurrency level greater than total number of requests",
+            ));
+        }
+        Ok(AbOptions {
+            time_replaced_requests: options.time_replaced_requests
+                && options.requests == REQUESTS_OF_TIME,
+            url,
+            ..options
+        })
+    }
+}
+
+impl AbOptions {
     fn markup(&mut self) -> &mut AbMarkup {
         self.markup.get_or_insert_with(|| AbMarkup {
             table: String::new(),
@@ -298,52 +312,12 @@ impl Reader {
             cell: "bgcolor=white".to_owned(),
         })
     }
+}
 
-    /// Whether all of it fits together.
-    fn finish(self, url: AbUrl) -> Result<AbOptions, AbRefusal> {
-        let has = |switch| self.switches.contains(switch);
-        let requests = self.requests.unwrap_or(1);
-        let concurrency = self.concurrency.unwrap_or(1);
-        if u64::from(concurrency) > requests {
-            return Err(AbRefusal::usage(
-                "Cannot use concurrency level greater than total number of requests",
-            ));
-        }
-        Ok(AbOptions {
-            requests,
-            concurrency,
-            time_limit: self.time_limit,
-            time_replaced_requests: self.time_replaced_requests && requests == REQUESTS_OF_TIME,
-            timeout: self.timeout.unwrap_or(Duration::from_secs(30)),
-            local_address: self.local_address,
-            method: self.method.unwrap_or_else(|| "GET".to_owned()),
-            body_file: self.body_file,
-            content_type: self.content_type.unwrap_or_else(|| "text/plain".to_owned()),
-            verbosity: self.verbosity,
-            cookies: self.cookies,
-            headers: self.headers,
-            authorization: self.authorization,
-            proxy_authorization: self.proxy_authorization,
-            proxy: self.proxy,
-            keep_alive: has('k'),
-            hides_percentages: has('d'),
-            hides_confidence: has('S'),
-            is_quiet: has('q'),
-            accepts_any_length: has('l'),
-            goes_on: has('r'),
-            tls: AbTlsOptions {
-                hides_name: has('I'),
-                ..self.tls
-            },
-            markup: self.markup,
-            gnuplot: self.gnuplot,
-            csv: self.csv,
-            threads: self.threads,
-            ramp: self.ramp,
-            buffer_bytes: self.buffer_bytes,
-            url,
-        })
-    }
+fn seconds(letter: char, text: &str) -> Result<Duration, AbRefusal> {
+    let seconds = number::<u64>(text).filter(|seconds| *seconds > 0);
+    let seconds = seconds.ok_or_else(|| AbRefusal::usage(format!("-{letter}: give seconds")))?;
+    Ok(Duration::from_secs(seconds))
 }
 
 /// A whole number without a sign.

@@ -1,7 +1,7 @@
 //! The URL as ab takes it: with or without a scheme, and never without a path.
 
 /// Where the requests go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AbUrl {
     pub is_encrypted: bool,
     /// The host as it is written, an IPv6 address within its brackets.
