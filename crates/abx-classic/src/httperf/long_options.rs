@@ -3,65 +3,97 @@
 
 use super::values::HttperfRefusal;
 
-/// An option that is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HttperfFlag {
-    AddHeader,
-    BurstLength,
-    Client,
-    CloseWithReset,
-    FailureStatus,
-    Help,
-    Hog,
-    HttpVersion,
-    MaxConnections,
-    MaxPipedCalls,
-    Method,
-    NoHostHeader,
-    NumCalls,
-    NumConns,
-    Period,
-    PeriodicStats,
-    Port,
-    PrintReply,
-    PrintRequest,
-    Rate,
-    RecvBuffer,
-    RetryOnFailure,
-    Runtime,
-    SendBuffer,
-    Server,
-    ServerName,
-    SessionCookies,
-    Ssl,
-    SslCaFile,
-    SslCertificate,
-    SslCiphers,
-    SslKey,
-    SslNoReuse,
-    SslProtocol,
-    SslVerify,
-    ThinkTimeout,
-    Timeout,
-    TlsServerName,
-    Uri,
-    Verbose,
-    Version,
-    Wlog,
-    Wsess,
-    Wsesslog,
-    Wset,
-    /// Known and not done: what to do instead.
-    Refused(&'static str),
+/// Declares the options: those that are done, by their flag, name and value, and those that are
+/// known and not done, with what to do instead.
+macro_rules! options {
+    (
+        done: [$($flag:ident $name:literal $takes:expr,)+]
+        refused: [$($refused:literal $refused_takes:expr => $instead:literal,)+]
+    ) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum HttperfFlag {
+            $($flag,)+
+            /// Known and not done: what to do instead.
+            Refused(&'static str),
+        }
+
+        const OPTIONS: &[LongOption] = &[
+            $(LongOption { name: $name, takes: $takes, flag: HttperfFlag::$flag },)+
+            $(LongOption {
+                name: $refused,
+                takes: $refused_takes,
+                flag: HttperfFlag::Refused($instead),
+            },)+
+        ];
+    };
 }
 
-/// Whether an option has a value.
+options! {
+    done: [
+        AddHeader "add-header" Takes::Value("S"),
+        BurstLength "burst-length" Takes::Value("N"),
+        Client "client" Takes::Value("I/N"),
+        CloseWithReset "close-with-reset" Takes::Nothing,
+        FailureStatus "failure-status" Takes::Value("N"),
+        Help "help" Takes::Nothing,
+        Hog "hog" Takes::Nothing,
+        HttpVersion "http-version" Takes::Value("S"),
+        MaxConnections "max-connections" Takes::Value("N"),
+        MaxPipedCalls "max-piped-calls" Takes::Value("N"),
+        Method "method" Takes::Value("S"),
+        NoHostHeader "no-host-hdr" Takes::Nothing,
+        NumCalls "num-calls" Takes::Value("N"),
+        NumConns "num-conns" Takes::Value("N"),
+        Period "period" Takes::Value("[d|u|e]T1[,T2]|vT1,D1,..."),
+        PeriodicStats "periodic-stats" Takes::Nothing,
+        Port "port" Takes::Value("N"),
+        PrintReply "print-reply" Takes::Maybe("header|body"),
+        PrintRequest "print-request" Takes::Maybe("header|body"),
+        Rate "rate" Takes::Value("X"),
+        RecvBuffer "recv-buffer" Takes::Value("N"),
+        RetryOnFailure "retry-on-failure" Takes::Nothing,
+        Runtime "runtime" Takes::Value("X"),
+        SendBuffer "send-buffer" Takes::Value("N"),
+        Server "server" Takes::Value("S"),
+        ServerName "server-name" Takes::Value("S"),
+        SessionCookies "session-cookies" Takes::Nothing,
+        Ssl "ssl" Takes::Nothing,
+        SslCaFile "ssl-ca-file" Takes::Value("FILE"),
+        SslCertificate "ssl-certificate" Takes::Value("FILE"),
+        SslCiphers "ssl-ciphers" Takes::Value("L"),
+        SslKey "ssl-key" Takes::Value("FILE"),
+        SslNoReuse "ssl-no-reuse" Takes::Nothing,
+        SslProtocol "ssl-protocol" Takes::Value("S"),
+        SslVerify "ssl-verify" Takes::Maybe("yes|no"),
+        ThinkTimeout "think-timeout" Takes::Value("X"),
+        Timeout "timeout" Takes::Value("X"),
+        TlsServerName "tls-server-name" Takes::Value("S"),
+        Uri "uri" Takes::Value("S"),
+        Verbose "verbose" Takes::Nothing,
+        Version "version" Takes::Nothing,
+        Wlog "wlog" Takes::Value("y|n,FILE"),
+        Wsess "wsess" Takes::Value("N,N,X"),
+        Wsesslog "wsesslog" Takes::Value("N,X,FILE"),
+        Wset "wset" Takes::Value("N,X"),
+    ]
+    refused: [
+        "debug" Takes::Value("S") => "it is for httperf's own insides; --print-request and --print-reply show what is sent \
+             and what comes",
+        "myaddr" Takes::Value("S") => "abx run URL --local-address ADDRESS connects from an address",
+        "servers" Takes::Value("S") => "several servers are what abx compare is for",
+        "ssl-ca-path" Takes::Value("S") => "put the certificates of the folder into one file, for --ssl-ca-file",
+        "use-timer-cache" Takes::Nothing => "abx reads the clock once for all that is ready together",
+        "wsesspage" Takes::Value("S") => "--wsesslog=N,X,FILE asks for the parts of pages that its file names",
+    ]
+}
+
+/// Whether an option has a value, and what stands for it in the usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Nothing,
-    Value,
+    Value(&'static str),
     /// Only behind an equals sign.
-    Maybe,
+    Maybe(&'static str),
 }
 
 struct LongOption {
@@ -69,105 +101,6 @@ struct LongOption {
     takes: Takes,
     flag: HttperfFlag,
 }
-
-const fn option(name: &'static str, takes: Takes, flag: HttperfFlag) -> LongOption {
-    LongOption { name, takes, flag }
-}
-
-const fn refused(name: &'static str, takes: Takes, instead: &'static str) -> LongOption {
-    option(name, takes, HttperfFlag::Refused(instead))
-}
-
-const OPTIONS: &[LongOption] = &[
-    option("add-header", Takes::Value, HttperfFlag::AddHeader),
-    option("burst-length", Takes::Value, HttperfFlag::BurstLength),
-    option("client", Takes::Value, HttperfFlag::Client),
-    option(
-        "close-with-reset",
-        Takes::Nothing,
-        HttperfFlag::CloseWithReset,
-    ),
-    refused(
-        "debug",
-        Takes::Value,
-        "it is for httperf's own insides; --print-request and --print-reply show what is sent \
-         and what comes",
-    ),
-    option("failure-status", Takes::Value, HttperfFlag::FailureStatus),
-    option("help", Takes::Nothing, HttperfFlag::Help),
-    option("hog", Takes::Nothing, HttperfFlag::Hog),
-    option("http-version", Takes::Value, HttperfFlag::HttpVersion),
-    option("max-connections", Takes::Value, HttperfFlag::MaxConnections),
-    option("max-piped-calls", Takes::Value, HttperfFlag::MaxPipedCalls),
-    option("method", Takes::Value, HttperfFlag::Method),
-    refused(
-        "myaddr",
-        Takes::Value,
-        "abx run URL --local-address ADDRESS connects from an address",
-    ),
-    option("no-host-hdr", Takes::Nothing, HttperfFlag::NoHostHeader),
-    option("num-calls", Takes::Value, HttperfFlag::NumCalls),
-    option("num-conns", Takes::Value, HttperfFlag::NumConns),
-    option("period", Takes::Value, HttperfFlag::Period),
-    option("periodic-stats", Takes::Nothing, HttperfFlag::PeriodicStats),
-    option("port", Takes::Value, HttperfFlag::Port),
-    option("print-reply", Takes::Maybe, HttperfFlag::PrintReply),
-    option("print-request", Takes::Maybe, HttperfFlag::PrintRequest),
-    option("rate", Takes::Value, HttperfFlag::Rate),
-    option("recv-buffer", Takes::Value, HttperfFlag::RecvBuffer),
-    option(
-        "retry-on-failure",
-        Takes::Nothing,
-        HttperfFlag::RetryOnFailure,
-    ),
-    option("runtime", Takes::Value, HttperfFlag::Runtime),
-    option("send-buffer", Takes::Value, HttperfFlag::SendBuffer),
-    option("server", Takes::Value, HttperfFlag::Server),
-    option("server-name", Takes::Value, HttperfFlag::ServerName),
-    refused(
-        "servers",
-        Takes::Value,
-        "several servers are what abx compare is for",
-    ),
-    option(
-        "session-cookies",
-        Takes::Nothing,
-        HttperfFlag::SessionCookies,
-    ),
-    option("ssl", Takes::Nothing, HttperfFlag::Ssl),
-    option("ssl-ca-file", Takes::Value, HttperfFlag::SslCaFile),
-    refused(
-        "ssl-ca-path",
-        Takes::Value,
-        "put the certificates of the folder into one file, for --ssl-ca-file",
-    ),
-    option("ssl-certificate", Takes::Value, HttperfFlag::SslCertificate),
-    option("ssl-ciphers", Takes::Value, HttperfFlag::SslCiphers),
-    option("ssl-key", Takes::Value, HttperfFlag::SslKey),
-    option("ssl-no-reuse", Takes::Nothing, HttperfFlag::SslNoReuse),
-    option("ssl-protocol", Takes::Value, HttperfFlag::SslProtocol),
-    option("ssl-verify", Takes::Maybe, HttperfFlag::SslVerify),
-    option("think-timeout", Takes::Value, HttperfFlag::ThinkTimeout),
-    option("timeout", Takes::Value, HttperfFlag::Timeout),
-    option("tls-server-name", Takes::Value, HttperfFlag::TlsServerName),
-    option("uri", Takes::Value, HttperfFlag::Uri),
-    refused(
-        "use-timer-cache",
-        Takes::Nothing,
-        "abx reads the clock once for all that is ready together",
-    ),
-    option("verbose", Takes::Nothing, HttperfFlag::Verbose),
-    option("version", Takes::Nothing, HttperfFlag::Version),
-    option("wlog", Takes::Value, HttperfFlag::Wlog),
-    option("wsess", Takes::Value, HttperfFlag::Wsess),
-    option("wsesslog", Takes::Value, HttperfFlag::Wsesslog),
-    refused(
-        "wsesspage",
-        Takes::Value,
-        "--wsesslog=N,X,FILE asks for the parts of pages that its file names",
-    ),
-    option("wset", Takes::Value, HttperfFlag::Wset),
-];
 
 /// What `--help` prints: what abx does.
 #[must_use]
@@ -180,9 +113,8 @@ pub fn usage() -> String {
         }
         let value = match long_option.takes {
             Takes::Nothing => String::new(),
-            Takes::Value => format!(" {}", value_of(long_option.flag)),
-            Takes::Maybe if long_option.flag == HttperfFlag::SslVerify => "[=yes|no]".to_owned(),
-            Takes::Maybe => "[=header|body]".to_owned(),
+            Takes::Value(value) => format!(" {value}"),
+            Takes::Maybe(value) => format!("[={value}]"),
         };
         let word = format!(" [--{}{value}]", long_option.name);
         if line + word.len() > 78 {
@@ -196,32 +128,6 @@ pub fn usage() -> String {
     }
     text.push_str("\nabx refuses the options of httperf that it does not support.\n");
     text
-}
-
-fn value_of(flag: HttperfFlag) -> &'static str {
-    match flag {
-        HttperfFlag::Client => "I/N",
-        HttperfFlag::Period => "[d|u|e]T1[,T2]|vT1,D1,...",
-        HttperfFlag::Rate
-        | HttperfFlag::Runtime
-        | HttperfFlag::ThinkTimeout
-        | HttperfFlag::Timeout => "X",
-        HttperfFlag::SslCiphers => "L",
-        HttperfFlag::SslCaFile | HttperfFlag::SslCertificate | HttperfFlag::SslKey => "FILE",
-        HttperfFlag::Wset => "N,X",
-        HttperfFlag::Wsess => "N,N,X",
-        HttperfFlag::Wsesslog => "N,X,FILE",
-        HttperfFlag::Wlog => "y|n,FILE",
-        HttperfFlag::AddHeader
-        | HttperfFlag::HttpVersion
-        | HttperfFlag::Method
-        | HttperfFlag::Server
-        | HttperfFlag::ServerName
-        | HttperfFlag::SslProtocol
-        | HttperfFlag::TlsServerName
-        | HttperfFlag::Uri => "S",
-        _ => "N",
-    }
 }
 
 pub(super) struct GivenOption {
@@ -254,7 +160,7 @@ pub(super) fn given(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal
                     "option '{full}' doesn't allow an argument"
                 )));
             }
-            (Takes::Value, None) => {
+            (Takes::Value(_), None) => {
                 let next = rest.next().cloned();
                 Some(next.ok_or_else(|| lacks_value(&full))?)
             }
@@ -325,20 +231,19 @@ fn checked(
 /// The option of this name, or the only one that begins so.
 fn find(name: &str) -> Result<&'static LongOption, HttperfRefusal> {
     let mut same = OPTIONS.iter();
-    if let Some(whole) = same.find(|long_option| long_option.name == name) {
+    if let Some(whole) = same.find(|option| option.name == name) {
         return Ok(whole);
     }
     let begins = OPTIONS
         .iter()
-        .filter(|long_option| long_option.name.starts_with(name));
-    let begins: Vec<&LongOption> = begins.collect();
+        .filter(|option| option.name.starts_with(name));
+    let mut begins: Vec<&LongOption> = begins.collect();
+    begins.sort_by_key(|option| option.name);
     match begins[..] {
         [] => Err(HttperfRefusal(format!("unrecognized option '--{name}'"))),
         [only] => Ok(only),
         _ => {
-            let names = begins
-                .iter()
-                .map(|long_option| format!(" '--{}'", long_option.name));
+            let names = begins.iter().map(|option| format!(" '--{}'", option.name));
             Err(HttperfRefusal(format!(
                 "option '--{name}' is ambiguous; possibilities:{}",
                 names.collect::<String>()
@@ -356,7 +261,7 @@ mod tests {
         let given = given(&words).map_err(|refusal| refusal.to_string())?;
         Ok(given
             .into_iter()
-            .map(|given_option| (given_option.name, given_option.value))
+            .map(|option| (option.name, option.value))
             .collect())
     }
 
@@ -424,10 +329,9 @@ mod tests {
             let HttperfFlag::Refused(instead) = long_option.flag else {
                 continue;
             };
-            let value = if long_option.takes == Takes::Value {
-                "=1"
-            } else {
-                ""
+            let value = match long_option.takes {
+                Takes::Value(_) => "=1",
+                _ => "",
             };
             let word = format!("--{}{value}", long_option.name);
             let message = names(&[&word]).unwrap_err();
