@@ -152,6 +152,38 @@ pub struct AuditFinding {
     pub rests_on: Vec<FileLine>,
 }
 
+impl ToolReport {
+    /// A note about it, which rests on these of its figures.
+    pub(crate) fn note(
+        &self,
+        id: AuditFindingId,
+        message: String,
+        keys: &[FigureKey],
+    ) -> AuditFinding {
+        AuditFinding::of(self, id, Level::Note, message, keys)
+    }
+
+    /// The same, by which it is a bound.
+    pub(crate) fn bound(
+        &self,
+        id: AuditFindingId,
+        message: String,
+        keys: &[FigureKey],
+    ) -> AuditFinding {
+        AuditFinding::of(self, id, Level::Bound, message, keys)
+    }
+
+    /// The same, by which it claims nothing.
+    pub(crate) fn void(
+        &self,
+        id: AuditFindingId,
+        message: String,
+        keys: &[FigureKey],
+    ) -> AuditFinding {
+        AuditFinding::of(self, id, Level::Void, message, keys)
+    }
+}
+
 impl AuditFinding {
     /// About one report; it rests on these of its figures.
     pub(crate) fn of(
@@ -216,6 +248,6 @@ pub(crate) fn merged(findings: Vec<AuditFinding>) -> Vec<AuditFinding> {
             None => out.push(finding),
         }
     }
-    out.sort_by_key(|audit_finding| (std::cmp::Reverse(audit_finding.level), audit_finding.id));
+    out.sort_by_key(|finding| (std::cmp::Reverse(finding.level), finding.id));
     out
 }

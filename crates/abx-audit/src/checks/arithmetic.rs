@@ -38,8 +38,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
 }
 
 fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
-    let id = AuditFindingId::Contradiction;
-    AuditFinding::of(report, id, Level::Void, message, keys)
+    report.void(AuditFindingId::Contradiction, message, keys)
 }
 
 fn contradiction(report: &ToolReport, equation: Equation) -> Option<AuditFinding> {
@@ -330,7 +329,7 @@ fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
         report
             .quantiles
             .iter()
-            .find(|printed_quantile| printed_quantile.percent == percent)
+            .find(|quantile| quantile.percent == percent)
     };
     for (percent, key) in [(100.0, FigureKey::Max), (50.0, FigureKey::Median)] {
         if report.tool == LoadTool::Ab
@@ -360,7 +359,7 @@ fn statuses(report: &ToolReport) -> Option<AuditFinding> {
     let sum: f64 = counts?.iter().sum();
     let printed_figure = report
         .figure(Completed)
-        .filter(|printed_figure| printed_figure.value != sum)?;
+        .filter(|figure| figure.value != sum)?;
     let message = format!(
         "statuses of {sum} replies, and {} replies",
         printed_figure.printed

@@ -103,8 +103,7 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
         _ => {}
     }
     let keys = [Completed, Connections, Elapsed, Max, Mean, Rate];
-    let id = AuditFindingId::IdleConnections;
-    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+    Some(report.bound(AuditFindingId::IdleConnections, message, &keys))
 }
 
 fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
@@ -121,7 +120,7 @@ fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
     ];
     if let Some(message) = saturated(report) {
         let id = AuditFindingId::Saturated;
-        return Some(AuditFinding::of(report, id, Level::Bound, message, &keys));
+        return Some(report.bound(id, message, &keys));
     }
     let message = match report.printed(AskedRate) {
         Some(asked) => format!("a rate of {asked} was asked for, and {had}/s came"),
@@ -210,8 +209,7 @@ fn one_at_a_time(report: &ToolReport) -> Option<AuditFinding> {
         ));
     }
     let keys = [key, Rate, TimePerRequest, WaitingMean];
-    let id = AuditFindingId::OneAtATime;
-    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+    Some(report.bound(AuditFindingId::OneAtATime, message, &keys))
 }
 
 fn cpu(report: &ToolReport) -> Option<AuditFinding> {
@@ -230,8 +228,7 @@ fn cpu(report: &ToolReport) -> Option<AuditFinding> {
         ));
     }
     let keys = [CpuShare, CpuUser, CpuSystem];
-    let id = AuditFindingId::GeneratorCpu;
-    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+    Some(report.bound(AuditFindingId::GeneratorCpu, message, &keys))
 }
 
 /// Within one machine the kernel makes a connection while it is asked for it, and lets the server
@@ -253,8 +250,7 @@ fn late(report: &ToolReport) -> Option<AuditFinding> {
         printed_time(mean)
     );
     let keys = [ConnectMin, ConnectMean, Mean];
-    let id = AuditFindingId::LateGenerator;
-    Some(AuditFinding::of(report, id, Level::Bound, message, &keys))
+    Some(report.bound(AuditFindingId::LateGenerator, message, &keys))
 }
 
 /// wrk adds times of requests that it did not send.
@@ -273,8 +269,7 @@ fn corrected(report: &ToolReport) -> Option<AuditFinding> {
         report.printed(Completed).unwrap_or("counted")
     );
     let keys = [Completed, Connections, Elapsed, Mean];
-    let id = AuditFindingId::ToolsOwnWay;
-    Some(AuditFinding::of(report, id, Level::Note, message, &keys))
+    Some(report.note(AuditFindingId::ToolsOwnWay, message, &keys))
 }
 
 /// Connections are idle when fewer than this share of them can have been busy.

@@ -18,8 +18,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
 }
 
 fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
-    let id = AuditFindingId::Contradiction;
-    AuditFinding::of(report, id, Level::Void, message, keys)
+    report.void(AuditFindingId::Contradiction, message, keys)
 }
 
 /// A duration that is zero, or far longer than what was asked for.

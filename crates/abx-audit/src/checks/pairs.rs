@@ -175,7 +175,7 @@ fn copies(reports: &[ToolReport]) -> Vec<AuditFinding> {
         };
         let id = AuditFindingId::SameFigures;
         let keys = [FigureKey::Rate];
-        out.push(AuditFinding::of(report, id, Level::Note, message, &keys));
+        out.push(report.note(id, message, &keys));
     }
     out
 }

@@ -58,7 +58,7 @@ fn maximum(report: &ToolReport) -> Option<AuditFinding> {
         .map(|quantile| &quantile.time)
         .or(report.figure(FigureKey::Max))?;
     let same: Vec<&PrintedQuantile> = inner(report)
-        .filter(|printed_quantile| printed_quantile.time.value == max.value)
+        .filter(|quantile| quantile.time.value == max.value)
         .collect();
     let first = same.first()?;
     let mut message = format!(
@@ -103,8 +103,7 @@ fn coarse(report: &ToolReport) -> Option<AuditFinding> {
         rounded(time.low * 1e3),
         rounded(time.high * 1e3)
     );
-    let id = AuditFindingId::CoarseTimes;
-    Some(AuditFinding::of(report, id, Level::Note, message, &[key]))
+    Some(report.note(AuditFindingId::CoarseTimes, message, &[key]))
 }
 
 /// So many requests must be slower than a quantile, for it to be one of many.

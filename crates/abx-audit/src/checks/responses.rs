@@ -10,7 +10,7 @@ use crate::report::{FigureKey, LoadTool, ToolReport};
 pub(super) fn serves(report: &ToolReport) -> bool {
     check(report)
         .iter()
-        .all(|audit_finding| audit_finding.level < Level::Void)
+        .all(|finding| finding.level < Level::Void)
 }
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
@@ -42,13 +42,7 @@ fn aborted(report: &ToolReport) -> Option<AuditFinding> {
         after.printed
     );
     let keys = [FigureKey::AbortedAfter];
-    Some(AuditFinding::of(
-        report,
-        AuditFindingId::Aborted,
-        Level::Void,
-        message,
-        &keys,
-    ))
+    Some(report.void(AuditFindingId::Aborted, message, &keys))
 }
 
 /// Responses with a status that is no success, and the lines that say so.

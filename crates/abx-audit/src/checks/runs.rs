@@ -94,11 +94,8 @@ fn some_set_up(report: &ToolReport) -> Option<AuditFinding> {
         printed_figure.printed,
         share(kept.value / printed_figure.value)
     );
-    let id = AuditFindingId::ConnectionSetUp;
-    Some(AuditFinding::of(
-        report,
-        id,
-        Level::Bound,
+    Some(report.bound(
+        AuditFindingId::ConnectionSetUp,
         message,
         &[KeptAlive, Completed],
     ))
@@ -109,13 +106,7 @@ fn once(report: &ToolReport) -> Option<AuditFinding> {
         .into_iter()
         .find(|key| report.figure(*key).is_some())?;
     let message = "one run, no interval".to_owned();
-    Some(AuditFinding::of(
-        report,
-        AuditFindingId::SingleRun,
-        Level::Note,
-        message,
-        &[key],
-    ))
+    Some(report.note(AuditFindingId::SingleRun, message, &[key]))
 }
 
 fn short(report: &ToolReport) -> Option<AuditFinding> {
@@ -123,14 +114,7 @@ fn short(report: &ToolReport) -> Option<AuditFinding> {
         .figure(FigureKey::Elapsed)
         .filter(|elapsed| elapsed.high < LONG_S)?;
     let message = printed_time(elapsed);
-    let id = AuditFindingId::ShortRun;
-    Some(AuditFinding::of(
-        report,
-        id,
-        Level::Note,
-        message,
-        &[FigureKey::Elapsed],
-    ))
+    Some(report.note(AuditFindingId::ShortRun, message, &[FigureKey::Elapsed]))
 }
 
 /// ab takes the two requests behind the middle one.
@@ -146,14 +130,7 @@ fn odd_median(report: &ToolReport) -> Option<AuditFinding> {
         "{} is odd: ab prints as median the mean of the two requests behind the middle one",
         count.printed
     );
-    let id = AuditFindingId::ToolsOwnWay;
-    Some(AuditFinding::of(
-        report,
-        id,
-        Level::Note,
-        message,
-        &[Completed, Median],
-    ))
+    Some(report.note(AuditFindingId::ToolsOwnWay, message, &[Completed, Median]))
 }
 
 /// httperf counts lifetimes of connections in bins of 1 ms.
@@ -171,14 +148,7 @@ fn binned_median(report: &ToolReport) -> Option<AuditFinding> {
         (median.value * 1e3).floor(),
         (median.value * 1e3).ceil()
     );
-    let id = AuditFindingId::ToolsOwnWay;
-    Some(AuditFinding::of(
-        report,
-        id,
-        Level::Note,
-        message,
-        &[FigureKey::Median],
-    ))
+    Some(report.note(AuditFindingId::ToolsOwnWay, message, &[FigureKey::Median]))
 }
 
 /// httperf's times are lives of connections.
@@ -199,9 +169,8 @@ fn life_of_connection(report: &ToolReport) -> Option<AuditFinding> {
             mean.printed, waiting.printed, transfer.printed
         );
     }
-    let id = AuditFindingId::ToolsOwnWay;
     let keys = [ConnectionTimeMean, WaitingMean];
-    Some(AuditFinding::of(report, id, Level::Note, message, &keys))
+    Some(report.note(AuditFindingId::ToolsOwnWay, message, &keys))
 }
 
 fn few_samples(report: &ToolReport) -> Option<AuditFinding> {
@@ -214,11 +183,8 @@ fn few_samples(report: &ToolReport) -> Option<AuditFinding> {
          manual asks for 30",
         samples.printed
     );
-    let id = AuditFindingId::ToolsOwnWay;
-    Some(AuditFinding::of(
-        report,
-        id,
-        Level::Note,
+    Some(report.note(
+        AuditFindingId::ToolsOwnWay,
         message,
         &[RateSamples, RateSpread],
     ))
