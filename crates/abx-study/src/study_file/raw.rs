@@ -187,13 +187,9 @@ pub struct RawFile {
     pub bytes: u64,
 }
 
-/// A server under test: started by `command` or from an image, or running at `address`.
+/// What a file says of every server that abx starts.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RawSubject {
-    /// Its name in reports: letters, digits, `-`, `_` and `.`, at most 40.
-    #[schemars(extend("examples" = ["nginx"]))]
-    pub name: String,
+pub struct RawServer {
     /// How it is obtained. Default: its program is there.
     #[serde(default)]
     pub from: RawFrom,
@@ -201,16 +197,29 @@ pub struct RawSubject {
     #[serde(default)]
     #[schemars(extend("examples" = [{"n.conf": "n.conf.in"}]))]
     pub templates: BTreeMap<String, String>,
+    /// Further variables of its environment.
+    #[serde(default)]
+    #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
+    pub env: BTreeMap<String, String>,
+    /// How it is stopped.
+    pub stop: Option<RawStop>,
+}
+
+/// A server under test: started by `command` or from an image, or running at `address`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawSubject {
+    /// Its name in reports: letters, digits, `-`, `_` and `.`, at most 40.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub name: String,
+    #[serde(flatten)]
+    pub server: RawServer,
     /// How it is started, word by word and without a shell.
     #[schemars(length(min = 1), extend("examples" = [["nginx", "-c", "{dir}/n.conf"]]))]
     pub command: Option<Vec<String>>,
     /// The URL of a server that runs already.
     #[schemars(extend("examples" = ["http://127.0.0.1:8081"]))]
     pub address: Option<String>,
-    /// Further variables of its environment.
-    #[serde(default)]
-    #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
-    pub env: BTreeMap<String, String>,
     /// The name that its certificate is for, when it speaks TLS. Default: it does not.
     #[schemars(length(min = 1), extend("examples" = ["localhost"]))]
     pub tls: Option<String>,
@@ -219,8 +228,6 @@ pub struct RawSubject {
     pub http2: bool,
     /// When it is ready.
     pub ready: Option<RawReady>,
-    /// How it is stopped.
-    pub stop: Option<RawStop>,
     /// The program name of its workers, for faults. Default: every process without children but the main one.
     #[schemars(extend("examples" = ["php-cgi"]))]
     pub worker: Option<String>,
@@ -236,13 +243,8 @@ pub struct RawService {
     /// Its name, by which subjects lead to it, such as {service.NAME.port}: letters, digits, `-`, `_` and `.`, at most 40.
     #[schemars(extend("examples" = ["database"]))]
     pub name: String,
-    /// How it is obtained. Default: its program is there.
-    #[serde(default)]
-    pub from: RawFrom,
-    /// Files written into {dir} before each start: the name there, and the template beside the study file.
-    #[serde(default)]
-    #[schemars(extend("examples" = [{"db.conf": "db.conf.in"}]))]
-    pub templates: BTreeMap<String, String>,
+    #[serde(flatten)]
+    pub server: RawServer,
     /// How it is started, word by word and without a shell.
     #[schemars(length(min = 1), extend("examples" = [["redis-server", "--port", "{port}"]]))]
     pub command: Vec<String>,
@@ -250,10 +252,6 @@ pub struct RawService {
     #[serde(default)]
     #[schemars(extend("examples" = [["storage"]]))]
     pub ports: Vec<String>,
-    /// Further variables of its environment.
-    #[serde(default)]
-    #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
-    pub env: BTreeMap<String, String>,
     /// When it is ready. Default: when its port takes connections.
     pub ready: Option<RawServiceReady>,
     /// A command that fills it with data after each start, word by word and without a shell. Default: none.
@@ -264,8 +262,6 @@ pub struct RawService {
     /// How long one start of it serves. Default: study.
     #[schemars(extend("examples" = ["block"]))]
     pub restart: Option<ServiceRestart>,
-    /// How it is stopped.
-    pub stop: Option<RawStop>,
 }
 
 /// When a service is ready: three correct responses, or three commands that end well.

@@ -19,9 +19,6 @@ use crate::study_file::unit;
 /// The request of a table, or as many as its `count`, its `urls` and its `file` say. `files`
 /// gives the text of a file beside the study file. Placeholders are refused where none
 /// `may_vary`.
-///
-/// # Errors
-/// The first fault.
 pub fn requested(
     raw: RawRequest,
     may_vary: bool,
@@ -92,9 +89,6 @@ fn as_written(
 }
 
 /// The headers that a request is given, and those that say who asks.
-///
-/// # Errors
-/// The first fault.
 pub fn added_headers(
     raw: &mut RawRequest,
     here: &KeyPosition,

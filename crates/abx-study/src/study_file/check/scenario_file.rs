@@ -89,9 +89,6 @@ pub fn schema() -> Value {
 }
 
 /// Reads a scenario file, and the bodies beside it.
-///
-/// # Errors
-/// [`ScenarioFileError`].
 pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
     let unreadable = |source| ScenarioFileError::Read {
         path: path.to_owned(),
@@ -104,9 +101,6 @@ pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
 }
 
 /// Reads a text. `file` is only for messages; `files` gives the text of a file beside it.
-///
-/// # Errors
-/// [`ScenarioFileError`].
 pub fn parse(text: &str, file: &Path, files: Templates) -> Result<ScenarioFile, ScenarioFileError> {
     let parsed = on_large_stack(|| parse_tree(text, file, files));
     let parsed = parsed.map_err(|source| ScenarioFileError::Read {

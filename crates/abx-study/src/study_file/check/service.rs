@@ -17,9 +17,6 @@ use crate::study_file::unit;
 const SEED_WITHIN: Duration = Duration::from_secs(120);
 
 /// What the tables of services mean. Each may use those before it.
-///
-/// # Errors
-/// The first fault.
 pub fn services(
     raw: Vec<RawService>,
     top: &KeyPosition,
@@ -94,12 +91,9 @@ fn service(
         ports.take_name_at(index, name, &list.item(index))?;
     }
     let table = LaunchTable {
-        from: &raw.from,
+        server: &raw.server,
         command: &raw.command,
         ports: &raw.ports,
-        env: &raw.env,
-        templates: &raw.templates,
-        stop: raw.stop.as_ref(),
     };
     let known = table.known_words(leading);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -123,7 +117,7 @@ fn service(
         server: ServerSpec {
             revision: None,
             line: here.key("command").line(),
-            needs: needs(&raw.from, &here.key("from"))?,
+            needs: needs(&raw.server.from, &here.key("from"))?,
             run: RunSpec::Launch(Launch {
                 ready: rule,
                 ..launch

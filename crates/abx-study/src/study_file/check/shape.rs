@@ -39,7 +39,7 @@ pub fn shapes(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVer
     };
     let bytes = here.key("message").key("bytes");
     let lengths = message.and_then(|message| message.bytes.as_ref());
-    let lengths = rows(lengths, usual.bytes, &bytes, "message.bytes", "length")?;
+    let lengths = rows(lengths, usual.bytes, &bytes, "length")?;
     let is_short = |length: &&u32| !is_long_enough(kind, **length);
     if let Some(short) = lengths.iter().find(is_short) {
         return Err(bytes.fault(format!(
@@ -105,12 +105,11 @@ fn not_of_shape(key: &str, kind: LoadShape, here: &KeyPosition) -> Diagnostic {
 /// The numbers of a sweep, each once; the usual one where nothing is written.
 ///
 /// # Errors
-/// One that is listed twice; `key` and `kind` name it in the message.
+/// One that is listed twice; `kind` names it in the message.
 pub fn rows(
     raw: Option<&RawSweep>,
     usual: u32,
     here: &KeyPosition,
-    key: &str,
     kind: &str,
 ) -> Result<Vec<u32>, Diagnostic> {
     let numbers = match raw {
@@ -122,7 +121,8 @@ pub fn rows(
     match numbers.iter().position(|number| !seen.insert(*number)) {
         None => Ok(numbers),
         Some(index) => Err(here.item(index).fault(format!(
-            "`{key}` lists {} twice: each {kind} gives one row, so list it once",
+            "`{}` lists {} twice: each {kind} gives one row, so list it once",
+            here.name(),
             numbers[index]
         ))),
     }

@@ -39,9 +39,6 @@ use crate::study_file::unit;
 const CONNECTIONS: u32 = 50;
 
 /// What a file means that has the right keys and types.
-///
-/// # Errors
-/// The first fault.
 pub fn check(
     raw: RawStudy,
     name: String,
@@ -215,10 +212,8 @@ fn loads(
 fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<Load>, Diagnostic> {
     let pacing = pacing(&raw, here)?;
     let (rates, spacing) = rates(&raw, here)?;
-    let objective = raw
-        .slo
-        .as_ref()
-        .map(|text| here.key("slo").read(|_| unit::objective(text)));
+    let slo = raw.slo.as_ref();
+    let objective = slo.map(|text| here.key("slo").read(|_| unit::objective(text)));
     let (shapes, version) = shapes(&raw, here)?;
     let key_mistake = |wrong: KeyMistake| here.key(wrong.key).fault(wrong.why);
     let pipeline = raw
@@ -230,7 +225,6 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
         raw.connections.as_ref(),
         CONNECTIONS,
         &connections,
-        "connections",
         "number",
     )?;
     let keep_alive = raw.keep_alive.unwrap_or(true);

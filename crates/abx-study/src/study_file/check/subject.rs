@@ -16,15 +16,12 @@ use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::model::{Need, RevisionSpec, RunSpec, ServerSpec, SubjectSpec};
 use crate::study_file::nearest::meant;
-use crate::study_file::raw::{RawReady, RawStop, RawSubject};
+use crate::study_file::raw::{RawReady, RawServer, RawStop, RawSubject};
 use crate::study_file::raw_from::RawFrom;
 use crate::study_file::unit;
 
 /// What a subject's table means; its name is checked already. `leading` are the words
 /// that lead to services.
-///
-/// # Errors
-/// The first fault.
 pub fn subject(
     raw: RawSubject,
     here: &KeyPosition,
@@ -33,7 +30,7 @@ pub fn subject(
 ) -> Result<SubjectSpec, Diagnostic> {
     Ok(SubjectSpec {
         server: server(&raw, here, templates, leading)?,
-        stand_in_for: stand_in_for(&raw.from, &here.key("from"))?,
+        stand_in_for: stand_in_for(&raw.server.from, &here.key("from"))?,
         http2: raw.http2,
         name: raw.name,
     })
@@ -46,8 +43,9 @@ fn server(
     templates: Templates,
     leading: &[String],
 ) -> Result<ServerSpec, Diagnostic> {
+    let from = &raw.server.from;
     // An image knows what to run.
-    let of_image = raw.from.image.as_ref().map(|_| Vec::new());
+    let of_image = from.image.as_ref().map(|_| Vec::new());
     let command = raw.command.as_ref().or(of_image.as_ref());
     let run = match (command, &raw.address) {
         (None, None) => {
@@ -65,18 +63,15 @@ fn server(
                  `command` for one that runs already",
             ));
         }
-        (None, Some(_)) if raw.from.git.is_some() => {
+        (None, Some(_)) if from.git.is_some() => {
             return Err(only_started(&here.key("from").key("git")));
         }
         (None, Some(address)) => RunSpec::Address(address_alone(address, here)?),
         (Some(command), None) => {
             let table = LaunchTable {
-                from: &raw.from,
+                server: &raw.server,
                 command,
                 ports: &[],
-                env: &raw.env,
-                templates: &raw.templates,
-                stop: raw.stop.as_ref(),
             };
             RunSpec::Launch(Launch {
                 ready: ready(raw.ready.as_ref(), &here.key("ready"))?,
@@ -94,27 +89,21 @@ fn server(
     };
     Ok(ServerSpec {
         line: here.key(way).line(),
-        needs: needs(&raw.from, &here.key("from"))?,
-        revision: revision(&raw.from, &here.key("from"))?,
+        needs: needs(from, &here.key("from"))?,
+        revision: revision(from, &here.key("from"))?,
         run,
     })
 }
 
 /// What every table has that says how abx starts a server.
 pub struct LaunchTable<'a> {
-    pub from: &'a RawFrom,
+    pub server: &'a RawServer,
     pub command: &'a [String],
     pub ports: &'a [String],
-    pub env: &'a BTreeMap<String, String>,
-    pub templates: &'a BTreeMap<String, String>,
-    pub stop: Option<&'a RawStop>,
 }
 
 impl LaunchTable<'_> {
     /// How abx starts and stops it, ready by the usual rule.
-    ///
-    /// # Errors
-    /// The first fault.
     pub fn launch(
         &self,
         here: &KeyPosition,
@@ -124,16 +113,16 @@ impl LaunchTable<'_> {
         let known = self.known_words(leading);
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let named = &here.key("templates");
-        let command = match (&self.from.image, self.command) {
+        let command = match (&self.server.from.image, self.command) {
             (Some(_), []) => Vec::new(),
             (_, command) => words(command, &here.key("command"), &known)?,
         };
         let launch = Launch {
             image: self.image(&here.key("from").key("image"))?,
             ports: self.ports.to_vec(),
-            environment: environment(self.env, &here.key("env"), &known)?,
-            templates: read_templates(self.templates, named, templates, &known)?,
-            stop: stop(self.stop, &here.key("stop"))?,
+            environment: environment(&self.server.env, &here.key("env"), &known)?,
+            templates: read_templates(&self.server.templates, named, templates, &known)?,
+            stop: stop(self.server.stop.as_ref(), &here.key("stop"))?,
             ..Launch::new(command)
         };
         check_port(&launch, &here.key("command"))?;
@@ -141,7 +130,7 @@ impl LaunchTable<'_> {
     }
 
     fn image(&self, here: &KeyPosition) -> Result<Option<ContainerImage>, Diagnostic> {
-        let Some(name) = &self.from.image else {
+        let Some(name) = &self.server.from.image else {
             return Ok(None);
         };
         if !ContainerImage::is_name(name) {
@@ -153,13 +142,14 @@ impl LaunchTable<'_> {
         }
         Ok(Some(ContainerImage {
             name: name.clone(),
-            stop_signal: self.stop.and_then(|stop| stop.signal),
+            stop_signal: self.server.stop.as_ref().and_then(|stop| stop.signal),
         }))
     }
 
     /// Its placeholders: `{build}` only where something is built.
     pub fn known_words(&self, leading: &[String]) -> Vec<String> {
-        let is_built = self.from.build.is_some() || self.from.git.is_some();
+        let from = &self.server.from;
+        let is_built = from.build.is_some() || from.git.is_some();
         let texts = if is_built {
             &WORDS[..]
         } else {
@@ -207,9 +197,6 @@ fn address_alone(address: &str, here: &KeyPosition) -> Result<String, Diagnostic
 }
 
 /// An argument list: a program, and nothing that no program can be given.
-///
-/// # Errors
-/// The first fault.
 pub fn words(
     words: &[String],
     list: &KeyPosition,
@@ -348,9 +335,6 @@ fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
 }
 
 /// What has to be had before it starts.
-///
-/// # Errors
-/// The first fault.
 pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic> {
     type Make = fn(Vec<String>) -> Need;
     let lists: [(&str, &Option<Vec<String>>, Make); 5] = [

@@ -11,9 +11,6 @@ use crate::study_file::mistake::Diagnostic;
 use crate::study_file::raw::RawTls;
 
 /// What the table means; `files` gives texts beside the study file.
-///
-/// # Errors
-/// The first fault.
 pub fn tls(
     raw: Option<RawTls>,
     here: &KeyPosition,
