@@ -31,9 +31,9 @@ impl PaceSums {
         self.slices += 1;
         self.wall_ns += slice.wall_ns;
         self.busiest_worker_ns += slice.busiest_worker_ns;
-        self.loop_lag.merge(&slice.tally.loop_lag);
+        self.loop_lag.merge(&slice.tally.times.loop_lag);
         if is_open {
-            self.lateness.merge(&slice.tally.lateness);
+            self.lateness.merge(&slice.tally.times.lateness);
         }
     }
 

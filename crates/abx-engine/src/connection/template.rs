@@ -154,7 +154,7 @@ impl RequestTemplate {
             let ours = request
                 .placeholders
                 .iter()
-                .filter(|request_placeholder| request_placeholder.part == part);
+                .filter(|placeholder| placeholder.part == part);
             let cut = |request_placeholder: &RequestPlaceholder| {
                 let place =
                     request_placeholder.start - left_out..request_placeholder.end - left_out;

@@ -103,7 +103,7 @@ impl CourseKeeper {
         self.outcomes.clone_from(&tally.outcomes);
         let response = &mut interval.response;
         let tell = |us, times| response.record_us(us, times);
-        tally.response.tell_new(&mut self.response, tell);
+        tally.times.response.tell_new(&mut self.response, tell);
         if let Some(course) = &mut tally.course {
             course.add(self.number, until.since(self.start).0, &interval);
         }

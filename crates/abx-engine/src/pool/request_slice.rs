@@ -78,7 +78,7 @@ impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
         }
         if pool.progress.counting.counts(now) {
             let lag = pool.progress.acted.since(now);
-            pool.tally.loop_lag.record_ns(lag.0);
+            pool.tally.times.loop_lag.record_ns(lag.0);
         }
     }
 }

@@ -132,7 +132,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     ) -> Pool<I, C> {
         let seed = plan.seed.wrapping_add(first as u64);
         let mut tally = Tally::default();
-        tally.reserve();
+        tally.times.reserve();
         let window = plan.window() as usize;
         let mut values = ValuesToFill::new(seed);
         let encoded = encoded
@@ -287,7 +287,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if slot.flights.iter().any(|flight| flight.counted)
             && let Some(handshake) = self.io.handshake(slot.token(index))
         {
-            self.tally.handshake.record_ns(handshake.span.0);
+            self.tally.times.handshake.record_ns(handshake.span.0);
             self.tally.resumed += u64::from(handshake.is_resumed);
             if let Some(log) = &mut self.tally.log {
                 log.agrees(|| self.io.tls_options(slot.token(index)));

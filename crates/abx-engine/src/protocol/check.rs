@@ -26,7 +26,7 @@ pub(crate) fn outcome(
 #[cold]
 fn wrong_status(status: u16, tally: Option<&mut Tally>) -> Outcome {
     if let Some(tally) = tally {
-        tally.wrong_statuses.add(status);
+        tally.times.wrong_statuses.add(status);
     }
     Outcome::WrongStatus
 }
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(outcome(&expect, &done, hash, Some(&mut tally)), expected);
             assert_eq!(outcome(&expect, &done, hash, None), expected);
         }
-        let came: Vec<_> = tally.wrong_statuses.iter().collect();
+        let came: Vec<_> = tally.times.wrong_statuses.iter().collect();
         assert_eq!(came, [(200, 1)]);
     }
 

@@ -141,7 +141,7 @@ fn look_closer<T>(
     let came_at_once = !slot.timing.has_begun();
     let stamps = slot.timing.stamps(flight, before, now);
     if flight.counted {
-        tally.phases.record(&PhaseSplit::of(&stamps));
+        tally.times.phases.record(&PhaseSplit::of(&stamps));
         if let Some(log) = &mut tally.log {
             let sent = flight.sent.unwrap_or(flight.intended);
             log.timed(&stamps, sent.0);
@@ -175,6 +175,7 @@ fn note_beginning(tally: &mut Tally, received: &[u8]) {
 pub(crate) fn note_server_times(tally: &mut Tally, received: &[u8]) {
     for server_timing in server_timings(received) {
         tally
+            .times
             .server_times
             .record(server_timing.name, server_timing.span_ns);
     }

@@ -167,7 +167,7 @@ impl SessionCount {
         }
         self.tally.connects = counted.connections;
         self.tally.body_bytes = counted.body_bytes;
-        self.tally.steps = counted.steps;
+        self.tally.times.steps = counted.steps;
         self.tally
     }
 }

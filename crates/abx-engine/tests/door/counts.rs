@@ -34,8 +34,8 @@ fn exactly_as_many_requests_are_sent_as_were_asked_for() {
         until("the last connection", || {
             peer.connections() == connections as usize
         });
-        assert_eq!(slice.tally.response.count(), count, "{case}");
-        assert_eq!(slice.tally.service.count(), count, "{case}");
+        assert_eq!(slice.tally.times.response.count(), count, "{case}");
+        assert_eq!(slice.tally.times.service.count(), count, "{case}");
         assert!(!slice.stopped_responding, "{case}");
         let silent = u64::from(connections).saturating_sub(count);
         assert!(slice.tally.silent >= silent, "{case}");

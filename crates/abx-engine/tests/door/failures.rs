@@ -44,7 +44,7 @@ fn a_slice_ends_early_when_the_peer_stops_listening() {
     // Who was still waiting has waited for so long; a refusal took no time of the peer's.
     let waited = slice.tally.outcomes.ok() + slice.tally.outcomes.count(Outcome::Unfinished);
     assert_eq!(
-        slice.tally.response.count(),
+        slice.tally.times.response.count(),
         waited,
         "{:?}",
         outcomes(&slice)
@@ -85,11 +85,11 @@ fn a_request_without_a_response_times_out_and_its_connection_is_replaced() {
     assert!(timeouts >= 1);
     assert!(slice.tally.outcomes.ok() >= 1);
     assert!(slice.tally.connects >= 1);
-    assert!(slice.tally.response.max_us().unwrap() >= 1_000_000);
-    assert!(slice.tally.service.max_us().is_some());
+    assert!(slice.tally.times.response.max_us().unwrap() >= 1_000_000);
+    assert!(slice.tally.times.service.max_us().is_some());
     let unfinished = slice.tally.outcomes.count(Outcome::Unfinished);
     assert_eq!(
-        slice.tally.response.count(),
+        slice.tally.times.response.count(),
         slice.tally.outcomes.ok() + timeouts + unfinished
     );
 }
@@ -110,7 +110,7 @@ fn a_slice_ends_early_when_no_connection_gets_a_response() {
     let given_up = slice.tally.outcomes.count(Outcome::Unfinished);
     assert_eq!(timeouts + given_up, total);
     assert!(timeouts >= 4 && total <= 8, "{:?}", outcomes(&slice));
-    assert_eq!(slice.tally.response.count(), total);
+    assert_eq!(slice.tally.times.response.count(), total);
     assert_eq!(slice.tally.response_ns_sum, 0);
 }
 
@@ -134,7 +134,7 @@ fn a_close_in_the_middle_of_a_response_is_an_early_close() {
         assert_eq!(outcomes(&slice), expected, "cut at {cut}");
         assert_eq!(slice.tally.bytes, 5 * (HELLO.len() + cut) as u64);
         assert_eq!(slice.tally.body_bytes, 25);
-        assert_eq!(slice.tally.response.count(), 5);
+        assert_eq!(slice.tally.times.response.count(), 5);
     }
 }
 

@@ -54,7 +54,7 @@ fn a_whole_window_is_in_flight_at_first_and_more_than_half_of_it_from_then_on() 
         assert_eq!((peer.requests() as u64, peer.connections()), (count, 3));
         assert_eq!(slice.tally.bytes, count * HELLO.len() as u64);
         assert_eq!((slice.tally.hashed, slice.tally.connects), (count, 0));
-        assert_eq!(slice.tally.response.count(), count);
+        assert_eq!(slice.tally.times.response.count(), count);
     }
 }
 

@@ -27,8 +27,8 @@ fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
     );
     assert_eq!((peer.requests(), slice.tally.connects), (9, 4));
     assert_eq!(slice.tally.outcomes.failed(), 0);
-    assert_eq!(slice.tally.response.count(), 9);
-    assert!(slice.tally.response.max_us().unwrap() >= 30_000);
+    assert_eq!(slice.tally.times.response.count(), 9);
+    assert!(slice.tally.times.response.max_us().unwrap() >= 30_000);
     assert!(slice.tally.response_ns_sum >= 4 * 30_000_000);
 }
 

@@ -163,7 +163,7 @@ fn all_connections_hear_each_broadcast() {
         assert_eq!((slice.tally.lost, slice.tally.out_of_order), (0, 0));
         assert_eq!(slice.tally.body_bytes, 50 * 10 * 300);
         assert_eq!(slice.tally.bytes, 50 * 10 * 304);
-        assert_eq!(slice.tally.median_listener.count(), 50);
+        assert_eq!(slice.tally.times.median_listener.count(), 50);
         let held = Connections {
             standing: 10,
             lost: 0,

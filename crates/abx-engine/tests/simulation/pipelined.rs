@@ -97,7 +97,7 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
         assert_eq!(pool.in_flight(), 0, "seed {seed}");
         assert!(pool.are_slots_free(), "seed {seed}");
         let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);
-        assert_eq!(tally.response.count(), timed, "seed {seed}");
+        assert_eq!(tally.times.response.count(), timed, "seed {seed}");
         assert_eq!(
             tally.body_bytes,
             tally.outcomes.ok() * body.len() as u64,
@@ -177,7 +177,7 @@ fn a_window_slides_with_the_responses() {
         );
         assert_eq!(tally.connection_ns, expected * 1_000);
         // The first window fills up, the last one empties.
-        let most = tally.response.max_us().unwrap();
+        let most = tally.times.response.max_us().unwrap();
         assert!(most.abs_diff(each.max(150)) <= each / 100 + 50, "{most}");
     }
 }
@@ -196,7 +196,7 @@ fn a_closed_loop_refills_half_of_its_window_by_one_send() {
         let tally = pool.tally();
         assert_eq!((tally.outcomes.ok(), tally.queued), (1_000, 0));
         assert_eq!(pool.io.sends, sends, "depth {depth}");
-        assert_eq!(tally.lateness.max_us(), Some(1), "depth {depth}");
+        assert_eq!(tally.times.lateness.max_us(), Some(1), "depth {depth}");
         if depth == 16 {
             // The first window had nothing before it, but the way to it.
             let first: u64 = (1..=16).map(|place| 50 + 100 * place).sum();
@@ -280,7 +280,7 @@ fn responses_are_never_taken_for_each_other_s() {
         assert_eq!(tally.outcomes.ok(), 2_000, "{:?}", tally.outcomes);
         assert_eq!(tally.hashed, 2_000);
         // What waits for room in the send buffer is not late by our doing.
-        assert_eq!(tally.lateness.max_us(), Some(1), "depth {depth}");
+        assert_eq!(tally.times.lateness.max_us(), Some(1), "depth {depth}");
         let seconds = (tally.body_bytes - 5 * 2_000) / (14 - 5);
         assert!((700..900).contains(&seconds), "{seconds}");
     }
@@ -455,7 +455,7 @@ fn what_is_due_takes_an_idle_connection_first_and_then_any_with_room() {
         (tally.outcomes.ok(), tally.unsent, tally.queued),
         (9_000, 0, 0)
     );
-    assert_eq!(tally.lateness.max_us(), Some(1));
+    assert_eq!(tally.times.lateness.max_us(), Some(1));
 
     // Two connections with two each: each request has an idle one.
     plan.connections = 2;
@@ -481,7 +481,7 @@ fn a_full_window_makes_what_is_due_wait() {
     assert!(tally.outcomes.ok().abs_diff(1_000) <= 2);
     // The first two found room, as did none after them.
     assert_eq!(tally.queued, tally.outcomes.ok() - 2);
-    assert_eq!(tally.lateness.max_us(), Some(1));
+    assert_eq!(tally.times.lateness.max_us(), Some(1));
 }
 
 #[test]
@@ -550,6 +550,6 @@ fn a_window_is_one_where_only_one_makes_sense() {
         run_requests(&mut pool, 20);
         assert_eq!(pool.tally().outcomes.ok(), 20);
         // One at a time: nobody waited for another one's response.
-        assert!(pool.tally().service.max_us() <= Some(150));
+        assert!(pool.tally().times.service.max_us() <= Some(150));
     }
 }

@@ -67,7 +67,7 @@ fn each_slice_replays_the_same_requests_from_the_beginning() {
             (tally.unsent, tally.queued, tally.discarded.sent()),
             (0, 0, 0)
         );
-        assert_eq!(tally.lateness.max_us(), Some(1));
+        assert_eq!(tally.times.lateness.max_us(), Some(1));
         assert_eq!(ran.counted_until.since(start), Nanos(LASTS));
     }
     run(&mut pool, 20 * MS, 0);

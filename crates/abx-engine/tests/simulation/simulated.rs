@@ -49,7 +49,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
         assert!(pool.are_connection_counts_right(), "seed {seed}");
         assert!(pool.are_slots_free(), "seed {seed}");
         let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);
-        assert_eq!(tally.response.count(), timed, "seed {seed}");
+        assert_eq!(tally.times.response.count(), timed, "seed {seed}");
         assert_eq!(
             tally.body_bytes,
             tally.outcomes.ok() * body.len() as u64,

@@ -201,7 +201,7 @@ fn phases_of_streams_run_side_by_side() {
     run_requests(&mut pool, 2);
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.hashed), (2, 2));
-    let sums = tally.phases.sums();
+    let sums = tally.times.phases.sums();
     let us = [
         Phase::Waiting,
         Phase::Connect,
@@ -245,7 +245,7 @@ fn no_stream_is_lost_or_counted_twice() {
         assert!(pool.are_slots_free(), "seed {seed}");
         assert!(pool.are_connection_counts_right(), "seed {seed}");
         let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout);
-        assert_eq!(tally.response.count(), timed, "seed {seed}");
+        assert_eq!(tally.times.response.count(), timed, "seed {seed}");
         assert_eq!(
             tally.body_bytes,
             tally.outcomes.ok() * body.len() as u64,

@@ -26,8 +26,8 @@ impl Broadcasts {
     #[must_use]
     pub fn of(tally: &Tally) -> Broadcasts {
         Broadcasts {
-            first_listener_us: Times::of(&tally.first_listener),
-            median_listener_us: Times::of(&tally.median_listener),
+            first_listener_us: Times::of(&tally.times.first_listener),
+            median_listener_us: Times::of(&tally.times.median_listener),
             lost: tally.lost,
             out_of_order: tally.out_of_order,
         }

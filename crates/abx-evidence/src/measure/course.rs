@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(course.p99_us, [Some(200), None, Some(100)]);
         let per_s: Vec<_> = course
             .intervals()
-            .map(|course_interval| (course_interval.ok_per_s, course_interval.failed_per_s))
+            .map(|interval| (interval.ok_per_s, interval.failed_per_s))
             .collect();
         assert_eq!(per_s, [(300.0, 0.0), (0.0, 0.0), (400.0, 100.0)]);
         let last = course.intervals().last().unwrap();

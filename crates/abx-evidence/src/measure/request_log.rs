@@ -299,7 +299,7 @@ mod tests {
         let kept: Vec<Outcome> = log
             .requests()
             .iter()
-            .map(|logged_request| logged_request.outcome)
+            .map(|request| request.outcome)
             .collect();
         assert_eq!(kept, [Outcome::Ok, Outcome::Timeout]);
         assert_eq!((log.left_out(), log.count.all()), (2, 4));
@@ -343,7 +343,7 @@ mod tests {
         let kept: Vec<Outcome> = request_log
             .requests()
             .iter()
-            .map(|logged_request| logged_request.outcome)
+            .map(|request| request.outcome)
             .collect();
         assert_eq!(kept, [Outcome::Ok, Outcome::Refused]);
         assert_eq!(

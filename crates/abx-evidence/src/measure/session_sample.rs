@@ -30,11 +30,11 @@ impl Tally {
         let lasted_ns = sample.done_ns.saturating_sub(sample.began_ns);
         let response_ns = lasted_ns.saturating_sub(sample.think_ns);
         if sample.outcome == Outcome::Ok {
-            self.response.record_ns(response_ns);
+            self.times.response.record_ns(response_ns);
             self.response_ns_sum += response_ns;
         } else if sample.outcome.is_without_response() {
-            self.response.record_ns(response_ns);
-            self.response_at_least.record_ns(response_ns);
+            self.times.response.record_ns(response_ns);
+            self.times.response_at_least.record_ns(response_ns);
         }
     }
 }
@@ -62,11 +62,14 @@ mod tests {
         }
         assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (1, 2));
         assert_eq!(
-            (tally.response.count(), tally.response_at_least.count()),
+            (
+                tally.times.response.count(),
+                tally.times.response_at_least.count()
+            ),
             (2, 1)
         );
         // Histograms know times to a thousandth.
-        let longest = tally.response.max_us().unwrap();
+        let longest = tally.times.response.max_us().unwrap();
         assert!((3_000..=3_003).contains(&longest), "{longest}");
         assert_eq!(tally.response_ns_sum, 3_000_000);
         assert_eq!(tally.bytes, 210);

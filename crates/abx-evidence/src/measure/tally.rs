@@ -4,13 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput_per_s};
 use crate::measure::course::CourseTally;
-use crate::measure::distribution::histogram::Histogram;
-use crate::measure::distribution::phases::Phases;
-use crate::measure::distribution::server_times::ServerTimes;
-use crate::measure::distribution::steps::StepTimes;
+use crate::measure::distribution::histograms::Histograms;
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::request_log::RequestLog;
-use crate::measure::statuses::Statuses;
 use crate::measure::timeline::TimelineTally;
 
 /// One request from its intended send to its end, on the monotonic clock in ns.
@@ -27,105 +23,94 @@ pub struct Sample {
     pub outcome: Outcome,
 }
 
-/// What an interval of load gave. `merge` is associative and commutative, so
-/// workers and slices can be added in any order.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
-    /// Outcomes of all attempts; their sum is the number of requests sent.
-    pub outcomes: Outcomes,
-    /// Outcomes of attempts that began before the counted part or behind it: no
-    /// response times, but a failure among them is a failure.
-    pub discarded: Outcomes,
-    /// Bytes received, heads and framing included.
-    pub bytes: u64,
-    /// Bytes received that belong to bodies.
-    pub body_bytes: u64,
-    /// Connections opened during the interval.
-    pub connects: u64,
-    /// Whole responses that ended a connection which was to be kept, those of the discarded
-    /// part included.
-    #[serde(default)]
-    pub closing: u64,
-    /// Bodies that were hashed and compared, those of the discarded part included.
-    pub hashed: u64,
-    /// Verified responses within `connection_ns`: what throughput counts. They need not be
-    /// those of `outcomes`, which are of the requests sent in the counted part.
-    #[serde(default)]
-    pub clocked: u64,
-    /// Connection time, summed: each connection from its first completion after the
-    /// discarded part to its first one after the end; of loads that change over time or
-    /// come by a schedule, the counted part for each; of slices that end by a number of
-    /// requests, from the first counted send to the last outcome.
-    pub connection_ns: u64,
-    /// Connections that have a part in `connection_ns`.
-    #[serde(default)]
-    pub clocks: u64,
-    /// Connections on which no request ended in the counted part.
-    pub silent: u64,
-    /// The sum of the response times of completed requests.
-    pub response_ns_sum: u64,
-    /// Requests that were due and were never sent, because nothing was free to
-    /// send them until the end. They have no outcome.
-    pub unsent: u64,
-    /// Requests that were sent and had had to wait for a connection, because
-    /// every one was in use when they were due.
-    pub queued: u64,
-    /// Response times of completed requests. Those that never had a response
-    /// (timeout, unfinished, unsent) count with the time for which they had
-    /// waited when they were given up, and are in `response_at_least` too.
-    pub response: Histogram,
-    /// Service times of the same requests, as far as they were sent.
-    pub service: Histogram,
-    /// Those of `response` of which only this is known: it took at least so long.
-    pub response_at_least: Histogram,
-    pub service_at_least: Histogram,
-    /// How late sends were by the generator's own doing: from when each was due
-    /// and a connection was free for it, to when it was sent.
-    pub lateness: Histogram,
-    /// For how long the generator's loop did not look at its clock while it had
-    /// work: from one reading of the clock to the next, its own waiting left out.
-    pub loop_lag: Histogram,
-    /// For how long the generator's thread stood still without waiting for a processor, as
-    /// when abx or its machine is paused: the longest of all threads.
-    #[serde(default)]
-    pub paused_ns: u64,
-    /// Times of the TLS handshakes of connections opened during the interval: from when the
-    /// socket was connected to when the last of the handshake had come.
-    #[serde(default)]
-    pub handshake: Histogram,
-    /// Those of `handshake` that resumed an earlier session.
-    #[serde(default)]
-    pub resumed: u64,
-    /// Of broadcasts that all listeners got: from the intended send to when the
-    /// first one had it.
-    pub first_listener: Histogram,
-    /// The same of the median listener, the lower one of two.
-    pub median_listener: Histogram,
-    /// Listeners that never got a broadcast, summed over broadcasts.
-    pub lost: u64,
-    /// Broadcasts that came to a listener behind a later one, twice, or from nobody
-    /// of the load, summed over listeners.
-    pub out_of_order: u64,
-    /// Where the time of a random sample of the completed requests went.
-    #[serde(default, skip_serializing_if = "Phases::is_empty")]
-    pub phases: Phases,
-    /// What the server said of its own time in the same sample.
-    #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
-    pub server_times: ServerTimes,
-    #[serde(default, skip_serializing_if = "Statuses::is_empty")]
-    pub wrong_statuses: Statuses,
-    /// Each step of sessions, where they are what is counted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<StepTimes>,
-    /// What ended in each interval of the slice, where that is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub course: Option<Box<CourseTally>>,
-    /// The requests by when they were due, where that is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeline: Option<Box<TimelineTally>>,
-    /// Each request by itself, where that is kept; it stays on its machine.
-    #[serde(skip)]
-    pub log: Option<Box<RequestLog>>,
+/// Declares a tally: the numbers that are summed, and the rest.
+macro_rules! tally {
+    (
+        $(#[$about:meta])*
+        counts: { $($(#[$count_key:meta])* $count:ident,)+ }
+        rest: { $($(#[$key:meta])* $field:ident: $kind:ty,)+ }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Tally {
+            $($(#[$count_key])* #[serde(default)] pub $count: u64,)+
+            $($(#[$key])* pub $field: $kind,)+
+        }
+
+        impl Tally {
+            fn add_counts(&mut self, other: &Tally) {
+                $(self.$count += other.$count;)+
+            }
+        }
+    };
+}
+
+tally! {
+    /// What an interval of load gave. `merge` is associative and commutative, so
+    /// workers and slices can be added in any order.
+    counts: {
+        /// Bytes received, heads and framing included.
+        bytes,
+        /// Bytes received that belong to bodies.
+        body_bytes,
+        /// Connections opened during the interval.
+        connects,
+        /// Whole responses that ended a connection which was to be kept, those of the discarded
+        /// part included.
+        closing,
+        /// Bodies that were hashed and compared, those of the discarded part included.
+        hashed,
+        /// Verified responses within `connection_ns`: what throughput counts. They need not be
+        /// those of `outcomes`, which are of the requests sent in the counted part.
+        clocked,
+        /// Connection time, summed: each connection from its first completion after the
+        /// discarded part to its first one after the end; of loads that change over time or
+        /// come by a schedule, the counted part for each; of slices that end by a number of
+        /// requests, from the first counted send to the last outcome.
+        connection_ns,
+        /// Connections that have a part in `connection_ns`.
+        clocks,
+        /// Connections on which no request ended in the counted part.
+        silent,
+        /// The sum of the response times of completed requests.
+        response_ns_sum,
+        /// Requests that were due and were never sent, because nothing was free to
+        /// send them until the end. They have no outcome.
+        unsent,
+        /// Requests that were sent and had had to wait for a connection, because
+        /// every one was in use when they were due.
+        queued,
+        /// Handshakes that resumed an earlier session.
+        resumed,
+        /// Listeners that never got a broadcast, summed over broadcasts.
+        lost,
+        /// Broadcasts that came to a listener behind a later one, twice, or from nobody
+        /// of the load, summed over listeners.
+        out_of_order,
+    }
+    rest: {
+        /// Outcomes of all attempts; their sum is the number of requests sent.
+        outcomes: Outcomes,
+        /// Outcomes of attempts that began before the counted part or behind it: no
+        /// response times, but a failure among them is a failure.
+        discarded: Outcomes,
+        /// Times of completed requests. Those that never had a response (timeout, unfinished,
+        /// unsent) count with the time for which they had waited when they were given up.
+        times: Histograms,
+        /// For how long the generator's thread stood still without waiting for a processor, as
+        /// when abx or its machine is paused: the longest of all threads.
+        #[serde(default)]
+        paused_ns: u64,
+        /// What ended in each interval of the slice, where that is kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        course: Option<Box<CourseTally>>,
+        /// The requests by when they were due, where that is kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeline: Option<Box<TimelineTally>>,
+        /// Each request by itself, where that is kept; it stays on its machine.
+        #[serde(skip)]
+        log: Option<Box<RequestLog>>,
+    }
 }
 
 impl Tally {
@@ -142,21 +127,22 @@ impl Tally {
             return;
         }
         let response_ns = sample.done_ns.saturating_sub(sample.intended_ns);
-        self.response.record_ns(response_ns);
+        self.times.response.record_ns(response_ns);
         if is_completed {
             self.response_ns_sum += response_ns;
         } else {
-            self.response_at_least.record_ns(response_ns);
+            self.times.response_at_least.record_ns(response_ns);
         }
         let Some(sent_ns) = sample.sent_ns else {
             return;
         };
         let service_ns = sample.done_ns.saturating_sub(sent_ns);
-        self.service.record_ns(service_ns);
+        self.times.service.record_ns(service_ns);
         if !is_completed {
-            self.service_at_least.record_ns(service_ns);
+            self.times.service_at_least.record_ns(service_ns);
         }
-        self.lateness
+        self.times
+            .lateness
             .record_ns(sent_ns.saturating_sub(sample.possible_ns));
     }
 
@@ -180,104 +166,43 @@ impl Tally {
             timeline.record_unsent(intended_ns);
         }
         let age_ns = end_ns.saturating_sub(intended_ns);
-        self.response.record_ns(age_ns);
-        self.response_at_least.record_ns(age_ns);
+        self.times.response.record_ns(age_ns);
+        self.times.response_at_least.record_ns(age_ns);
     }
 
     /// Adds what `other` holds.
     pub fn merge(&mut self, other: &Tally) {
+        self.add_counts(other);
         self.outcomes.merge(&other.outcomes);
         self.discarded.merge(&other.discarded);
-        self.bytes += other.bytes;
-        self.body_bytes += other.body_bytes;
-        self.connects += other.connects;
-        self.closing += other.closing;
-        self.hashed += other.hashed;
-        self.clocked += other.clocked;
-        self.connection_ns += other.connection_ns;
-        self.clocks += other.clocks;
-        self.silent += other.silent;
-        self.response_ns_sum += other.response_ns_sum;
-        self.unsent += other.unsent;
-        self.queued += other.queued;
-        self.response.merge(&other.response);
-        self.service.merge(&other.service);
-        self.response_at_least.merge(&other.response_at_least);
-        self.service_at_least.merge(&other.service_at_least);
-        self.lateness.merge(&other.lateness);
-        self.loop_lag.merge(&other.loop_lag);
+        self.times.merge(&other.times);
         self.paused_ns = self.paused_ns.max(other.paused_ns);
-        self.handshake.merge(&other.handshake);
-        self.resumed += other.resumed;
-        self.first_listener.merge(&other.first_listener);
-        self.median_listener.merge(&other.median_listener);
-        self.lost += other.lost;
-        self.out_of_order += other.out_of_order;
-        self.phases.merge(&other.phases);
-        self.server_times.merge(&other.server_times);
-        self.wrong_statuses.merge(&other.wrong_statuses);
-        StepTimes::merge_all(&mut self.steps, &other.steps);
-        match (&mut self.course, &other.course) {
-            (Some(course_tally), Some(other)) => course_tally.merge(other),
-            (course_tally @ None, other) => course_tally.clone_from(other),
-            (Some(_), None) => {}
-        }
-        match (&mut self.timeline, &other.timeline) {
-            (Some(timeline_tally), Some(other)) => timeline_tally.merge(other),
-            (timeline_tally @ None, other) => timeline_tally.clone_from(other),
-            (Some(_), None) => {}
-        }
-        match (&mut self.log, &other.log) {
-            (Some(request_log), Some(other)) => request_log.merge(other),
-            (request_log @ None, other) => request_log.clone_from(other),
-            (Some(_), None) => {}
-        }
-    }
-
-    /// Takes the memory that is needed for what is counted of each request.
-    pub fn reserve(&mut self) {
-        self.response.reserve();
-        self.service.reserve();
-        self.lateness.reserve();
-        self.loop_lag.reserve();
+        merge_kept(&mut self.course, &other.course, CourseTally::merge);
+        merge_kept(&mut self.timeline, &other.timeline, TimelineTally::merge);
+        merge_kept(&mut self.log, &other.log, RequestLog::merge);
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        self.outcomes = Outcomes::default();
-        self.discarded = Outcomes::default();
-        self.bytes = 0;
-        self.body_bytes = 0;
-        self.connects = 0;
-        self.closing = 0;
-        self.hashed = 0;
-        self.clocked = 0;
-        self.connection_ns = 0;
-        self.clocks = 0;
-        self.silent = 0;
-        self.response_ns_sum = 0;
-        self.unsent = 0;
-        self.queued = 0;
-        self.response.clear();
-        self.service.clear();
-        self.response_at_least.clear();
-        self.service_at_least.clear();
-        self.lateness.clear();
-        self.loop_lag.clear();
-        self.paused_ns = 0;
-        self.handshake.clear();
-        self.resumed = 0;
-        self.first_listener.clear();
-        self.median_listener.clear();
-        self.lost = 0;
-        self.out_of_order = 0;
-        self.phases.clear();
-        self.server_times.clear();
-        self.wrong_statuses.clear();
-        self.steps.clear();
-        self.course = None;
-        self.timeline = None;
-        self.log = None;
+        let mut times = std::mem::take(&mut self.times);
+        times.clear();
+        *self = Tally {
+            times,
+            ..Tally::default()
+        };
+    }
+}
+
+/// Adds what only some keep.
+fn merge_kept<T: Clone>(
+    mine: &mut Option<Box<T>>,
+    other: &Option<Box<T>>,
+    merge: impl FnOnce(&mut T, &T),
+) {
+    match (mine, other) {
+        (Some(mine), Some(other)) => merge(mine, other),
+        (mine @ None, other) => mine.clone_from(other),
+        (Some(_), None) => {}
     }
 }
 
@@ -392,16 +317,16 @@ mod tests {
             tally.clocks += 1;
             tally.queued += u64::from(*kind > 200);
             tally.closing += u64::from(*kind % 6);
-            tally.loop_lag.record_ns(span / 7);
+            tally.times.loop_lag.record_ns(span / 7);
             tally.paused_ns = tally.paused_ns.max(span / 9);
-            tally.handshake.record_ns(span / 4);
+            tally.times.handshake.record_ns(span / 4);
             tally.resumed += u64::from(*kind % 2);
-            tally.first_listener.record_ns(span / 3);
-            tally.median_listener.record_ns(span / 2);
+            tally.times.first_listener.record_ns(span / 3);
+            tally.times.median_listener.record_ns(span / 2);
             tally.lost += u64::from(*kind % 3);
             tally.out_of_order += u64::from(*kind % 4);
-            tally.wrong_statuses.add(400 + u16::from(*kind % 4));
-            tally.phases.record(&PhaseSplit::of(&Timestamps {
+            tally.times.wrong_statuses.add(400 + u16::from(*kind % 4));
+            tally.times.phases.record(&PhaseSplit::of(&Timestamps {
                 intended_ns: *intended,
                 connect_ns: None,
                 turn_ns: *intended,
@@ -476,7 +401,7 @@ mod tests {
             let left = merged(&merged(&a, &b), &c);
             prop_assert_eq!(&left, &merged(&a, &merged(&c, &b)));
             prop_assert_eq!(left.wall_ns, a.wall_ns.max(b.wall_ns).max(c.wall_ns));
-            let all_told = [&a, &b, &c].iter().all(|slice_tally| slice_tally.generator_wait_ns.is_some());
+            let all_told = [&a, &b, &c].iter().all(|tally| tally.generator_wait_ns.is_some());
             prop_assert_eq!(left.generator_wait_ns.is_some(), all_told);
         }
     }
@@ -501,9 +426,9 @@ mod tests {
             done_ns: 700_000,
             outcome: Outcome::Ok,
         });
-        assert_eq!(tally.response.max_us(), Some(600));
-        assert_eq!(tally.service.max_us(), Some(400));
-        assert_eq!(tally.lateness.max_us(), Some(200));
+        assert_eq!(tally.times.response.max_us(), Some(600));
+        assert_eq!(tally.times.service.max_us(), Some(400));
+        assert_eq!(tally.times.lateness.max_us(), Some(200));
     }
     #[test]
     fn what_had_no_response_counts_with_the_time_it_waited() {
@@ -523,23 +448,26 @@ mod tests {
         for outcome in [Outcome::Timeout, Outcome::Unfinished] {
             let sent = give_up(Some(300_000), outcome);
             for (times, expected) in [
-                (&sent.response, 800),
-                (&sent.response_at_least, 800),
-                (&sent.service, 600),
-                (&sent.service_at_least, 600),
+                (&sent.times.response, 800),
+                (&sent.times.response_at_least, 800),
+                (&sent.times.service, 600),
+                (&sent.times.service_at_least, 600),
             ] {
                 assert_eq!((times.count(), times.max_us()), (1, Some(expected)));
             }
             let never_sent = give_up(None, outcome);
-            assert_eq!(never_sent.response_at_least.max_us(), Some(800));
-            assert_eq!(never_sent.service.count(), 0);
-            assert_eq!(never_sent.lateness.count(), 0);
+            assert_eq!(never_sent.times.response_at_least.max_us(), Some(800));
+            assert_eq!(never_sent.times.service.count(), 0);
+            assert_eq!(never_sent.times.lateness.count(), 0);
         }
         let mut unsent = Tally::default();
         unsent.record_unsent(100_000, 900_000);
         assert_eq!((unsent.unsent, unsent.outcomes.sent()), (1, 0));
-        assert_eq!(unsent.response_at_least.max_us(), Some(800));
-        assert_eq!((unsent.response.count(), unsent.service.count()), (1, 0));
+        assert_eq!(unsent.times.response_at_least.max_us(), Some(800));
+        assert_eq!(
+            (unsent.times.response.count(), unsent.times.service.count()),
+            (1, 0)
+        );
     }
 
     #[test]
@@ -554,11 +482,17 @@ mod tests {
         };
         let mut tally = Tally::default();
         tally.record(&sample(Outcome::Reset));
-        assert_eq!((tally.response.count(), tally.service.count()), (0, 0));
+        assert_eq!(
+            (tally.times.response.count(), tally.times.service.count()),
+            (0, 0)
+        );
         tally.record(&sample(Outcome::Ok));
-        assert_eq!((tally.response.count(), tally.service.count()), (1, 1));
-        assert_eq!(tally.response_at_least.count(), 0);
-        assert_eq!(tally.service_at_least.count(), 0);
+        assert_eq!(
+            (tally.times.response.count(), tally.times.service.count()),
+            (1, 1)
+        );
+        assert_eq!(tally.times.response_at_least.count(), 0);
+        assert_eq!(tally.times.service_at_least.count(), 0);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::course::Course;
+use crate::measure::distribution::histograms::Histograms;
 use crate::record::columns;
 use crate::record::columns::readings::{Calibration, SubjectReadings};
 use crate::record::columns::slice::SliceRecord;
 use crate::record::fault::FaultSlice;
-use crate::record::histograms::Histograms;
 use crate::record::ledger::LedgerRecord;
 use crate::record::service::BlockService;
 

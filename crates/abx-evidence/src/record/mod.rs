@@ -10,7 +10,6 @@ mod fault;
 pub(crate) mod finding;
 pub(crate) mod finding_id;
 mod fleet;
-mod histograms;
 mod ledger;
 pub(crate) mod level;
 mod load;
@@ -18,6 +17,7 @@ mod measured;
 pub(crate) mod objective;
 mod service;
 
+pub use crate::measure::distribution::histograms::Histograms;
 pub use block::{
     BlockLoad, BlockRecord, BlockSubject, Disturbance, FailedStart, ListenerRecord, OtherProgram,
     Round, WAIT_SHARE_MIN,
@@ -29,7 +29,6 @@ pub use container::{IMAGE, image_of, runs_container};
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 pub use fleet::{AgentPace, AgentRecord, FleetRecord, OnLoss};
-pub use histograms::Histograms;
 pub use ledger::LedgerRecord;
 pub use load::load_record::{
     LoadRecord, LoadSettings, RequestBody, RequestSettings, ResponseRecord, ScenarioSettings,

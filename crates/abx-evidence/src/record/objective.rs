@@ -65,13 +65,11 @@ pub struct LimitUsage {
 pub enum ObjectiveError {
     #[error("an objective has at least one goal: write one such as `p99<50ms,errors<0.1%`")]
     Empty,
-    /// A goal that is none.
     #[error(
         "`{0}` is no goal: write a quantile and a time (`p50`, `p90`, `p95`, `p99` or `p99.9`, \
          `<`, a number and us, ms or s) or `errors<` and a percentage"
     )]
     Goal(String),
-    /// The same is asked for twice.
     #[error("`{0}` has two limits: leave one of them out")]
     Twice(String),
 }

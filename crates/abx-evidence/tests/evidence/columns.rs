@@ -206,9 +206,9 @@ fn histograms() -> BoxedStrategy<Histograms> {
             let mut tally = Tally::default();
             let mut phases = Phases::default();
             for (waited_ns, body_ns) in times {
-                tally.response.record_ns(waited_ns);
-                tally.first_listener.record_ns(body_ns);
-                tally.handshake.record_ns(waited_ns / 3);
+                tally.times.response.record_ns(waited_ns);
+                tally.times.first_listener.record_ns(body_ns);
+                tally.times.handshake.record_ns(waited_ns / 3);
                 phases.record(&PhaseSplit::of(&Timestamps {
                     intended_ns: 0,
                     connect_ns: None,
@@ -219,7 +219,7 @@ fn histograms() -> BoxedStrategy<Histograms> {
             }
             Histograms {
                 phases,
-                ..Histograms::of(tally)
+                ..tally.times
             }
         })
         .boxed()

@@ -55,7 +55,7 @@ impl Agent {
         let stop: Arc<AtomicBool> = Arc::default();
         let (agent_events, stopped) = (Arc::clone(&event), Arc::clone(&stop));
         let thread = thread::spawn(move || {
-            let mut tell = |agent_event| agent_events.lock().unwrap().push(agent_event);
+            let mut tell = |event| agent_events.lock().unwrap().push(event);
             run_agent(&*connection, &plan, &stopped, &mut tell).unwrap();
         });
         Agent {
@@ -76,7 +76,7 @@ impl Agent {
         let event = self.event.lock().unwrap();
         event
             .iter()
-            .any(|agent_event| matches!(agent_event, AgentEvent::NotWanted { .. }))
+            .any(|event| matches!(event, AgentEvent::NotWanted { .. }))
     }
 
     /// Waits until it has told something.
@@ -132,8 +132,7 @@ pub(crate) fn gather_so(
         timing,
         on_loss,
     };
-    let tell: TellFleet =
-        Arc::new(move |fleet_event| fleet_events.lock().unwrap().push(fleet_event));
+    let tell: TellFleet = Arc::new(move |event| fleet_events.lock().unwrap().push(event));
     let run = random_id().unwrap();
     let fleet = Fleet::assemble(connection, &run, &plan, &|| false, &tell)?;
     Ok(Gathered { fleet, cut, event })

@@ -89,7 +89,7 @@ pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestB
     assert_eq!(fleet.threads(), 6);
     let tally = slice(&mut fleet, &server.load(7), &requests(1_000));
     assert_eq!((ok(&tally), server.requests()), (1_000, 1_000));
-    assert_eq!(tally.tally.response.count(), 1_000);
+    assert_eq!(tally.tally.times.response.count(), 1_000);
     assert_eq!(tally.tally.clocks, 7);
     let timed = slice(&mut fleet, &server.load(7), &span(SECOND / 5));
     assert!(ok(&timed) > 0);
@@ -270,9 +270,7 @@ pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
     until("load", || server.requests() > 50);
     cut.cut(true);
     for agent in &agents {
-        agent.tells("the dead man", |agent_event| {
-            *agent_event == AgentEvent::ControllerLost
-        });
+        agent.tells("the dead man", |event| *event == AgentEvent::ControllerLost);
     }
     // An agent that tells of it has ended its engine, and the server soon hears of that.
     until("an idle server", || server.connections() == 0);
@@ -390,8 +388,8 @@ pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
     ] {
         assert!(error.contains(part), "{error}");
     }
-    agents[1].tells("a refusal", |agent_event| {
-        matches!(agent_event, AgentEvent::NotWanted { .. })
+    agents[1].tells("a refusal", |event| {
+        matches!(event, AgentEvent::NotWanted { .. })
     });
 }
 

@@ -64,8 +64,6 @@ pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
         );
     }
     for agent in &agents {
-        agent.tells("the end of a run", |agent_event| {
-            *agent_event == AgentEvent::RunEnded
-        });
+        agent.tells("the end of a run", |event| *event == AgentEvent::RunEnded);
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &i
     assert!(record.agents[1].lost_unix_ms.is_some());
     fleet.close(pool);
     agents[1].cut.cut(false);
-    agents[1].tells("the end", |agent_event| *agent_event == AgentEvent::GivenUp);
+    agents[1].tells("the end", |event| *event == AgentEvent::GivenUp);
     let before = server.requests();
     let (pool, report) = fleet.open(&server.load(6), &mut |_| {}).unwrap();
     assert_eq!(report.standing, 4);
@@ -171,14 +171,10 @@ pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
         if let SliceEvent::Intervals(intervals) = event {
             // Those of the other one.
             agents[0].cut.cut(false);
-            numbers.extend(
-                intervals
-                    .iter()
-                    .map(|reported_interval| reported_interval.number),
-            );
+            numbers.extend(intervals.iter().map(|interval| interval.number));
             figure += intervals
                 .iter()
-                .map(|reported_interval| reported_interval.interval.outcomes.ok())
+                .map(|interval| interval.interval.outcomes.ok())
                 .sum::<u64>();
         }
     });

@@ -426,7 +426,7 @@ impl<'a> RunningSubjects<'a> {
             standing: slice.connections.map(|connections| connections.standing),
             timeline: slice.tally.timeline.clone().map(|kept| *kept),
             course: slice.tally.course.as_ref().map(|kept| kept.finish()),
-            times: Histograms::of(slice.tally),
+            times: slice.tally.times,
             strain: after.strain_since(&before),
             resident_pages: None,
         })

@@ -145,9 +145,7 @@ impl Audience {
         self.joins(listener);
         let mut rounds = self.rounds.iter();
         let misses = |round: &Option<BroadcastRound>| {
-            round
-                .as_ref()
-                .is_some_and(|broadcast_round| !broadcast_round.has(listener))
+            round.as_ref().is_some_and(|round| !round.has(listener))
         };
         let place = rounds.position(misses)?;
         Some(self.give_up(place, outcome, tally))
@@ -180,8 +178,8 @@ impl Audience {
         let round = self.end(place);
         if round.flight.counted {
             let since = |moment: Nanos| moment.since(round.flight.intended).0;
-            tally.first_listener.record_ns(since(round.first));
-            tally.median_listener.record_ns(since(round.median));
+            tally.times.first_listener.record_ns(since(round.first));
+            tally.times.median_listener.record_ns(since(round.median));
         }
         let ended = Ended {
             flight: round.flight,

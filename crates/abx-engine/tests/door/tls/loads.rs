@@ -41,7 +41,7 @@ fn a_load_is_verified_and_the_server_counts_the_same() {
         assert_eq!(peer.seen.requests.load(Ordering::SeqCst), 500);
         assert_eq!(peer.handshakes(), [10, 0]);
         // Those were opened before the slice.
-        assert_eq!(slice.tally.handshake.count(), 0);
+        assert_eq!(slice.tally.times.handshake.count(), 0);
     }
 }
 
@@ -67,8 +67,8 @@ fn each_request_may_bring_its_own_connection() {
             };
             let slice = crate::run(1, &load, &crate::requests(50));
             assert_eq!(slice.tally.outcomes.ok(), 50);
-            let times = &slice.tally.handshake;
-            let connects = slice.tally.phases.times(Phase::Connect).unwrap();
+            let times = &slice.tally.times.handshake;
+            let connects = slice.tally.times.phases.times(Phase::Connect).unwrap();
             assert_eq!([times.count(), connects.count()], [50, 50]);
             for quantile in [0.0, 0.5, 1.0] {
                 let [own_count, whole] =
@@ -112,7 +112,7 @@ fn connections_that_are_opened_together_all_have_something_to_resume() {
     let first = engine.slice(pool, &crate::requests(60)).unwrap().tally;
     assert!((40..60).contains(&first.resumed), "{} of 60", first.resumed);
     let next = engine.slice(pool, &crate::requests(60)).unwrap().tally;
-    assert_eq!((next.handshake.count(), next.resumed), (60, 60));
+    assert_eq!((next.times.handshake.count(), next.resumed), (60, 60));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_step_that_meets_a_broken_record_fails_as_tls() {
     };
     let slice = crate::run(2, &load, &crate::requests(3));
     assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 3)]);
-    let [first, second] = &slice.tally.steps[..] else {
+    let [first, second] = &slice.tally.times.steps[..] else {
         panic!("{slice:?}");
     };
     assert_eq!((first.ok, second.ok), (3, 0));

@@ -46,9 +46,9 @@ fn what_is_due_is_sent_when_it_is_due() {
     assert_eq!((tally.outcomes.ok(), tally.discarded.ok()), (900, 101));
     assert_eq!((tally.unsent, tally.queued), (0, 0));
     // The least that a histogram holds is 1 us.
-    assert_eq!(tally.lateness.max_us(), Some(1));
+    assert_eq!(tally.times.lateness.max_us(), Some(1));
     assert_eq!(tally.response_ns_sum, 900 * RESPONSE_NS);
-    assert_eq!(tally.response, tally.service);
+    assert_eq!(tally.times.response, tally.times.service);
     assert_eq!(ran.end.since(ran.counted_until), Nanos(RESPONSE_NS));
     assert_eq!((tally.clocked, tally.connection_ns), (900, 10 * 900 * MS));
 }
@@ -79,11 +79,11 @@ fn requests_that_wait_keep_their_intended_times() {
     let waited: u64 = (0..200).map(|index| index * 50_000).sum();
     assert_eq!(tally.response_ns_sum, waited + 200 * RESPONSE_NS);
     // The generator itself was never late, and the peer never slower.
-    assert_eq!(tally.lateness.max_us(), Some(1));
-    assert_eq!(tally.service.max_us(), Some(150));
+    assert_eq!(tally.times.lateness.max_us(), Some(1));
+    assert_eq!(tally.times.service.max_us(), Some(150));
     // The last 100 were due from 20 ms on, and given up at 30 ms.
-    assert_eq!(tally.response_at_least.count(), 100);
-    let oldest = tally.response_at_least.max_us().unwrap();
+    assert_eq!(tally.times.response_at_least.count(), 100);
+    let oldest = tally.times.response_at_least.max_us().unwrap();
     assert!((9_990..=10_010).contains(&oldest), "{oldest}");
 }
 
@@ -115,9 +115,9 @@ fn a_timeout_runs_from_the_send_and_the_response_from_the_intention() {
     let tally = pool.tally();
     assert_eq!(count(tally, Outcome::Timeout), 3);
     let most = |times: &abx_evidence::Histogram| times.max_us().unwrap();
-    assert!((4_990..=5_010).contains(&most(&tally.service)));
-    assert!((7_990..=8_010).contains(&most(&tally.response)));
-    assert_eq!(tally.response_at_least.count(), 3);
+    assert!((4_990..=5_010).contains(&most(&tally.times.service)));
+    assert!((7_990..=8_010).contains(&most(&tally.times.response)));
+    assert_eq!(tally.times.response_at_least.count(), 3);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn whatever_goes_wrong_every_planned_request_is_accounted_for() {
         }
         assert_eq!(pool.in_flight(), 0, "seed {seed}");
         let timed = tally.outcomes.completed() + count(tally, Outcome::Timeout) + tally.unsent;
-        assert_eq!(tally.response.count(), timed, "seed {seed}");
+        assert_eq!(tally.times.response.count(), timed, "seed {seed}");
     }
 }
 

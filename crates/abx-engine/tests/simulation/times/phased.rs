@@ -62,7 +62,7 @@ fn on_slow_bodies(plan: LoadPlan) -> Pool<Sim, Http> {
 
 /// The sum of each phase in µs.
 fn sums_us(tally: &Tally) -> [u64; 4] {
-    let sums = tally.phases.sums();
+    let sums = tally.times.phases.sums();
     Phase::ALL.map(|phase| {
         assert_eq!(sums.of(phase) % 1_000, 0, "{phase:?}");
         sums.of(phase) / 1_000
@@ -79,10 +79,10 @@ fn phases_are_what_the_peer_took_for_each() {
         let mut pool = on_slow_bodies(plan);
         run_requests(&mut pool, 30);
         let tally = pool.tally();
-        assert_eq!(tally.phases.sums().requests, 30);
+        assert_eq!(tally.times.phases.sums().requests, 30);
         let each = [0, connect_us, TRIP_US + WORK_US, WORK_US];
         assert_eq!(sums_us(tally), each.map(|span| 30 * span));
-        let made = tally.phases.times(Phase::Connect).unwrap().count();
+        let made = tally.times.phases.times(Phase::Connect).unwrap().count();
         assert_eq!(made, if keep_alive { 0 } else { 30 });
     }
 }
@@ -151,7 +151,7 @@ fn what_a_lost_response_had_begun_is_not_the_next_one_s() {
     });
     run_requests(&mut pool, 2);
     let tally = pool.tally();
-    assert_eq!(tally.phases.sums().requests, 1);
+    assert_eq!(tally.times.phases.sums().requests, 1);
     let expected = [0, TRIP_US, TRIP_US + WORK_US, WORK_US];
     assert_eq!(sums_us(tally), expected);
 }
@@ -170,7 +170,7 @@ fn requests_that_are_due_and_have_no_connection_wait() {
     let mut pool = on_slow_bodies(plan);
     run(&mut pool, 3 * MS / 10, 0);
     // The third was not sent in time.
-    assert_eq!(pool.tally().phases.sums().requests, 2);
+    assert_eq!(pool.tally().times.phases.sums().requests, 2);
     let expected = [150, 0, 2 * (TRIP_US + WORK_US), 2 * WORK_US];
     assert_eq!(sums_us(pool.tally()), expected);
 }
@@ -196,7 +196,7 @@ fn whatever_goes_wrong_phases_add_up_to_the_response_times() {
         pool.connect_all(&AtomicBool::new(false));
         run(&mut pool, 30 * MS, 3 * MS);
         let tally = pool.tally();
-        let sums = tally.phases.sums();
+        let sums = tally.times.phases.sums();
         assert_eq!(sums.requests, tally.outcomes.completed(), "seed {seed}");
         let total: u64 = Phase::ALL.iter().map(|phase| sums.of(*phase)).sum();
         assert_eq!(total, tally.response_ns_sum, "seed {seed}");
@@ -219,7 +219,7 @@ fn only_what_is_drawn_is_sampled() {
         run(&mut pool, SECOND / 10, 0);
         let tally = pool.tally();
         assert!(tally.outcomes.ok() > 5_000);
-        (tally.phases.sums().requests, tally.hashed)
+        (tally.times.phases.sums().requests, tally.hashed)
     };
     let (requests, hashed) = sampled(10, true);
     assert!((400..1_000).contains(&requests), "{requests}");
@@ -252,7 +252,7 @@ fn what_servers_say_of_their_own_time_is_counted_once() {
         };
         let mut pool = scripted(plan, steps);
         run_requests(&mut pool, 20);
-        let server_times = &pool.tally().server_times;
+        let server_times = &pool.tally().times.server_times;
         let sums: Vec<_> = server_times
             .sums()
             .map(|(name, sum)| (name, sum.count, sum.sum_ns))

@@ -366,11 +366,11 @@ fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
         assert_eq!(tally.outcomes.count(Outcome::Unfinished), 0);
         let each_ns = tally.connection_ns / tally.clocked;
         assert!(each_ns.abs_diff(20_150_000) < 10_000, "{each_ns}");
-        assert_eq!(tally.response.max_us(), Some(150));
-        assert_eq!(tally.steps.len(), 2);
+        assert_eq!(tally.times.response.max_us(), Some(150));
+        assert_eq!(tally.times.steps.len(), 2);
         let counted = tally.outcomes.ok();
         assert!((80..=92).contains(&counted), "{counted}");
-        for step in &tally.steps {
+        for step in &tally.times.steps {
             assert_eq!((step.ok, step.response.count()), (counted, counted));
         }
     }

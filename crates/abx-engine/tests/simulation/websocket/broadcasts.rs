@@ -102,9 +102,9 @@ fn a_broadcast_is_done_when_the_last_listener_has_it() {
     assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (10, 10));
     assert_eq!((tally.lost, tally.out_of_order), (0, 0));
     assert_eq!(tally.response_ns_sum, 10 * (HEARD_NS + 4 * MS));
-    assert_eq!(tally.first_listener.max_us(), Some(HEARD_NS / 1000));
-    assert_eq!(tally.first_listener.count(), 10);
-    let median = tally.median_listener.max_us().unwrap();
+    assert_eq!(tally.times.first_listener.max_us(), Some(HEARD_NS / 1000));
+    assert_eq!(tally.times.first_listener.count(), 10);
+    let median = tally.times.median_listener.max_us().unwrap();
     assert!((2_050..=2_052).contains(&median), "{median}");
     // One speaks, and the clock of throughput is its.
     assert_eq!(
@@ -131,8 +131,8 @@ fn a_listener_that_gets_nothing_costs_the_broadcast() {
         (9, 1)
     );
     assert_eq!((tally.lost, tally.out_of_order), (1, 0));
-    assert_eq!(tally.response_at_least.count(), 1);
-    assert_eq!(tally.first_listener.count(), 9);
+    assert_eq!(tally.times.response_at_least.count(), 1);
+    assert_eq!(tally.times.first_listener.count(), 9);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn broadcasts_keep_the_times_of_their_schedule() {
     let waited: u64 = (0..50).map(|index| index * MS).sum();
     assert_eq!(tally.response_ns_sum, waited + 50 * 2 * MS);
     // That they waited is not the generator's doing.
-    assert_eq!(tally.lateness.max_us(), Some(1));
+    assert_eq!(tally.times.lateness.max_us(), Some(1));
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
             "seed {seed}: {total} {:?}",
             tally.outcomes
         );
-        assert_eq!(tally.first_listener.count(), tally.outcomes.ok());
-        assert_eq!(tally.median_listener.count(), tally.outcomes.ok());
+        assert_eq!(tally.times.first_listener.count(), tally.outcomes.ok());
+        assert_eq!(tally.times.median_listener.count(), tally.outcomes.ok());
         assert_eq!(tally.out_of_order, 0, "seed {seed}");
         seen.merge(&tally.outcomes);
     }

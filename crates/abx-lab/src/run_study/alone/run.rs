@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use abx_engine::{LoadGenerator, ReportedInterval, SliceEnd, Stopper};
 use abx_evidence::record::{
-    BlockLoad, BlockRecord, BlockSubject, Histograms, Interleave, PilotRecord, Round, SliceRecord,
-    StudyEnd, SubjectReadings,
+    BlockLoad, BlockRecord, BlockSubject, Interleave, PilotRecord, Round, SliceRecord, StudyEnd,
+    SubjectReadings,
 };
 use abx_evidence::{Measured, SliceTally};
 use abx_sys::Nanos;
@@ -170,7 +170,7 @@ pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Option<Measur
         }],
         courses: course.map(of_subject).into_iter().collect(),
         ledgers: BTreeMap::new(),
-        histograms: BTreeMap::from([(subject.clone(), Histograms::of(slice.tally))]),
+        histograms: BTreeMap::from([(subject.clone(), slice.tally.times)]),
         sides: BTreeMap::from([(subject.clone(), SubjectReadings::default())]),
     };
     let life = BlockSubject {

@@ -76,11 +76,11 @@ fn records_hold_phases_only_where_there_are_any() {
             .unwrap()
             .contains("phases")
     );
-    slice.tally.phases = phases(2, 30);
+    slice.tally.times.phases = phases(2, 30);
     assert_eq!(slices(&slice)["phases"]["body_ns"][0], 60_000);
     let read: BlockRecord = serde_json::from_value(json(&slice)).unwrap();
     assert_eq!(read, block(&slice));
-    let times = Histograms::of(slice.tally);
+    let times = slice.tally.times;
     let text = serde_json::to_string(&times).unwrap();
     assert_eq!(serde_json::from_str::<Histograms>(&text).unwrap(), times);
     let mut twice = times.clone();

@@ -9,7 +9,6 @@ use crate::measure::distribution::phases::Phases;
 use crate::measure::distribution::server_times::ServerTimes;
 use crate::measure::distribution::steps::StepTimes;
 use crate::measure::statuses::Statuses;
-use crate::measure::tally::Tally;
 
 /// Times of counted requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,26 +57,6 @@ pub struct Histograms {
 }
 
 impl Histograms {
-    /// Those of a tally.
-    #[must_use]
-    pub fn of(tally: Tally) -> Histograms {
-        Histograms {
-            response: tally.response,
-            service: tally.service,
-            response_at_least: tally.response_at_least,
-            service_at_least: tally.service_at_least,
-            lateness: tally.lateness,
-            loop_lag: tally.loop_lag,
-            handshake: tally.handshake,
-            first_listener: tally.first_listener,
-            median_listener: tally.median_listener,
-            phases: tally.phases,
-            server_times: tally.server_times,
-            wrong_statuses: tally.wrong_statuses,
-            steps: tally.steps,
-        }
-    }
-
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histograms) {
         self.response.merge(&other.response);
@@ -93,5 +72,38 @@ impl Histograms {
         self.server_times.merge(&other.server_times);
         self.wrong_statuses.merge(&other.wrong_statuses);
         StepTimes::merge_all(&mut self.steps, &other.steps);
+    }
+
+    /// Takes the memory that is needed for what is counted of each request.
+    pub fn reserve(&mut self) {
+        for times in [
+            &mut self.response,
+            &mut self.service,
+            &mut self.lateness,
+            &mut self.loop_lag,
+        ] {
+            times.reserve();
+        }
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        for times in [
+            &mut self.response,
+            &mut self.service,
+            &mut self.response_at_least,
+            &mut self.service_at_least,
+            &mut self.lateness,
+            &mut self.loop_lag,
+            &mut self.handshake,
+            &mut self.first_listener,
+            &mut self.median_listener,
+        ] {
+            times.clear();
+        }
+        self.phases.clear();
+        self.server_times.clear();
+        self.wrong_statuses.clear();
+        self.steps.clear();
     }
 }
