@@ -38,8 +38,8 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
     let some_wrong = |report: &&ToolReport| {
         let mut about = findings
             .iter()
-            .filter(|audit_finding| audit_finding.reports.contains(&report.name));
-        about.any(|audit_finding| wrong.contains(&audit_finding.id))
+            .filter(|finding| finding.reports.contains(&report.name));
+        about.any(|finding| wrong.contains(&finding.id))
     };
     let some_wrong: Vec<&ToolReport> = one_run.into_iter().filter(some_wrong).collect();
     if !some_wrong.is_empty() {
@@ -96,8 +96,8 @@ fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
     let is_late = |report: &&&ToolReport| {
         let mut about = findings
             .iter()
-            .filter(|audit_finding| audit_finding.reports.contains(&report.name));
-        about.any(|audit_finding| audit_finding.id == AuditFindingId::LateGenerator)
+            .filter(|finding| finding.reports.contains(&report.name));
+        about.any(|finding| finding.id == AuditFindingId::LateGenerator)
     };
     let late: Vec<&ToolReport> = reports.iter().filter(is_late).copied().collect();
     (!late.is_empty()).then(|| {
@@ -218,7 +218,7 @@ fn one_at_a_time(report: &ToolReport) -> String {
     let rate = report
         .rate()
         .map_or_else(|| "-".to_owned(), |rate| rate.printed);
-    let is_busy = in_flight(report).is_some_and(|in_flight| in_flight.mean.middle() > SEQUENTIAL);
+    let is_busy = in_flight(report).is_some_and(|flight| flight.mean.middle() > SEQUENTIAL);
     let mean = report.printed(FigureKey::Mean).filter(|_| is_busy);
     let time = match mean {
         Some(mean) if report.tool == LoadTool::Httperf => format!(", {mean} ms each in the mean"),

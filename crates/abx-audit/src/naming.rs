@@ -16,10 +16,8 @@ pub(crate) fn name(reports: &mut [ToolReport]) {
     let of_file = |file: &str| {
         let printed = reports
             .iter()
-            .filter(|tool_report| tool_report.tool != LoadTool::Table);
-        printed
-            .filter(|tool_report| tool_report.file == file)
-            .count()
+            .filter(|report| report.tool != LoadTool::Table);
+        printed.filter(|report| report.file == file).count()
     };
     let counts: BTreeMap<String, usize> = files
         .iter()

@@ -69,9 +69,6 @@ const PEM_LINE: usize = 64;
 impl BusSetup {
     /// The files, each made anew. The key of the authority is in none of them: whoever has all
     /// of them can still not make a certificate that agents believe.
-    ///
-    /// # Errors
-    /// [`BusSetupError`].
     pub fn files(&self) -> Result<Vec<SetupFile>, BusSetupError> {
         let [authority, certificate, key] = self.certificates()?;
         let mut users = vec![User::controller()?];
@@ -273,10 +270,8 @@ mod tests {
             let (user, password) = file.text.trim().split_once(':').unwrap();
             assert_eq!(file.name, format!("{user}.creds"));
             assert_eq!(password.len(), 2 * PASSWORD_BYTES);
-            let having = both
-                .iter()
-                .filter(|setup_file| setup_file.text.contains(password));
-            let names: Vec<&str> = having.map(|setup_file| setup_file.name.as_str()).collect();
+            let having = both.iter().filter(|file| file.text.contains(password));
+            let names: Vec<&str> = having.map(|file| file.name.as_str()).collect();
             assert_eq!(names, ["nats.conf", &file.name]);
         }
     }

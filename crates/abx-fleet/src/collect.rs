@@ -52,9 +52,6 @@ pub struct MixedFinals {
 }
 
 /// Puts the parts of one run together. A part that is given twice counts once.
-///
-/// # Errors
-/// [`CollectError`].
 pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError> {
     let mut parts: Vec<(PathBuf, Final)> = Vec::new();
     for (file, item) in finals {

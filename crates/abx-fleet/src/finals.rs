@@ -84,9 +84,6 @@ impl Final {
     }
 
     /// Reads one.
-    ///
-    /// # Errors
-    /// [`FinalError`].
     pub fn read(file: &Path) -> Result<Final, FinalError> {
         let bytes = fs::read(file).map_err(|source| FinalError::Unread {
             file: file.to_owned(),

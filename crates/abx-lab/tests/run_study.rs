@@ -317,7 +317,7 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
             .measured
             .loads
             .iter()
-            .find(|load_record| load_record.name == load)
+            .find(|record| record.name == load)
             .unwrap();
         assert_eq!(settings.settings.cold_cache, is_cold);
         let discard_ns = settings.pilot.as_ref().unwrap().discard_ns;
@@ -547,7 +547,7 @@ fn no_subject_s_start_holds_the_wait_for_another_one() {
             block
                 .subjects
                 .values()
-                .all(|block_subject| block_subject.ready_s > Some(0.0))
+                .all(|subject| subject.ready_s > Some(0.0))
         );
     }
 }
@@ -591,7 +591,7 @@ fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
         assert_eq!(left_out, ["other"]);
         let failed: Vec<_> = measured
             .failed_starts()
-            .map(|failed_start| (failed_start.subject, failed_start.block))
+            .map(|start| (start.subject, start.block))
             .collect();
         assert_eq!(failed, [("other", 1)]);
         let slices = |subject: &str| {

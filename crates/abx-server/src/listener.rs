@@ -68,8 +68,8 @@ impl ListeningSocket {
     /// What encrypts its connections, if anything does.
     pub(crate) fn tls(config: &ServerConfig) -> Result<Option<TlsAcceptor>, ServeError> {
         let certificate = config.certificate.as_ref();
-        let acceptor = certificate.map(|server_certificate| {
-            TlsAcceptor::of(server_certificate, config.address.tcp().map(|tcp| tcp.ip()))
+        let acceptor = certificate.map(|certificate| {
+            TlsAcceptor::of(certificate, config.address.tcp().map(|tcp| tcp.ip()))
         });
         Ok(acceptor.transpose()?)
     }

@@ -82,7 +82,7 @@ impl Weighted {
         let weights: f64 = studies.iter().map(weight).sum();
         let sum: f64 = studies
             .iter()
-            .map(|study_estimate| weight(study_estimate) * study_estimate.center)
+            .map(|estimate| weight(estimate) * estimate.center)
             .sum();
         let mean = sum / weights;
         let square = |study_estimate: &StudyEstimate| {
@@ -105,7 +105,7 @@ fn between(studies: &[StudyEstimate]) -> f64 {
         return 0.0;
     }
     // With this much, no weight times its square can be above one.
-    let centers = || studies.iter().map(|study_estimate| study_estimate.center);
+    let centers = || studies.iter().map(|estimate| estimate.center);
     let range = centers().fold(f64::MIN, f64::max) - centers().fold(f64::MAX, f64::min);
     let (mut low, mut high) = (0.0, studies.len() as f64 * range * range);
     for _ in 0..HALVINGS {

@@ -148,7 +148,7 @@ mod tests {
 
     fn signed_rank(blocks: &[f64]) -> Result<Option<RankInterval>, StatsError> {
         let averages = WalshAverages::of(blocks)?;
-        Ok(averages.map(|walsh_averages| walsh_averages.interval(Confidence::PRINTED)))
+        Ok(averages.map(|averages| averages.interval(Confidence::PRINTED)))
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn every_figure_that_contradicts_others_is_found() {
         assert!(
             audit_findings
                 .iter()
-                .any(|audit_finding| audit_finding.message.contains(about)),
+                .any(|finding| finding.message.contains(about)),
             "{to}: {audit_findings:#?}"
         );
         assert!(
@@ -71,7 +71,7 @@ fn every_figure_that_contradicts_others_is_found() {
         assert!(
             audit_findings
                 .iter()
-                .any(|audit_finding| audit_finding.message.contains(about)),
+                .any(|finding| finding.message.contains(about)),
             "{to}: {audit_findings:#?}"
         );
     }
@@ -130,7 +130,7 @@ fn runs_that_differ_in_more_than_the_server_are_not_compared() {
         assert!(
             audit_findings
                 .iter()
-                .any(|audit_finding| audit_finding.message.starts_with(about)),
+                .any(|finding| finding.message.starts_with(about)),
             "{to}: {:#?}",
             audit.findings
         );

@@ -11,7 +11,7 @@ fn is_void(audit: &Audit, about: &str) {
     assert!(
         audit_findings
             .iter()
-            .any(|audit_finding| audit_finding.message.contains(about)),
+            .any(|finding| finding.message.contains(about)),
         "{about}: {audit_findings:#?}"
     );
     assert!(audit.conclusions[0].contains("nothing"), "{audit:#?}");
@@ -67,9 +67,9 @@ fn a_request_of_httperf_is_shorter_than_its_connection() {
     }
     let audit_findings = found(&audit, Id::ToolsOwnWay);
     assert!(
-        audit_findings.iter().any(|audit_finding| audit_finding
-            .message
-            .contains("response 30.5 + transfer 14.0")),
+        audit_findings
+            .iter()
+            .any(|finding| finding.message.contains("response 30.5 + transfer 14.0")),
         "{audit_findings:#?}"
     );
     assert_eq!(found(&audit, Id::Contradiction), Vec::<&_>::new());

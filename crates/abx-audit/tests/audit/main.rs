@@ -71,7 +71,7 @@ fn found(audit: &Audit, id: AuditFindingId) -> Vec<&AuditFinding> {
     audit
         .findings
         .iter()
-        .filter(|audit_finding| audit_finding.id == id)
+        .filter(|finding| finding.id == id)
         .collect()
 }
 

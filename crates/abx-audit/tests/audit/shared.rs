@@ -58,7 +58,7 @@ fn every_figure_of_an_ab_report_is_read() {
     let quantiles: Vec<f64> = report
         .quantiles
         .iter()
-        .map(|printed_quantile| printed_quantile.percent)
+        .map(|quantile| quantile.percent)
         .collect();
     assert_eq!(
         quantiles,
@@ -97,7 +97,7 @@ fn connections_without_requests_are_counted() {
     let idle = found(&audit, Id::IdleConnections);
     let names: Vec<&str> = idle
         .iter()
-        .flat_map(|audit_finding| &audit_finding.reports)
+        .flat_map(|finding| &finding.reports)
         .map(String::as_str)
         .collect();
     assert_eq!(names, ["nginx", "node", "shortfin"]);
@@ -119,7 +119,7 @@ fn a_generator_that_is_late_is_told_by_its_connections() {
     let late = found(&audit, Id::LateGenerator);
     let mut names: Vec<&str> = late
         .iter()
-        .flat_map(|audit_finding| &audit_finding.reports)
+        .flat_map(|finding| &finding.reports)
         .map(String::as_str)
         .collect();
     names.sort_unstable();
@@ -131,10 +131,7 @@ fn a_generator_that_is_late_is_told_by_its_connections() {
         "shortfin",
     ];
     assert_eq!(names, expected);
-    assert!(
-        late.iter()
-            .all(|audit_finding| audit_finding.level == Level::Bound)
-    );
+    assert!(late.iter().all(|finding| finding.level == Level::Bound));
     let about = "libevent1, libevent2 and libevent2-php: the generator was late";
     let holds = audit
         .conclusions
@@ -201,8 +198,8 @@ fn a_table_is_held_against_the_reports_it_was_made_of() {
     let rows = audit
         .reports
         .iter()
-        .filter(|tool_report| tool_report.tool == LoadTool::Table);
-    let rows: Vec<&str> = rows.map(|tool_report| tool_report.name.as_str()).collect();
+        .filter(|report| report.tool == LoadTool::Table);
+    let rows: Vec<&str> = rows.map(|report| report.name.as_str()).collect();
     assert_eq!(
         rows,
         [
@@ -217,9 +214,9 @@ fn a_table_is_held_against_the_reports_it_was_made_of() {
     let same = found(&audit, Id::SameFigures);
     assert_eq!(same.len(), 6);
     assert!(
-        same.iter()
-            .any(|audit_finding| audit_finding.reports == ["row JavaScript"]
-                && audit_finding.message.contains("node"))
+        same.iter().any(
+            |finding| finding.reports == ["row JavaScript"] && finding.message.contains("node")
+        )
     );
     let alone = of_files(&["event-servers-summary.txt"]);
     assert!(alone.conclusions[0].starts_with("A table alone: nothing"));
@@ -283,7 +280,7 @@ fn reports_of_different_tools_are_not_compared() {
     assert!(
         tools
             .iter()
-            .any(|audit_finding| audit_finding.message.starts_with("tool: ")),
+            .any(|finding| finding.message.starts_with("tool: ")),
         "{tools:?}"
     );
 }

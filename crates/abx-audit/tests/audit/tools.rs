@@ -24,12 +24,7 @@ fn is_printed(audit: &Audit, figures: &[(FigureKey, &str)]) {
 fn quantiles(audit: &Audit) -> Vec<(f64, f64)> {
     let printed_quantiles = audit.reports[0].quantiles.iter();
     printed_quantiles
-        .map(|printed_quantile| {
-            (
-                printed_quantile.percent,
-                (printed_quantile.time.value * 1e7).round() / 1e4,
-            )
-        })
+        .map(|quantile| (quantile.percent, (quantile.time.value * 1e7).round() / 1e4))
         .collect()
 }
 
@@ -37,7 +32,7 @@ fn has(audit: &Audit, expected: &[(Id, Level)]) {
     let pairs: Vec<(Id, Level)> = audit
         .findings
         .iter()
-        .map(|audit_finding| (audit_finding.id, audit_finding.level))
+        .map(|finding| (finding.id, finding.level))
         .collect();
     assert_eq!(pairs, expected, "{:#?}", audit.findings);
 }

@@ -125,9 +125,9 @@ impl AbFigures {
         let requests = run.log.requests();
         let mut whole: Vec<&LoggedRequest> = requests
             .iter()
-            .filter(|logged_request| logged_request.status > 0)
+            .filter(|request| request.status > 0)
             .collect();
-        whole.sort_by_key(|logged_request| logged_request.intended_ns + logged_request.total_ns);
+        whole.sort_by_key(|request| request.intended_ns + request.total_ns);
         let first_bytes = whole.first().map_or(0, |first| first.body_bytes);
         let document_bytes = (!options.accepts_any_length).then_some(first_bytes);
         let mut failures = AbFailures::default();
@@ -147,10 +147,10 @@ impl AbFigures {
             seconds: run.elapsed.as_secs_f64(),
             complete,
             failures,
-            non_2xx: count(&whole, |logged_request| logged_request.status / 100 != 2),
+            non_2xx: count(&whole, |request| request.status / 100 != 2),
             kept: options
                 .keep_alive
-                .then(|| count(&whole, |logged_request| logged_request.is_kept)),
+                .then(|| count(&whole, |request| request.is_kept)),
             received_bytes: run.received_bytes,
             body_bytes: run.body_bytes,
             sent_bytes: { options.body_file.as_ref() }.map(|_| complete * run.request_bytes),
@@ -212,10 +212,7 @@ fn openssl_name(suite: &str) -> String {
 }
 
 fn count(requests: &[&LoggedRequest], is_one: impl Fn(&LoggedRequest) -> bool) -> u64 {
-    requests
-        .iter()
-        .filter(|logged_request| is_one(logged_request))
-        .count() as u64
+    requests.iter().filter(|request| is_one(request)).count() as u64
 }
 
 /// What a response's head says that the server is: to the first space.
@@ -234,14 +231,14 @@ fn software(head: &[u8]) -> String {
 fn times(requests: &[LoggedRequest], (calendar_us, monotonic_ns): (u64, u64)) -> Vec<AbTime> {
     let mut times: Vec<AbTime> = requests
         .iter()
-        .map(|logged_request| AbTime {
-            began_us: calendar_us + logged_request.intended_ns.saturating_sub(monotonic_ns) / 1_000,
-            connect_us: logged_request.connect_ns / 1_000,
-            wait_us: logged_request.wait_ns / 1_000,
-            total_us: logged_request.total_ns / 1_000,
+        .map(|request| AbTime {
+            began_us: calendar_us + request.intended_ns.saturating_sub(monotonic_ns) / 1_000,
+            connect_us: request.connect_ns / 1_000,
+            wait_us: request.wait_ns / 1_000,
+            total_us: request.total_ns / 1_000,
         })
         .collect();
-    times.sort_by_key(|ab_time| (ab_time.total_us, ab_time.began_us));
+    times.sort_by_key(|time| (time.total_us, time.began_us));
     times
 }
 
@@ -256,10 +253,10 @@ impl Rows {
     fn of(times: &[AbTime]) -> Rows {
         let spread = |of: fn(&AbTime) -> u64| Spread::of(times.iter().map(of).collect());
         Rows {
-            connect: spread(|ab_time| ab_time.connect_us),
+            connect: spread(|time| time.connect_us),
             processing: spread(AbTime::processing_us),
-            waiting: spread(|ab_time| ab_time.wait_us),
-            total: spread(|ab_time| ab_time.total_us),
+            waiting: spread(|time| time.wait_us),
+            total: spread(|time| time.total_us),
         }
     }
 }

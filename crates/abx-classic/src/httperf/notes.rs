@@ -110,9 +110,7 @@ fn busy(figures: &HttperfFigures) -> f64 {
 }
 
 fn unbegun(figures: &HttperfFigures) -> u64 {
-    let each = UNBEGUN
-        .iter()
-        .map(|httperf_failure| figures.count_of(*httperf_failure));
+    let each = UNBEGUN.iter().map(|failure| figures.count_of(*failure));
     each.sum()
 }
 

@@ -137,7 +137,7 @@ impl HttperfCommand {
     /// [`HttperfRefusal`] for the first word that is wrong, or that abx does not do.
     pub fn parse(words: &[String]) -> Result<HttperfCommand, HttperfRefusal> {
         let given = given(words)?;
-        let has = |flag| given.iter().any(|given_option| given_option.flag == flag);
+        let has = |flag| given.iter().any(|option| option.flag == flag);
         if has(HttperfFlag::Help) {
             return Ok(HttperfCommand::Help);
         }

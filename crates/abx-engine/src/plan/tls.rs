@@ -105,7 +105,7 @@ impl TlsTrust {
     pub fn parse(text: &str) -> Option<TlsTrust> {
         let slice_iter = CertificateDer::pem_slice_iter(text.as_bytes());
         let bytes: Vec<Vec<u8>> = slice_iter
-            .map(|result| result.map(|certificate_der| certificate_der.to_vec()).ok())
+            .map(|result| result.map(|der| der.to_vec()).ok())
             .collect::<Option<_>>()?;
         (!bytes.is_empty()).then_some(TlsTrust::Given(bytes))
     }

@@ -228,9 +228,7 @@ impl Intake<'_, Http2> {
     }
 
     fn drop_sampled(&mut self, stream: u32) {
-        let hasher = self
-            .take_sampled(stream)
-            .and_then(|sampled_stream| sampled_stream.hasher);
+        let hasher = self.take_sampled(stream).and_then(|stream| stream.hasher);
         if let Some(hasher) = hasher {
             self.hashers.give_back(hasher);
         }

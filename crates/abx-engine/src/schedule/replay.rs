@@ -57,13 +57,9 @@ struct ReplayParts {
 impl Replay {
     /// Requests in the order of their times; the replay is over at `lasts`, which is behind
     /// all of them.
-    ///
-    /// # Errors
-    /// [`ReplayError`].
     pub fn new(requests: Vec<ReplayedRequest>, lasts: Nanos) -> Result<Replay, ReplayError> {
         let last = requests.last().ok_or(ReplayError::Empty)?;
-        if !requests.is_sorted_by_key(|replayed_request| replayed_request.due) || last.due >= lasts
-        {
+        if !requests.is_sorted_by_key(|request| request.due) || last.due >= lasts {
             return Err(ReplayError::Unordered);
         }
         Ok(Replay {
@@ -78,13 +74,10 @@ impl Replay {
     pub fn at_speed(&self, speed: ReplaySpeed) -> Replay {
         let thousandths = |time: Nanos| u128::from(time.0) * 1_000;
         let within = |time: u128| Nanos(u64::try_from(time).unwrap_or(u64::MAX));
-        let requests = self
-            .requests
-            .iter()
-            .map(|replayed_request| ReplayedRequest {
-                due: within(thousandths(replayed_request.due) / speed.thousandths()),
-                ..*replayed_request
-            });
+        let requests = self.requests.iter().map(|request| ReplayedRequest {
+            due: within(thousandths(request.due) / speed.thousandths()),
+            ..*request
+        });
         Replay {
             requests: requests.collect(),
             // Rounded up, so that it stays behind the last request.
@@ -109,8 +102,7 @@ impl Replay {
     }
 
     pub(super) fn count_before(&self, end: Nanos) -> usize {
-        self.requests
-            .partition_point(|replayed_request| replayed_request.due < end)
+        self.requests.partition_point(|request| request.due < end)
     }
 }
 
@@ -173,14 +165,8 @@ impl From<Replay> for ReplayParts {
     fn from(replay: Replay) -> ReplayParts {
         let requests = replay.requests();
         ReplayParts {
-            due_ns: requests
-                .iter()
-                .map(|replayed_request| replayed_request.due.0)
-                .collect(),
-            requests: requests
-                .iter()
-                .map(|replayed_request| replayed_request.request)
-                .collect(),
+            due_ns: requests.iter().map(|request| request.due.0).collect(),
+            requests: requests.iter().map(|request| request.request).collect(),
             lasts_ns: replay.lasts.0,
         }
     }

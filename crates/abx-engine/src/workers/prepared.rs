@@ -83,7 +83,7 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
             "requests alone, which nobody thinks about",
         ));
     }
-    if requests.all(|replayed_request| (replayed_request.request as usize) < plan.requests.len()) {
+    if requests.all(|request| (request.request as usize) < plan.requests.len()) {
         Ok(())
     } else {
         Err(EngineError::Replay("all the requests that it names"))
@@ -94,7 +94,7 @@ fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let requests = plan.requests.iter().map(|asked| &asked.request);
     for request in requests
         .clone()
-        .filter(|request_plan| !request_plan.placeholders.is_empty())
+        .filter(|plan| !plan.placeholders.is_empty())
     {
         let values = &mut ValuesToFill::new(0);
         if plan.is_http2() {

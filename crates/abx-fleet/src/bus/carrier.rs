@@ -22,9 +22,6 @@ pub trait Bus: Send + Sync {
     fn publish(&self, subject: &str, payload: Vec<u8>) -> Result<(), BusError>;
 
     /// Sends, and waits for the first response.
-    ///
-    /// # Errors
-    /// [`BusError`].
     fn request(
         &self,
         subject: &str,

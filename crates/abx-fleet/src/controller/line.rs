@@ -147,9 +147,6 @@ impl AgentLine<'_> {
 
     /// Waits for what comes of an order, and tells now and then how far it is. A stop is
     /// passed on, and ends it soon.
-    ///
-    /// # Errors
-    /// [`FleetError`].
     pub fn collect(
         &self,
         number: u64,

@@ -10,7 +10,7 @@ use crate::message::TaskProgress;
 pub fn awaited_connections(task_progresses: &[TaskProgress]) -> Option<AwaitedConnections> {
     let each = task_progresses
         .iter()
-        .filter_map(|task_progress| match task_progress {
+        .filter_map(|progress| match progress {
             TaskProgress::Opening {
                 open,
                 asked,
@@ -36,7 +36,7 @@ pub fn awaited_connections(task_progresses: &[TaskProgress]) -> Option<AwaitedCo
 pub fn awaited_responses(task_progresses: &[TaskProgress]) -> Option<AwaitedResponses> {
     let each = task_progresses
         .iter()
-        .filter_map(|task_progress| match task_progress {
+        .filter_map(|progress| match progress {
             TaskProgress::Responses {
                 connections,
                 waited_ns,

@@ -33,9 +33,9 @@ impl Counters {
         let cpu_ticks = machine.as_ref().and_then(each);
         Counters {
             at: Nanos::now(),
-            cpus: cpu_ticks.map(|cpu_ticks| Ticks {
-                busy: cpu_ticks.iter().map(|cpu_ticks| cpu_ticks.busy()).sum(),
-                steal: cpu_ticks.iter().map(|cpu_ticks| cpu_ticks.steal).sum(),
+            cpus: cpu_ticks.map(|ticks| Ticks {
+                busy: ticks.iter().map(|ticks| ticks.busy()).sum(),
+                steal: ticks.iter().map(|ticks| ticks.steal).sum(),
             }),
             count: cpus.len(),
             own: own(),

@@ -106,9 +106,6 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
     }
 
     /// Measures. What was measured before it was aborted stays in `result`.
-    ///
-    /// # Errors
-    /// [`Abort`].
     pub fn measure(&mut self, mut watch: impl FnMut(RoundEvent)) -> Result<(), Abort> {
         if self.plans.iter().all(|plan| plan.shape.hold_ns().is_some()) {
             return self.hold(&mut watch);

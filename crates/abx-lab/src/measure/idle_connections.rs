@@ -12,9 +12,6 @@ use crate::measure::running_subjects::{Abort, RunningSubjects};
 
 /// Opens and holds one subject's connections once, and sets how blocks run:
 /// nothing is warmed up, since a fresh server is what is looked at.
-///
-/// # Errors
-/// [`Abort`].
 pub fn pilot(
     running: &mut RunningSubjects,
     plans: &[LoadPlan],
@@ -48,9 +45,6 @@ pub fn pilot(
 }
 
 /// Holds the connections that were opened, and counts those that stand.
-///
-/// # Errors
-/// [`Abort`].
 pub fn hold(
     running: &mut RunningSubjects,
     subject: usize,

@@ -99,7 +99,7 @@ impl RunningSubjects<'_> {
         let place = self
             .processes
             .iter()
-            .position(|server_process| server_process.address == address);
+            .position(|process| process.address == address);
         let name = place.and_then(|place| self.names.get(place));
         name.cloned().unwrap_or_else(|| address.to_string())
     }

@@ -57,9 +57,6 @@ pub struct PilotOptions {
 }
 
 /// Looks at one load's subjects and sets how its blocks run.
-///
-/// # Errors
-/// [`Abort`].
 pub fn pilot(
     running: &mut RunningSubjects,
     study: &Study,
@@ -97,10 +94,8 @@ pub fn pilot(
 
 /// The shortest slice that holds enough answers of the slowest subject.
 pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
-    let responding = subjects
-        .values()
-        .filter(|pilot_subject| pilot_subject.failed.is_none());
-    let turns = responding.map(|pilot_subject| turn_ns(pilot_subject.throughput_per_s, in_flight));
+    let responding = subjects.values().filter(|subject| subject.failed.is_none());
+    let turns = responding.map(|subject| turn_ns(subject.throughput_per_s, in_flight));
     (TURNS * turns.fold(0.0, f64::max)) as u64
 }
 

@@ -58,9 +58,6 @@ pub struct RateSearch {
 
 impl RateSearch {
     /// The loads that a load with an unresolved rate stands for.
-    ///
-    /// # Errors
-    /// [`Abort`].
     pub fn loads(
         &mut self,
         running: &mut RunningSubjects,

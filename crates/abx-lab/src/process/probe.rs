@@ -118,9 +118,6 @@ impl Probe {
 
     /// Asks once on a fresh connection. What placeholders stand for depends on `time`, which
     /// is counted from 0.
-    ///
-    /// # Errors
-    /// [`ProbeError`].
     pub fn ask(
         &self,
         time: u64,

@@ -128,9 +128,6 @@ impl ServiceProcess {
 
     /// Whether it is still as it was when it was ready; waits for that as long as for
     /// its start.
-    ///
-    /// # Errors
-    /// [`ServiceError`].
     pub fn check_health(
         &mut self,
         service: &StudyService,

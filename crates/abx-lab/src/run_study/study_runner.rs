@@ -375,9 +375,7 @@ impl StudyRunner<'_> {
         let seed = self.random(u64::from(index)).random();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let failed = self.record.measured.failed_starts();
-        let left_out: Vec<String> = failed
-            .map(|failed_start| failed_start.subject.to_owned())
-            .collect();
+        let left_out: Vec<String> = failed.map(|start| start.subject.to_owned()).collect();
         let starts = SubjectStarts {
             left_out: &left_out,
             fewest: FEWEST_COMPARED,

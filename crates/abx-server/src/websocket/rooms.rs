@@ -58,9 +58,7 @@ impl Rooms {
 
     /// How many bytes wait to be delivered.
     pub(crate) fn said_bytes(&self) -> usize {
-        self.said
-            .as_ref()
-            .map_or(0, |room_message| room_message.frames.len())
+        self.said.as_ref().map_or(0, |message| message.frames.len())
     }
 
     /// What was said and not yet delivered, with those who are to hear it.

@@ -511,7 +511,7 @@ mod tests {
                 let sweep = positions.map(|factor| {
                     values
                         .iter()
-                        .map(|own_value| own_value * factor)
+                        .map(|value| value * factor)
                         .collect::<Vec<f64>>()
                 });
                 if interval(&values).excludes_zero() {

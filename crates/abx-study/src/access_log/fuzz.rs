@@ -31,7 +31,7 @@ pub fn any_bytes(bytes: &[u8]) {
     };
     let due = replayed.replay.requests();
     assert_eq!(due.len() as u64 + left_out, lines, "a line is missing");
-    assert!(due.is_sorted_by_key(|replayed_request| replayed_request.due));
+    assert!(due.is_sorted_by_key(|request| request.due));
     for request in &replayed.requests {
         let path = request.path.as_deref().expect("each has a path");
         assert!(

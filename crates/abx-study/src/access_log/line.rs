@@ -43,9 +43,6 @@ pub enum LogLineError {
 }
 
 /// Reads a line without its end.
-///
-/// # Errors
-/// [`LogLineError`].
 pub fn logged_request(line: &[u8]) -> Result<AccessLogLine, LogLineError> {
     if line.len() > LINE_BYTES_MAX {
         return Err(LogLineError::TooLong);

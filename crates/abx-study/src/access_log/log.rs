@@ -343,11 +343,9 @@ mod tests {
     /// When each path is due, in ms.
     fn due(log: &ReplayedLog) -> Vec<(u64, &str)> {
         let each = log.replay.requests().iter();
-        each.map(|replayed_request| {
-            let path = log.requests[replayed_request.request as usize]
-                .path
-                .as_deref();
-            (replayed_request.due.0 / 1_000_000, path.unwrap())
+        each.map(|request| {
+            let path = log.requests[request.request as usize].path.as_deref();
+            (request.due.0 / 1_000_000, path.unwrap())
         })
         .collect()
     }

@@ -30,9 +30,6 @@ pub enum CredentialError {
 }
 
 /// Who asks, by name and password (RFC 7617).
-///
-/// # Errors
-/// [`CredentialError`].
 pub fn basic(text: &str) -> Result<Header, CredentialError> {
     if !text.contains(':') {
         return Err(CredentialError::NoPassword);

@@ -66,9 +66,6 @@ struct Part {
 impl Form {
     /// Puts fields together in their order; `read` gives the content of a file, in which
     /// placeholders count only if `has_templates`.
-    ///
-    /// # Errors
-    /// [`FormError`].
     pub fn of<'a>(
         words: impl IntoIterator<Item = &'a str>,
         read: impl Fn(&str) -> io::Result<Vec<u8>>,

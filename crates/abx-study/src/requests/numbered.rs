@@ -58,9 +58,6 @@ impl std::fmt::Display for RequestPart {
 
 impl RequestSpec {
     /// This request alone, or as many as `count` says, numbered from 0.
-    ///
-    /// # Errors
-    /// [`NumberError`].
     pub fn numbered(self, count: Option<u32>) -> Result<Vec<RequestSpec>, NumberError> {
         let Some(count) = count else {
             return match self.numbered_part() {

@@ -92,9 +92,6 @@ enum HeaderValues {
 
 /// The requests of a file in its order. Empty lines, and those that begin with #, say
 /// nothing. With a server, URLs have to be its own; without one, of each the path is taken.
-///
-/// # Errors
-/// [`RequestFileError`].
 pub fn requests_in(
     text: &str,
     server: Option<&Target>,

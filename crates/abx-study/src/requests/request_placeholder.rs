@@ -346,16 +346,14 @@ mod tests {
         let filled: Vec<(&str, &PlaceholderKind)> = request
             .placeholders
             .iter()
-            .map(|request_placeholder| {
-                let part = match request_placeholder.part {
+            .map(|placeholder| {
+                let part = match placeholder.part {
                     PlaceholderPart::Path => request.path.as_ref().unwrap().as_bytes(),
                     PlaceholderPart::Header(index) => request.headers[index].1.as_bytes(),
                     PlaceholderPart::Body => &request.body,
                 };
-                let text =
-                    std::str::from_utf8(&part[request_placeholder.start..request_placeholder.end])
-                        .unwrap();
-                (text, &request_placeholder.kind)
+                let text = std::str::from_utf8(&part[placeholder.start..placeholder.end]).unwrap();
+                (text, &placeholder.kind)
             })
             .collect();
         let lines = ["one", "a b#\u{e4}"].map(str::to_owned);

@@ -74,9 +74,7 @@ impl RequestSpec {
     pub fn add_headers(&mut self, more: &[(String, String)]) {
         let texts: Vec<String> = self.headers.iter().map(|(name, _)| name.clone()).collect();
         let is_new = |(name, _): &&(String, String)| {
-            !texts
-                .iter()
-                .any(|own_text| own_text.eq_ignore_ascii_case(name))
+            !texts.iter().any(|text| text.eq_ignore_ascii_case(name))
         };
         self.headers.extend(more.iter().filter(is_new).cloned());
     }

@@ -39,9 +39,6 @@ pub enum UrlListError {
 /// The paths of a list in its order, each once. Empty lines, and those that begin with #,
 /// say nothing. With a server, URLs have to be its own; without one, of each the path is
 /// taken.
-///
-/// # Errors
-/// [`UrlListError`].
 pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPath>, UrlListError> {
     let mut paths: Vec<ListedPath> = Vec::new();
     let mut places = std::collections::HashMap::new();

@@ -51,9 +51,6 @@ impl ContainerImage {
 
 impl ContainerEngine {
     /// The one that the environment names, else the first that is on `PATH`.
-    ///
-    /// # Errors
-    /// [`NoEngine`].
     pub fn here() -> Result<ContainerEngine, NoEngine> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let named = std::env::var(ENGINE_VARIABLE).ok();
@@ -61,9 +58,6 @@ impl ContainerEngine {
     }
 
     /// The one of this name, else the first that is in the folders of `path`.
-    ///
-    /// # Errors
-    /// [`NoEngine`].
     pub fn find(path: &OsStr, named: Option<&str>) -> Result<ContainerEngine, NoEngine> {
         let named = named.filter(|name| !name.is_empty());
         let sought = named.map_or(ENGINES.to_vec(), |name| vec![name]);

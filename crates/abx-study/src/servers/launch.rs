@@ -137,7 +137,7 @@ impl Launch {
         let image = self
             .image
             .iter()
-            .map(|container_image| format!("{IMAGE}{}", container_image.name));
+            .map(|image| format!("{IMAGE}{}", image.name));
         image.chain(self.command.iter().cloned()).collect()
     }
 

@@ -275,7 +275,7 @@ impl Target {
     pub fn choice(&self) -> Option<String> {
         let others = self.passed_over.iter();
         let others: Vec<String> = others
-            .map(|passed_over| format!("{} {}", passed_over.address.ip(), passed_over.why))
+            .map(|over| format!("{} {}", over.address.ip(), over.why))
             .collect();
         let name = split_port(&self.host).map_or(self.host.as_str(), |(name, _)| name);
         let address = self.address.tcp()?;

@@ -552,7 +552,7 @@ impl Client {
         let stream = self.streams.remove(number);
         let is_unsent = stream
             .as_ref()
-            .is_some_and(|open_stream| open_stream.unsent.is_some());
+            .is_some_and(|stream| stream.unsent.is_some());
         self.unsent -= usize::from(is_unsent);
         stream.is_some()
     }

@@ -268,8 +268,8 @@ mod tests {
     /// What the table holds, the newest first.
     fn table(decoder: &HeaderDecoder) -> Vec<String> {
         let entries = decoder.table.entries.iter();
-        let texts = entries.map(|table_entry| {
-            let (name, value) = table_entry.text.split_at(table_entry.name_bytes);
+        let texts = entries.map(|entry| {
+            let (name, value) = entry.text.split_at(entry.name_bytes);
             let text = |part: &[u8]| String::from_utf8(part.to_vec()).unwrap();
             format!("{}: {}", text(name), text(value))
         });

@@ -100,7 +100,7 @@ fn offering(suites: &[TlsSuite]) -> CryptoProvider {
             .position(|suite| number(*suite) == offered.suite())
     };
     let offers = &mut provider.cipher_suites;
-    offers.retain(|cipher_suite| cipher_suite.tls13().is_some() || place(cipher_suite).is_some());
+    offers.retain(|suite| suite.tls13().is_some() || place(suite).is_some());
     offers.sort_by_key(place);
     provider
 }

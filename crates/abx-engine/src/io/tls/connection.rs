@@ -214,7 +214,7 @@ impl TlsConnection {
             version,
             cipher,
             group: group.and_then(|group| Some(group.name().as_str()?.to_owned())),
-            server_key_bits: certificate.and_then(|certificate_der| key_bits(certificate_der)),
+            server_key_bits: certificate.and_then(|der| key_bits(der)),
         })
     }
 }

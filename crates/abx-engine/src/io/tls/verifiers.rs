@@ -193,10 +193,7 @@ mod tests {
 
     /// Whether a server that shows this is trusted.
     fn is_trusted(trusted: &[&CertificateDer], shown: &CertificateDer<'_>) -> Result<(), String> {
-        let trusted: Vec<Vec<u8>> = trusted
-            .iter()
-            .map(|certificate_der| certificate_der.to_vec())
-            .collect();
+        let trusted: Vec<Vec<u8>> = trusted.iter().map(|der| der.to_vec()).collect();
         let given = Given::of(&trusted, Arc::new(default_provider()));
         let given = given.map_err(|error| error.to_string())?;
         let name = ServerName::try_from(NAME).unwrap();

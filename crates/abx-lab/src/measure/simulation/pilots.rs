@@ -208,16 +208,13 @@ fn a_pilot_keeps_to_its_time_and_says_whom_it_did_not_see_settle() {
         let each = pilot.subjects.values();
         assert!(
             each.clone()
-                .all(|pilot_subject| pilot_subject.settled != pilot_subject.cut_short)
+                .all(|subject| subject.settled != subject.cut_short)
         );
-        let count = each
-            .clone()
-            .filter(|pilot_subject| pilot_subject.cut_short)
-            .count();
+        let count = each.clone().filter(|subject| subject.cut_short).count();
         assert_eq!(count, cut_short, "{within_ns}");
         let least_ns = 3 * 1_200_000_000;
         assert!(took_ns < within_ns.max(least_ns), "{within_ns}: {took_ns}");
-        let each = each.map(|pilot_subject| pilot_subject.throughput_per_s.round());
+        let each = each.map(|subject| subject.throughput_per_s.round());
         assert!(each.eq([33_333.0; 3]), "{within_ns}");
     }
 }

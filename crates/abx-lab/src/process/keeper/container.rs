@@ -51,7 +51,7 @@ impl KeptContainer {
     fn tell(&self, words: &[&str], within: Duration) -> bool {
         let mut command = Command::new(&self.engine);
         command.args(words).arg(&self.name).stdout(Stdio::null());
-        run_within(command.stderr(Stdio::null()), within).is_ok_and(|has_succeeded| has_succeeded)
+        run_within(command.stderr(Stdio::null()), within).is_ok_and(|succeeded| succeeded)
     }
 }
 

@@ -48,9 +48,6 @@ impl MarkerLines {
     }
 
     /// Takes what came at a moment; hands on what is no marker.
-    ///
-    /// # Errors
-    /// [`TooManyMarkers`].
     pub fn take(
         &mut self,
         at: Nanos,
@@ -78,9 +75,6 @@ impl MarkerLines {
     }
 
     /// The markers, once the command has closed its output.
-    ///
-    /// # Errors
-    /// [`TooManyMarkers`].
     pub fn finish(mut self, other: &mut dyn FnMut(&[u8])) -> Result<Vec<Marker>, TooManyMarkers> {
         if !self.line.is_empty() {
             self.end_line(other)?;

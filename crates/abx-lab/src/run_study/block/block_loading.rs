@@ -77,9 +77,6 @@ pub struct BlockRun<'a, 'b> {
 impl BlockRun<'_, '_> {
     /// Offers a load to its subjects, as planned for one of this name, after a warm-up of at
     /// least so long. What was measured before it was aborted is kept too.
-    ///
-    /// # Errors
-    /// [`Abort`].
     pub fn offer(
         &mut self,
         name: &str,

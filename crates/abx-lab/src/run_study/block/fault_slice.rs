@@ -365,7 +365,7 @@ fn send(signal: Signal, to: impl IntoIterator<Item = Process>) -> Blow {
     let at = Nanos::now();
     let struck = to.into_iter().filter_map(|process| {
         let name = process.name().unwrap_or_default();
-        let is_reached = process.signal(signal).is_ok_and(|was_there| was_there);
+        let is_reached = process.signal(signal).is_ok_and(|there| there);
         is_reached.then_some(StruckProcess {
             process_id: process.pid,
             name,

@@ -311,11 +311,7 @@ fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<Strin
     };
     let stem = stem.to_owned();
     let like = record.loads.iter().find(is_alike)?.clone();
-    if record
-        .loads
-        .iter()
-        .all(|load_record| load_record.name != load.name)
-    {
+    if record.loads.iter().all(|record| record.name != load.name) {
         // A curve is read in the order of its rates.
         let is_below =
             |load_record: &LoadRecord| is_alike(&load_record) && rate_of(load_record) < rate(&load);

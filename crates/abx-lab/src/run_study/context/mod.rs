@@ -344,7 +344,7 @@ fn check_programs(study: &Study) -> Result<(), PrepareError> {
     let services = study
         .services
         .iter()
-        .map(|study_service| (&study_service.name, &study_service.source));
+        .map(|service| (&service.name, &service.source));
     let subjects = study
         .subjects
         .iter()

@@ -91,10 +91,10 @@ fn load_ns(pilot: &PilotRecord, terms: BlockOptions) -> u64 {
     let loaded = pilot
         .subjects
         .values()
-        .filter(|pilot_subject| pilot_subject.failed.is_none());
-    let each = loaded.map(|pilot_subject| {
-        let slices_ns = rounds * (pilot.slice_ns + pilot_subject.switch_ns);
-        pilot_subject.opening_ns + pilot.warm_up_ns + pilot_subject.switch_ns + slices_ns
+        .filter(|subject| subject.failed.is_none());
+    let each = loaded.map(|subject| {
+        let slices_ns = rounds * (pilot.slice_ns + subject.switch_ns);
+        subject.opening_ns + pilot.warm_up_ns + subject.switch_ns + slices_ns
     });
     each.sum::<u64>() + ceiling_ns
 }

@@ -177,7 +177,7 @@ impl Installation<'_> {
             step.missing(subject, environment, &provision.system)
         };
         let missing = look();
-        let commands = match missing.first().map(|this_missing| &this_missing.remedy) {
+        let commands = match missing.first().map(|missing| &missing.remedy) {
             None => return Ok(()),
             Some(Remedy::ByHand(_) | Remedy::Bring(_)) => {
                 return Err(InstallError::ByHand(missing));

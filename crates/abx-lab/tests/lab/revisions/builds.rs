@@ -154,7 +154,7 @@ fn two_builds_of_one_revision_at_once_are_one() {
             .map(|_| scope.spawn(|| repository.build("main", &[&command]).unwrap().is_new))
             .collect();
         let results = threads.into_iter().map(|thread| thread.join().unwrap());
-        results.filter(|is_new| *is_new).count()
+        results.filter(|new| *new).count()
     });
     assert_eq!(new, 1);
     assert_eq!(fs::read_to_string(&notes).unwrap(), "0\n");

@@ -250,7 +250,7 @@ fn a_log_says_what_is_requested_and_when() {
         let due: Vec<_> = replay
             .requests()
             .iter()
-            .map(|replayed_request| (replayed_request.due.0 / 1_000_000, replayed_request.request))
+            .map(|request| (request.due.0 / 1_000_000, request.request))
             .collect();
         let paths: Vec<_> = load
             .requests

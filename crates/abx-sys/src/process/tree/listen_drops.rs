@@ -194,14 +194,12 @@ mod tests {
         let address = full.local_addr().unwrap();
         let neighbour = SocketAddr::new([127, 0, 0, 2].into(), address.port());
         let _empty = TcpListener::bind(neighbour).unwrap();
-        let before =
-            [address, neighbour].map(|socket_addr| listen_drops(socket_addr.into()).unwrap());
+        let before = [address, neighbour].map(|addr| listen_drops(addr.into()).unwrap());
         let moment = Duration::from_millis(50);
         let _tried: Vec<_> = (0..6)
             .map(|_| TcpStream::connect_timeout(&address, moment))
             .collect();
-        let after =
-            [address, neighbour].map(|socket_addr| listen_drops(socket_addr.into()).unwrap());
+        let after = [address, neighbour].map(|addr| listen_drops(addr.into()).unwrap());
         assert!(after[0].since(&before[0]) > 0, "{after:?}");
         assert_eq!(after[1].since(&before[1]), 0);
         assert_eq!(listen_drops(neighbour.into()).unwrap(), after[1]);

@@ -98,7 +98,7 @@ impl ServedStreams {
         }
         let result = self
             .open
-            .binary_search_by_key(&number, |served_stream| served_stream.number);
+            .binary_search_by_key(&number, |stream| stream.number);
         result.ok()
     }
 }

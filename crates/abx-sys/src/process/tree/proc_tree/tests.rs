@@ -330,7 +330,7 @@ fn who_has_not_run_is_not_looked_at_again() {
     within_a_minute("the child sleeps", || {
         let time = process_cpu(asleep.pid).unwrap();
         let cpu_reading = read_cpu(asleep, Some(made_up(time))).unwrap();
-        cpu_reading.is_some_and(|cpu_reading| cpu_reading.reaped == Nanos(7))
+        cpu_reading.is_some_and(|reading| reading.reaped == Nanos(7))
     });
     let cpu_reading = read_cpu(this, Some(made_up(Nanos(0)))).unwrap().unwrap();
     assert_ne!(cpu_reading.reaped, Nanos(7));
