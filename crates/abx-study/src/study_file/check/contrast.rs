@@ -26,7 +26,7 @@ pub fn contrasts(
         .iter()
         .map(|subject| subject.name.as_str())
         .collect();
-    let named = NamedLoads::of(rows, faults);
+    let named = ContrastNames::of(rows, faults);
     let mut pairs = BTreeMap::new();
     let mut contrasts: Vec<Contrast> = Vec::new();
     for (index, raw) in raw.into_iter().enumerate() {
@@ -88,15 +88,15 @@ fn no_such_name(kind: &str, name: &str, known: &[&str], here: &KeyPosition) -> D
 }
 
 /// What each name of a load or fault stands for.
-struct NamedLoads<'a> {
+struct ContrastNames<'a> {
     /// A row for its own name, all rows of a sweep for its table's, a fault for its own.
     rows: HashMap<&'a str, Vec<&'a str>>,
     /// The names: those of tables, of the rows of sweeps and of faults.
     known: Vec<&'a str>,
 }
 
-impl<'a> NamedLoads<'a> {
-    fn of(rows: &'a StudyRows, faults: &'a [Fault]) -> NamedLoads<'a> {
+impl<'a> ContrastNames<'a> {
+    fn of(rows: &'a StudyRows, faults: &'a [Fault]) -> ContrastNames<'a> {
         let tables: BTreeSet<&str> = rows.tables.iter().map(String::as_str).collect();
         let of_rows = rows.loads.iter().map(|load| load.name.as_str());
         let of_faults = || faults.iter().map(|fault| fault.name.as_str());
@@ -113,7 +113,7 @@ impl<'a> NamedLoads<'a> {
         for fault in of_faults() {
             named.entry(fault).or_default().push(fault);
         }
-        NamedLoads { rows: named, known }
+        ContrastNames { rows: named, known }
     }
 
     /// The rows of those loads that a contrast names, each once.

@@ -216,17 +216,10 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
     let objective = slo.map(|text| here.key("slo").read(|_| unit::objective(text)));
     let (shapes, version) = shapes(&raw, here)?;
     let key_mistake = |wrong: KeyMistake| here.key(wrong.key).fault(wrong.why);
-    let pipeline = raw
-        .in_flight
-        .window(version == HttpVersion::Http2)
-        .map_err(key_mistake)?;
-    let connections = here.key("connections");
-    let connections = rows(
-        raw.connections.as_ref(),
-        CONNECTIONS,
-        &connections,
-        "number",
-    )?;
+    let is_http2 = version == HttpVersion::Http2;
+    let pipeline = raw.in_flight.window(is_http2).map_err(key_mistake)?;
+    let at = here.key("connections");
+    let connections = rows(raw.connections.as_ref(), CONNECTIONS, &at, "number")?;
     let keep_alive = raw.keep_alive.unwrap_or(true);
     raw.opening.check(keep_alive).map_err(key_mistake)?;
     let users = users(&raw, here, files)?;
