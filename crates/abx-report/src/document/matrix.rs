@@ -20,13 +20,21 @@ pub(crate) struct Matrix {
 }
 
 /// The name of a column or row and the unit of its figures, which may be empty.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct MatrixHeader {
     pub(crate) name: String,
     pub(crate) unit: String,
 }
 
 impl MatrixHeader {
+    /// One without a unit.
+    pub(crate) fn named(name: String) -> MatrixHeader {
+        MatrixHeader {
+            name,
+            unit: String::new(),
+        }
+    }
+
     /// Both on one line, the name as `show` writes it.
     pub(crate) fn with(&self, show: impl Fn(&str) -> String) -> String {
         let name = show(&self.name);
@@ -38,9 +46,22 @@ impl MatrixHeader {
 }
 
 pub(crate) struct MatrixRow {
+    /// The question that this row is the first to answer; it stands above the row.
+    pub(crate) question: Option<String>,
     pub(crate) name: MatrixHeader,
     /// As many as there are headers.
     pub(crate) cells: Vec<MatrixCell>,
+}
+
+impl MatrixRow {
+    /// A row of figures, of which some may be empty.
+    pub(crate) fn of_figures(name: String, figures: impl Iterator<Item = String>) -> MatrixRow {
+        MatrixRow {
+            question: None,
+            name: MatrixHeader::named(name),
+            cells: figures.map(MatrixCell::Figure).collect(),
+        }
+    }
 }
 
 pub(crate) enum MatrixCell {
@@ -69,6 +90,8 @@ pub(crate) struct MatrixVerdict {
     pub(crate) interval: String,
     /// Letters that the legend explains.
     pub(crate) flags: String,
+    /// Whether the ratio is of another metric than the column's.
+    pub(crate) is_other_metric: bool,
     /// Leads to the details of a page.
     pub(crate) link: String,
     /// The verdict as a sentence.
@@ -136,12 +159,15 @@ impl Matrix {
                 MatrixCell::Figure(text) => element("td").class("figure").text(text),
                 MatrixCell::Verdict(verdict) => verdict.markup(),
             });
-            element("tr").add(name).add_all(cells)
+            let width = self.headers.len() + 1;
+            let question = row.question.iter().map(|text| question(text, width));
+            let row = element("tr").add(name).add_all(cells);
+            question.chain([row]).collect::<Vec<_>>()
         });
         let table = element("table")
             .class("matrix")
             .add(element("thead").add(head))
-            .add(element("tbody").add_all(rows));
+            .add(element("tbody").add_all(rows.flatten()));
         // A caption would be as wide as the table, and cut where that scrolls.
         let heading = element("h3").text(&self.caption);
         let legend = format!("A cell leads to its details. {}", capitalized(&self.legend));
@@ -190,6 +216,13 @@ impl Matrix {
     }
 }
 
+/// A row of a page's matrix that heads those after it.
+fn question(text: &str, columns: usize) -> Element {
+    let cell = element("th").with("scope", "rowgroup");
+    let cell = cell.with("colspan", columns).text(text);
+    element("tr").class("question").add(cell)
+}
+
 /// Each name of a pair as code.
 fn code_of(name: &str) -> String {
     let names: Vec<String> = name.split(" ÷ ").map(code).collect();
@@ -197,7 +230,7 @@ fn code_of(name: &str) -> String {
 }
 
 /// What the loads of a sweep have in common: `kept` of `kept-c50`.
-fn stem(load: &str) -> &str {
+pub(super) fn stem(load: &str) -> &str {
     load.rsplit_once('-').map_or(load, |(stem, _)| stem)
 }
 

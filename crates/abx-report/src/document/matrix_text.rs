@@ -1,22 +1,52 @@
-//! A matrix on a terminal: columns that line up, in as many tables as the width needs.
+//! A matrix on a terminal: columns that line up, in as many tables as the width needs, or with
+//! the loads of a sweep in one column if that takes fewer lines.
 
-use super::matrix::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixVerdict};
+use super::matrix::{CellDetail, Matrix};
+use super::matrix_column::{Column, letters};
+use super::matrix_fold::{folds, order_of_marks};
 use crate::words::labels::label_lines;
-use crate::words::style::{Style, Tint};
-use crate::words::verdict::tint;
+use crate::words::style::Style;
 
 impl Matrix {
     pub(crate) fn text(&self, style: &Style) -> String {
         let columns: Vec<Column> = (0..self.headers.len())
             .map(|column| Column::new(self, column, style))
             .collect();
-        let width = style.columns();
-        let name_width = name_width(&self.names(), &columns, width);
-        let mut out = String::new();
-        for together in abreast(&columns, width - name_width) {
-            out.push_str(&self.table(name_width, together, style));
+        let tables = self.tables(&columns, GAP, style);
+        let whole = tables.concat();
+        if self.detail == CellDetail::Mark && tables.len() > 1 {
+            let folds = folds(self);
+            let columns: Vec<Column> = folds.iter().map(|fold| fold.column(style)).collect();
+            let folded = self.tables(&columns, GAP, style).concat();
+            if folded.lines().count() < whole.lines().count() {
+                let legend = format!("{}{}", self.legend, order_of_marks(&folds));
+                return folded + &style.note(&legend);
+            }
         }
-        out + &style.note(&self.legend)
+        let closer = self.tables(&columns, CLOSER, style).concat();
+        let is_shorter = closer.lines().count() < whole.lines().count();
+        let is_of_figures = columns.iter().all(|column| column.is_of_figures);
+        let shown = if is_of_figures && is_shorter {
+            closer
+        } else {
+            whole
+        };
+        shown + &style.note(&self.legend)
+    }
+
+    /// The columns in as many tables as the width needs.
+    fn tables(&self, columns: &[Column], gap: &str, style: &Style) -> Vec<String> {
+        let width = style.columns();
+        let frame = Frame {
+            name_width: name_width(&self.names(), columns, gap, width),
+            gap,
+        };
+        let tables = abreast(columns, gap, width - frame.name_width).into_iter();
+        let tables = tables.enumerate().map(|(number, together)| {
+            // Below the first table the rows have the same order.
+            self.table(&frame, together, (number == 0, style))
+        });
+        tables.collect()
     }
 
     fn names(&self) -> Vec<String> {
@@ -24,20 +54,31 @@ impl Matrix {
         rows.map(|row| row.name.with(str::to_owned)).collect()
     }
 
-    /// The rows in which any of these columns has a cell.
-    fn table(&self, name_width: usize, columns: &[Column], style: &Style) -> String {
-        let mut out = headers(name_width, columns);
+    /// The rows in which any of these columns has a cell, below their questions.
+    fn table(
+        &self,
+        frame: &Frame,
+        columns: &[Column],
+        (has_questions, style): (bool, &Style),
+    ) -> String {
+        let Frame { name_width, gap } = *frame;
+        let mut out = headers(frame, columns);
+        let mut question = None;
         for (row, name) in self.names().into_iter().enumerate() {
+            let own = self.rows[row].question.as_ref();
+            question = own.filter(|_| has_questions).or(question);
             if columns
                 .iter()
                 .all(|column| column.cells[row].text.is_empty())
             {
                 continue;
             }
+            let heading = question.take().map(|text| style.paragraph(text));
+            out.push_str(&heading.unwrap_or_default());
             for (number, line) in label_lines(&name, name_width).iter().enumerate() {
                 out.push_str(&format!("{line:name_width$}"));
                 for column in columns.iter().filter(|_| number == 0) {
-                    out.push_str(GAP);
+                    out.push_str(gap);
                     out.push_str(&column.cells[row].aligned(column.width, style));
                 }
                 out.push('\n');
@@ -48,116 +89,22 @@ impl Matrix {
     }
 }
 
-/// One column: lines of its name and of its unit, and a cell per row.
-struct Column {
-    headers: [Vec<String>; 2],
-    cells: Vec<Cell>,
-    width: usize,
-}
-
-struct Cell {
-    text: String,
-    tint: Option<Tint>,
-    is_left: bool,
-}
-
-impl Column {
-    fn new(matrix: &Matrix, column: usize, style: &Style) -> Column {
-        let MatrixHeader { name, unit } = &matrix.headers[column];
-        let cells: Vec<Cell> = matrix
-            .rows
-            .iter()
-            .map(|row| Cell::of(&row.cells[column], matrix.detail, style))
-            .collect();
-        let widest = cells.iter().map(|cell| letters(&cell.text)).max();
-        let headers = [name, unit].map(|text| {
-            let most = header_width(text).max(widest.unwrap_or_default());
-            let lines = label_lines(text, most).into_iter();
-            let lines = lines.map(|line| line.trim_start().to_owned());
-            let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-            lines
-        });
-        let texts = headers.iter().flatten().map(|text| letters(text));
-        let width = texts.chain(widest).max().unwrap_or_default();
-        Column {
-            headers,
-            cells,
-            width,
-        }
-    }
-}
-
-/// So narrow that no part of a name is broken, except one that is longer than any usual one.
-fn header_width(name: &str) -> usize {
-    let parts = name.split_inclusive([' ', '-', '_', '/']);
-    let longest = parts.map(letters).max().unwrap_or_default();
-    (longest + INDENT).clamp(HEADER_MIN, HEADER_MAX)
-}
-
-impl Cell {
-    fn of(cell: &MatrixCell, detail: CellDetail, style: &Style) -> Cell {
-        match cell {
-            MatrixCell::Empty => Cell::plain(""),
-            MatrixCell::Figure(text) => Cell::plain(text),
-            MatrixCell::Verdict(verdict) => Cell::verdict(verdict, detail, style),
-        }
-    }
-
-    fn plain(text: &str) -> Cell {
-        Cell {
-            text: text.to_owned(),
-            tint: None,
-            is_left: false,
-        }
-    }
-
-    fn verdict(cell: &MatrixVerdict, detail: CellDetail, style: &Style) -> Cell {
-        let mark = style.mark(cell.verdict);
-        let MatrixVerdict {
-            verdict,
-            word,
-            ratio,
-            flags,
-            ..
-        } = cell;
-        let text = match detail {
-            CellDetail::Mark if verdict.is_decided() => format!("{ratio} {mark}{flags}"),
-            CellDetail::Mark => format!("{mark}{flags}"),
-            CellDetail::Interval => format!("{ratio} {} {mark}{flags}", cell.interval),
-            CellDetail::Whole => format!("{} {mark} {word} {flags}", cell.figures()),
-        };
-        Cell {
-            text: text.trim().to_owned(),
-            // What is undecided is most of a matrix: colour is for what is decided.
-            tint: Some(tint(*verdict)).filter(|tint| matches!(tint, Tint::Good | Tint::Bad)),
-            is_left: detail == CellDetail::Whole,
-        }
-    }
-
-    /// The text in `width` columns.
-    fn aligned(&self, width: usize, style: &Style) -> String {
-        let blanks = " ".repeat(width - letters(&self.text).min(width));
-        let text = match self.tint {
-            Some(tint) => style.paint(&self.text, tint),
-            None => self.text.clone(),
-        };
-        if self.is_left {
-            text + &blanks
-        } else {
-            blanks + &text
-        }
-    }
+/// What all tables of a matrix have in common: the columns of their names, and what is between
+/// their other columns.
+struct Frame<'a> {
+    name_width: usize,
+    gap: &'a str,
 }
 
 /// So wide that all tables together take the fewest lines: names on one line each leave less
 /// room for columns, and so make more tables.
-fn name_width(names: &[String], columns: &[Column], width: usize) -> usize {
+fn name_width(names: &[String], columns: &[Column], gap: &str, width: usize) -> usize {
     let longest = names.iter().map(|name| letters(name)).max();
-    let widest = columns.iter().map(|column| GAP.len() + column.width).max();
+    let widest = columns.iter().map(|column| gap.len() + column.width).max();
     let most = (width - widest.unwrap_or_default().min(width / 2)).min(longest.unwrap_or_default());
     let least = most.min(width / 4);
     let lines = |name_width: &usize| {
-        let tables = abreast(columns, width - name_width).into_iter();
+        let tables = abreast(columns, gap, width - name_width).into_iter();
         let headers: usize = tables.clone().map(header_lines).sum();
         let rows = names
             .iter()
@@ -169,13 +116,13 @@ fn name_width(names: &[String], columns: &[Column], width: usize) -> usize {
 }
 
 /// As many columns next to each other as there is room for, at least one.
-fn abreast(columns: &[Column], room: usize) -> Vec<&[Column]> {
+fn abreast<'a>(columns: &'a [Column], gap: &str, room: usize) -> Vec<&'a [Column]> {
     let mut tables = Vec::new();
     let mut rest = columns;
     while !rest.is_empty() {
         let mut taken = 0;
         let fits = rest.iter().take_while(|column| {
-            taken += GAP.len() + column.width;
+            taken += gap.len() + column.width;
             taken <= room
         });
         let (together, after) = rest.split_at(fits.count().max(1));
@@ -195,7 +142,8 @@ fn header_lines(columns: &[Column]) -> usize {
 }
 
 /// Names end on one line, and units begin on the next one.
-fn headers(name_width: usize, columns: &[Column]) -> String {
+fn headers(frame: &Frame, columns: &[Column]) -> String {
+    let Frame { name_width, gap } = *frame;
     let names = columns.iter().map(|column| column.headers[0].len());
     let of_names = names.max().unwrap_or_default();
     let mut out = String::new();
@@ -212,9 +160,9 @@ fn headers(name_width: usize, columns: &[Column]) -> String {
             let text = text.map_or("", String::as_str);
             let width = column.width;
             if column.cells.iter().any(|cell| cell.is_left) {
-                out.push_str(&format!("{GAP}{text:width$}"));
+                out.push_str(&format!("{gap}{text:width$}"));
             } else {
-                out.push_str(&format!("{GAP}{text:>width$}"));
+                out.push_str(&format!("{gap}{text:>width$}"));
             }
         }
         out.push('\n');
@@ -222,12 +170,6 @@ fn headers(name_width: usize, columns: &[Column]) -> String {
     out
 }
 
-fn letters(text: &str) -> usize {
-    text.chars().count()
-}
-
 const GAP: &str = "  ";
-/// What continues a label is indented by so much.
-const INDENT: usize = 2;
-const HEADER_MIN: usize = 6;
-const HEADER_MAX: usize = 16;
+/// Between figures, which line up at the right, if that takes fewer lines.
+const CLOSER: &str = " ";

@@ -4,6 +4,8 @@ mod figure;
 mod html;
 mod markdown;
 mod matrix;
+mod matrix_column;
+mod matrix_fold;
 mod matrix_text;
 mod parts;
 mod table;

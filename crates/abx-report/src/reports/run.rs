@@ -18,7 +18,7 @@ use crate::sections::measured::outcomes::{by_class, run_outcomes};
 use crate::sections::measured::phases::run_phases;
 use crate::sections::measured::run_times::run_times;
 use crate::sections::measured::scope;
-use crate::sections::measured::server_times::{run_server_times, server_times_at_a_glance};
+use crate::sections::measured::server_times::{run_server_times, run_server_times_at_a_glance};
 use crate::sections::steps::run_steps;
 use crate::sections::why::of_one;
 use crate::words::fleet::agents;
@@ -399,7 +399,7 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
     }
     let used = used(run).map(|(listener, used)| format!("{}: {used}", name(&listener.name)));
     pairs.extend(used.map(|used| ("server", used)));
-    let message = server_times_at_a_glance(run);
+    let message = run_server_times_at_a_glance(run);
     if !message.is_empty() {
         pairs.push(("server says", message));
     }

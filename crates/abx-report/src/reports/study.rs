@@ -14,15 +14,17 @@ use crate::sections::compared::alone::{CURVE_LEGEND, curve, curve_table, found, 
 use crate::sections::compared::block_ratios::block_ratios;
 use crate::sections::compared::decided::also_decided;
 use crate::sections::compared::expectations::{expectations, headline, like, overall};
-use crate::sections::compared::faults::faults;
+use crate::sections::compared::faults::{faults, faults_briefly};
 use crate::sections::compared::findings::{
     LoadCount, all_findings, by_cause, each_cause, findings, findings_folded, limits_briefly,
 };
 use crate::sections::compared::grid;
-use crate::sections::compared::overview::{OVERVIEW_REST, at_a_glance, overview};
-use crate::sections::compared::ranking::{RANKING_LEGEND, rankings};
+use crate::sections::compared::overview::{OVERVIEW_REST, at_a_glance, overview_of_text};
+use crate::sections::compared::ranking::{rankings, rankings_at_a_glance, rankings_of_text};
 use crate::sections::compared::ratios::{also_compared, also_compared_folded, ratios};
-use crate::sections::compared::summaries::{figures_of_page, loaded, summaries, summaries_legend};
+use crate::sections::compared::summaries::{
+    figures_of_page, loaded, summaries, summaries_at_a_glance, summaries_legend,
+};
 use crate::sections::compared::sweeps::{capacities, crossovers, sweeps};
 use crate::sections::compared::verdicts::{title, verdicts, verdicts_markdown, verdicts_of_page};
 use crate::sections::flame_graphs::flame_graphs;
@@ -67,37 +69,44 @@ fn with(mut first: Document, second: Document) -> Document {
 
 fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
-        overview(record, ReportExtent::Brief, style),
+        overview_of_text(record, ReportExtent::Brief, style),
         at_a_glance(record, ReportExtent::Brief, style),
         why(record, ReportExtent::Brief),
         crossovers(record),
         capacities(record),
-        faults(record, ReportExtent::Brief, style),
+        faults_briefly(record, style),
         with(
             limits_briefly(&record.conclusions.validity.findings),
-            Document::from_iter([when_and_where(record)]),
+            Document::from_iter([&when_and_where(record), OVERVIEW_REST]),
         ),
-        Document::from_iter([OVERVIEW_REST]),
     ]
 }
 
 /// All numbers of a study that compares much; pages have pictures and each block.
 fn all_of_many(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
-        overview(record, ReportExtent::Full, style),
+        overview_of_text(record, ReportExtent::Full, style),
         at_a_glance(record, ReportExtent::Full, style),
         why(record, ReportExtent::Full),
         scope(record),
-        rankings(record).explained(RANKING_LEGEND),
+        rankings_at_a_glance(record),
         crossovers(record),
         capacities(record),
-        with(summaries(record, style), summaries_legend(record, style)),
+        figures_of_many(record, style),
         faults(record, ReportExtent::Full, style),
         few_ratios(record, style),
         also_compared_of_many(record),
         each_cause(&record.conclusions.validity.findings),
         conduct_briefly(record),
     ]
+}
+
+/// A table per load, or one per metric if those would be too long.
+fn figures_of_many(record: &StudyRecord, style: &Style) -> Document {
+    match record.conclusions.summaries.len() {
+        ..=FIGURES_MAX => with(summaries(record, style), summaries_legend(record, style)),
+        _ => summaries_at_a_glance(record, style),
+    }
 }
 
 /// Bars of ratios, unless they are so many that the matrix says it all.
@@ -116,6 +125,8 @@ fn also_compared_of_many(record: &StudyRecord) -> Document {
     }
 }
 
+/// Figures of a subject under a load of which each has a row.
+const FIGURES_MAX: usize = 100;
 /// Primary comparisons of which each has a bar.
 const BARS_MAX: usize = 12;
 /// Exploratory comparisons of which each has a row.
@@ -129,11 +140,12 @@ fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
         sweeps(record),
         capacities(record),
         summaries(record, style),
-        faults(record, ReportExtent::Brief, style),
+        faults_briefly(record, style),
         also_compared(record, ReportExtent::Brief),
-        by_cause(&record.conclusions.validity.findings),
-        Document::from_iter([when_and_where(record)]),
-        Document::from_iter([OVERVIEW_REST]),
+        with(
+            by_cause(&record.conclusions.validity.findings),
+            Document::from_iter([&when_and_where(record), OVERVIEW_REST]),
+        ),
     ]
 }
 
@@ -149,7 +161,7 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
         verdicts(record, style),
         why(record, ReportExtent::Full),
         scope(record),
-        rankings(record).explained(RANKING_LEGEND),
+        rankings_of_text(record),
         sweeps(record),
         capacities(record),
         with(summaries(record, style), summaries_legend(record, style)),
@@ -227,7 +239,7 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
     } else {
         "Verdicts"
     };
-    let ranking = rankings(record).explained(RANKING_LEGEND);
+    let ranking = rankings_of_text(record);
     let all_ratios = with(
         ratios(record, &Style::plain()),
         also_compared(record, ReportExtent::Full),

@@ -5,11 +5,14 @@ use abx_verdict::{
     FaultMoment, FaultSummary, LostDifference, MeanInterval, StudyRecord, fault_course,
 };
 
-use crate::document::{CaptionedFigure, Document, Table};
+use crate::document::{
+    CaptionedFigure, CellDetail, Document, Matrix, MatrixHeader, MatrixRow, Table,
+};
 use crate::html::charts::{
     Plot, PlotAxis, PlotCaption, PlotPoint, Scale, Stroke, Subjects, plain, share_text,
 };
 use crate::words::load::arrivals;
+use crate::words::ratio::Further;
 use crate::words::style::{ReportExtent, Style};
 use crate::words::units::{GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
 use crate::words::verdict::{TOO_FEW_BLOCKS, name, painted, tint};
@@ -54,11 +57,7 @@ fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table {
         .map(|fault_summary| {
             let subject = clean_name(&fault_summary.subject);
             if fault_summary.left_out.is_some() {
-                let word = if has_failed(fault, &fault_summary.subject) {
-                    "failed"
-                } else {
-                    "left out"
-                };
+                let word = left_out(fault_summary, fault);
                 let [delayed, recovers, back] = [UNKNOWN; 3].map(str::to_owned);
                 return [subject, word.to_owned(), delayed, recovers, back];
             }
@@ -73,9 +72,12 @@ fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table {
     Table::new(["subject", "lost", "delayed", "recovers in", "back"], rows)
 }
 
-fn has_failed(fault: &FaultRecord, subject: &str) -> bool {
+/// Why a subject has no figures.
+fn left_out(summary: &FaultSummary, fault: &FaultRecord) -> &'static str {
     let mut left_outs = fault.left_out.iter();
-    left_outs.any(|left_out| left_out.failed && left_out.subject == subject)
+    let has_failed =
+        left_outs.any(|left_out| left_out.failed && left_out.subject == summary.subject);
+    if has_failed { "failed" } else { "left out" }
 }
 
 fn fault_legend(record: &StudyRecord) -> String {
@@ -221,6 +223,130 @@ pub(crate) fn faults(record: &StudyRecord, extent: ReportExtent, style: &Style) 
     Document::joined(faults).explained(&fault_legend(record))
 }
 
+/// What fits on a screen: one fault in full, several in one table of what each cost each subject,
+/// and the losses that differ.
+pub(crate) fn faults_briefly(record: &StudyRecord, style: &Style) -> Document {
+    let faults_done = &record.measured.faults;
+    if faults_done.len() < 2 || record.conclusions.faults.is_empty() {
+        return faults(record, ReportExtent::Brief, style);
+    }
+    let of = |fault: &FaultRecord, subject: &str| {
+        let mut summaries = record.conclusions.faults.iter();
+        let summary = summaries.find(|other| other.fault == fault.name && other.subject == subject);
+        summary.map_or(String::new(), |summary| cost(summary, fault, style))
+    };
+    let subjects = record.measured.subjects.iter();
+    let rows = subjects.map(|subject| {
+        let cells = faults_done.iter().map(|fault| of(fault, &subject.name));
+        MatrixRow::of_figures(name(&subject.name), cells)
+    });
+    let names = faults_done.iter().map(|fault| name(&fault.name));
+    let mut out = Document::default();
+    out.heading(COSTS);
+    out.append(Document::from(Matrix {
+        caption: COSTS.to_owned(),
+        headers: names.map(MatrixHeader::named).collect(),
+        rows: rows.collect(),
+        legend: costs_legend(record),
+        detail: CellDetail::Whole,
+    }));
+    for differences in lost_alike(record) {
+        out.paragraph(lost_sentence_of_all(&differences, style));
+    }
+    out
+}
+
+/// What one fault cost one subject: `4.2, 8 ms`, with a star if processes were missing.
+fn cost(summary: &FaultSummary, fault: &FaultRecord, style: &Style) -> String {
+    if summary.left_out.is_some() {
+        return left_out(summary, fault).to_owned();
+    }
+    let lost = or_unknown(summary.lost, |lost| requests(lost.mean));
+    let lost = lost.trim_end_matches(".0");
+    let recovery = match summary.recovery_s {
+        Some(span) if summary.unfelt == summary.times => {
+            format!("{}{}", Further::AtMost.sign(style), seconds(span))
+        }
+        Some(span) => seconds(span),
+        None => format!(">{}", nanos(fault.within_ns.saturating_sub(fault.at_ns))),
+    };
+    let star = if summary.back < summary.times {
+        "*"
+    } else {
+        ""
+    };
+    format!("{lost}, {recovery}{star}")
+}
+
+/// What each fault was.
+fn costs_legend(record: &StudyRecord) -> String {
+    let faults = record.measured.faults.iter();
+    let each = faults.map(|fault| format!("{}: {}", name(&fault.name), action(&fault.action)));
+    let mut summaries = record.conclusions.faults.iter();
+    let is_missing =
+        |summary: &FaultSummary| summary.left_out.is_none() && summary.back < summary.times;
+    let star = if summaries.any(is_missing) {
+        "; * not all processes ran again each time"
+    } else {
+        ""
+    };
+    format!("{}{star}.", each.collect::<Vec<_>>().join("; "))
+}
+
+/// The losses that differ, those together that one fault, baseline and direction have in common.
+fn lost_alike(record: &StudyRecord) -> Vec<Vec<&LostDifference>> {
+    let mut groups: Vec<Vec<&LostDifference>> = Vec::new();
+    let lost = record.conclusions.lost_to_faults.iter();
+    for difference in lost.filter(|difference| difference.verdict.is_directed()) {
+        let key = |other: &LostDifference| {
+            let names = [&other.fault, &other.baseline].map(String::clone);
+            (names, other.verdict)
+        };
+        let same = |group: &&mut Vec<&LostDifference>| key(group[0]) == key(difference);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(difference),
+            None => groups.push(vec![difference]),
+        }
+    }
+    groups
+}
+
+/// One sentence for subjects that lose more, or fewer, requests to a fault than a baseline.
+fn lost_sentence_of_all(differences: &[&LostDifference], style: &Style) -> String {
+    let [first, .., last] = differences else {
+        let only = differences.iter().map(|only| lost_sentence(only, style));
+        return only.collect();
+    };
+    let names: Vec<String> = differences
+        .iter()
+        .map(|other| name(&other.subject))
+        .collect();
+    let names = names[..names.len() - 1].join(", ");
+    let sizes = differences.iter().map(|other| other.requests.mean.abs());
+    let [least, most] = [
+        sizes.clone().fold(f64::INFINITY, f64::min),
+        sizes.fold(0.0, f64::max),
+    ]
+    .map(requests);
+    let size = if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    };
+    let word = if first.requests.mean < 0.0 {
+        "fewer"
+    } else {
+        "more"
+    };
+    format!(
+        "{names} and {} lose {size} {word} requests than {} per {}: {}.",
+        name(&last.subject),
+        name(&first.baseline),
+        name(&first.fault),
+        painted(first.verdict, style)
+    )
+}
+
 /// The share of requests with a correct response in time around a fault.
 fn picture(
     record: &StudyRecord,
@@ -295,6 +421,7 @@ fn picture(
 }
 
 const INTERVALS: u64 = 120;
+const COSTS: &str = "Requests lost per fault, and the time to recover:";
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use abx_verdict::{Comparison, Metric, StudyRecord, Summary, Verdict};
 
 use crate::document::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict};
 use crate::sections::compared::findings::ratio_id;
+use crate::sections::compared::questions::{self, PairsOfQuestion, questions};
 use crate::words::metrics::{metric_under, rate_under};
 use crate::words::ratio::{Further, ShownRatio};
 use crate::words::style::{LINE, Style};
@@ -137,6 +138,7 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
             verdict_cell(record, cell, style)
         });
         MatrixRow {
+            question: None,
             name: MatrixHeader {
                 name: match baseline {
                     Some(_) => subject,
@@ -147,6 +149,20 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
             cells: cells.collect(),
         }
     };
+    let rows = questions::head_rows(record).then(|| {
+        let rows = questions(record).into_iter();
+        let headed = |(question, pairs): PairsOfQuestion| {
+            let mut question = question.map(str::to_owned);
+            let rows = pairs.into_iter().map(row);
+            let rows = rows.map(|row| MatrixRow {
+                question: question.take(),
+                ..row
+            });
+            rows.collect::<Vec<MatrixRow>>()
+        };
+        rows.flat_map(headed).collect()
+    });
+    let rows = rows.unwrap_or_else(|| record.measured.pairs().into_iter().map(row).collect());
     let relative = match baseline {
         Some(baseline) => format!("Each subject ÷ {}", clean_name(baseline)),
         None => "Each pair: first ÷ second".to_owned(),
@@ -166,7 +182,7 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
         legend: format!("{head}{}", legend(record, style)),
         caption,
         headers: headers.collect(),
-        rows: record.measured.pairs().into_iter().map(row).collect(),
+        rows,
         detail: CellDetail::Mark,
     }
 }
@@ -207,6 +223,7 @@ fn of_one_pair(record: &StudyRecord, pair: [&str; 2], style: &Style) -> Matrix {
             cell => cell,
         };
         MatrixRow {
+            question: None,
             name: MatrixHeader {
                 name: load,
                 unit: if is_uniform {
@@ -286,6 +303,7 @@ fn verdict_cell(record: &StudyRecord, cell: GridCell, style: &Style) -> MatrixCe
         ratio,
         interval,
         flags: format!("{fragile}{stand_in}{beyond}"),
+        is_other_metric: !stand_in.is_empty(),
         link: ratio_id(record, comparison),
         sentence: sentence(record, comparison, &LINE),
     })

@@ -8,6 +8,7 @@ pub(crate) mod faults;
 pub(crate) mod findings;
 pub(crate) mod grid;
 pub(crate) mod overview;
+pub(crate) mod questions;
 pub(crate) mod ranking;
 pub(crate) mod ratios;
 pub(crate) mod summaries;

@@ -6,6 +6,7 @@ use abx_verdict::{Comparison, Metric, Ranking, StudyRecord, Verdict};
 use crate::document::{CellDetail, Document};
 use crate::sections::compared::decided::{decided_groups, largest};
 use crate::sections::compared::grid::matrix;
+use crate::sections::compared::questions::{self, questions};
 use crate::words::metrics::metric_under;
 use crate::words::style::{ReportExtent, Style};
 use crate::words::units::{count, plural};
@@ -50,7 +51,7 @@ fn headline(record: &StudyRecord) -> String {
         }
     }
     let servers = plural(record.measured.subjects.len() as u64, "server");
-    format!("{servers} under {loads}: {}.", counts.join(", "))
+    format!("{servers}, {loads}: {}.", counts.join(", "))
 }
 
 const VERDICTS: [Verdict; 7] = [
@@ -84,24 +85,19 @@ fn of_pairs<'a>(
     pairs.iter().flat_map(of).collect::<Vec<_>>().into_iter()
 }
 
-/// The questions of the study in their order, each with its pairs; those without one last.
-fn questions(record: &StudyRecord) -> Vec<(Option<&str>, Vec<[&str; 2]>)> {
-    let contrasts = &record.measured.settings.contrasts;
-    let question = |pair: [&str; 2]| {
-        let mut contrasts = contrasts.iter();
-        let contrast = contrasts.find(|contrast| contrast.pair() == pair)?;
-        contrast.question.as_deref()
-    };
-    let mut questions: Vec<(Option<&str>, Vec<[&str; 2]>)> = Vec::new();
-    for pair in record.measured.pairs() {
-        let question = question(pair);
-        match questions.iter_mut().find(|(other, _)| *other == question) {
-            Some((_, pairs)) => pairs.push(pair),
-            None => questions.push((question, vec![pair])),
-        }
+/// What was compared, and the rest of the result in sentences, unless the questions stand above
+/// the rows of the matrix.
+pub(crate) fn overview_of_text(
+    record: &StudyRecord,
+    extent: ReportExtent,
+    style: &Style,
+) -> Document {
+    if !questions::head_rows(record) {
+        return overview(record, extent, style);
     }
-    questions.sort_by_key(|(question, _)| question.is_none());
-    questions
+    let mut out = head(record);
+    out.append(leaders(record).into_iter().collect());
+    out
 }
 
 /// The result in sentences: what was compared, and each question with its answer.

@@ -2,7 +2,7 @@
 
 use abx_verdict::{Place, Ranking, StudyRecord};
 
-use crate::document::{Document, Table};
+use crate::document::{CellDetail, Document, Matrix, MatrixHeader, MatrixRow, Table};
 use crate::html::markup::{Element, Markup, element, folded};
 use crate::sections::compared::ratios::pairs;
 use crate::words::metrics::metric_under;
@@ -15,11 +15,51 @@ fn has_order(ranking: &Ranking) -> bool {
     first < ranking.places.len() && first <= FIRST_MAX.max(ranking.places.len() / 2)
 }
 
+fn ordered(record: &StudyRecord) -> Vec<&Ranking> {
+    let rankings = record.conclusions.rankings.iter();
+    rankings.filter(|ranking| has_order(ranking)).collect()
+}
+
+/// The ranks of each subject under each load, in one table; lines if there is one ranking.
+pub(crate) fn rankings_at_a_glance(record: &StudyRecord) -> Document {
+    let rankings = ordered(record);
+    if rankings.len() < 2 {
+        return rankings_of_text(record);
+    }
+    let header = |ranking: &&Ranking| MatrixHeader {
+        name: name(&ranking.load),
+        unit: metric_under(record, &ranking.load, ranking.metric).to_owned(),
+    };
+    let subjects = record.measured.subjects.iter();
+    let rows = subjects.map(|subject| {
+        let ranks = rankings.iter().map(|ranking| {
+            let mut places = ranking.places.iter();
+            let place = places.find(|place| place.subject == subject.name);
+            place.map_or(String::new(), Place::text)
+        });
+        MatrixRow::of_figures(name(&subject.name), ranks)
+    });
+    let mut out = Document::default();
+    out.heading(RANKS);
+    out.append(Document::from(Matrix {
+        caption: RANKS.to_owned(),
+        headers: rankings.iter().map(header).collect(),
+        rows: rows.collect(),
+        legend: TABLE_LEGEND.to_owned(),
+        detail: CellDetail::Whole,
+    }));
+    out
+}
+
+/// The rankings of a text, with what their ranks mean.
+pub(crate) fn rankings_of_text(record: &StudyRecord) -> Document {
+    rankings(record).explained(RANKING_LEGEND)
+}
+
 /// A line per load with any order, on a page a table with every pair below it; nothing for two
 /// subjects.
 pub(crate) fn rankings(record: &StudyRecord) -> Document {
-    let rankings = record.conclusions.rankings.iter();
-    let rankings: Vec<&Ranking> = rankings.filter(|ranking| has_order(ranking)).collect();
+    let rankings = ordered(record);
     let mut out = Document::default();
     if !rankings.is_empty() {
         let tables = rankings.iter().map(|ranking| table(record, ranking));
@@ -35,7 +75,9 @@ pub(crate) fn rankings(record: &StudyRecord) -> Document {
 const FIRST_MAX: usize = 3;
 const PAIRS_MAX: usize = 28;
 
-pub(crate) const RANKING_LEGEND: &str =
+const RANKS: &str = "Possible ranks:";
+const TABLE_LEGEND: &str = "no subject is certainly better than one whose ranks begin with 1";
+const RANKING_LEGEND: &str =
     "possible ranks; no subject is certainly better than one tied for first";
 
 fn by(record: &StudyRecord, ranking: &Ranking) -> String {

@@ -4,7 +4,7 @@ use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure, Outcome};
 use abx_verdict::{StudyRecord, Summary};
 
-use crate::document::{Document, Table};
+use crate::document::{CellDetail, Document, Matrix, MatrixHeader, MatrixRow, Table};
 use crate::sections::compared::alone::{CURVE_LEGEND, curve_table, is_alone};
 use crate::sections::each_load::each_load;
 use crate::sections::measured::figures::{
@@ -12,13 +12,17 @@ use crate::sections::measured::figures::{
 };
 use crate::sections::measured::held::{HELD_LEGEND, held_table};
 use crate::sections::measured::outcomes::wrong_statuses;
-use crate::sections::measured::server_times::{SERVER_TIMES_LEGEND, server_times_table};
+use crate::sections::measured::server_times::{
+    SERVER_TIMES_LEGEND, server_times_at_a_glance, server_times_table,
+};
 use crate::sections::measured::services::{SERVICES_LEGEND, services_table};
 use crate::words::load::{alone, offer, offered};
 use crate::words::metrics::rate_name;
 use crate::words::style::{LINE, Style};
-use crate::words::times::at_least_legend;
-use crate::words::units::{UNKNOWN, count, figure, plural, seconds, share, whole_percent};
+use crate::words::times::{at_least_legend, time};
+use crate::words::units::{
+    TimeUnit, UNKNOWN, count, figure, or_unknown, plural, seconds, share, whole_percent,
+};
 use crate::words::verdict::{name, place};
 
 /// The figures of every load.
@@ -51,6 +55,58 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document 
         legend.push_str(&format!(" {UNKNOWN}: not checked."));
     }
     out.note(legend);
+    out
+}
+
+/// A table per metric of every subject under every load, for a text of many of both.
+pub(crate) fn summaries_at_a_glance(record: &StudyRecord, style: &Style) -> Document {
+    let summaries = record.conclusions.summaries.iter();
+    let unit = TimeUnit::of(summaries.map(|summary| summary.response_time_us.p50));
+    let mut out = Document::default();
+    for load in alone(record) {
+        let notes = left_out(record.conclusions.under(&load.name));
+        out.paragraph(offer(record, load).trim_end_matches(':'));
+        out.append(notes);
+    }
+    out.append(of_metric(record, "requests/s:".to_owned(), &|summary| {
+        or_unknown(summary.throughput_per_s, figure)
+    }));
+    let heading = format!("p99 response time, {}:", unit.sign());
+    out.append(of_metric(record, heading, &|summary| {
+        time(&summary.response_time_us, Figure::P99, unit, style)
+    }));
+    let heading = "CPU time per response, µs:".to_owned();
+    out.append(of_metric(record, heading, &|summary| {
+        or_unknown(summary.server_cpu_us_per_request, figure)
+    }));
+    out.note("`--html` and `--csv` have other times, memory and outcomes.");
+    out
+}
+
+/// One figure of each subject under each load.
+fn of_metric(record: &StudyRecord, heading: String, show: &dyn Fn(&Summary) -> String) -> Document {
+    let loads = &record.measured.loads;
+    let headers = loads
+        .iter()
+        .map(|load| MatrixHeader::named(name(&load.name)));
+    let rows = record.measured.subjects.iter().map(|subject| {
+        let figures = loads.iter().map(|load| {
+            let mut summaries = record.conclusions.under(&load.name);
+            let summary = summaries.find(|summary| summary.subject == subject.name);
+            summary.map_or(UNKNOWN.to_owned(), show)
+        });
+        MatrixRow::of_figures(name(&subject.name), figures)
+    });
+    let matrix = Matrix {
+        caption: heading.clone(),
+        headers: headers.collect(),
+        rows: rows.collect(),
+        legend: String::new(),
+        detail: CellDetail::Whole,
+    };
+    let mut out = Document::default();
+    out.heading(heading);
+    out.append(matrix.into());
     out
 }
 
@@ -234,6 +290,11 @@ fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Doc
     let services = captioned("Services", services_table(summaries));
     out.table(services, SERVICES_LEGEND);
     let times = captioned("Server timings", server_times_table(record, &load.name));
-    out.table(times, SERVER_TIMES_LEGEND);
+    let mut timings = Document::default();
+    timings.table(times, SERVER_TIMES_LEGEND);
+    match server_times_at_a_glance(record, &load.name) {
+        Some(otherwise) => out.picture(timings.html(), otherwise),
+        None => out.append(timings),
+    }
     out
 }

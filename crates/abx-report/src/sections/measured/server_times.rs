@@ -1,8 +1,10 @@
 //! What subjects say of their own time, in `Server-Timing`: a table for each load.
 
+use std::collections::BTreeSet;
+
 use abx_verdict::{MeanInterval, RunView, ServerTime, StudyRecord};
 
-use crate::document::{Document, Table};
+use crate::document::{CellDetail, Document, Matrix, MatrixHeader, MatrixRow, Table};
 use crate::words::units::{GLUE, UNKNOWN, count, figure};
 use crate::words::wrap::{clean_name, shorten};
 
@@ -47,6 +49,51 @@ pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Tab
     (!table.rows.is_empty()).then_some(table)
 }
 
+/// A row per subject and a column per name, for a text of many of both; `None` if they are few.
+pub(crate) fn server_times_at_a_glance(record: &StudyRecord, load: &str) -> Option<Document> {
+    let times = record.conclusions.server_times.iter();
+    let times: Vec<&ServerTime> = times.filter(|time| time.load == load).collect();
+    if times.len() <= ROWS_MAX {
+        return None;
+    }
+    let mut names: Vec<&str> = times.iter().map(|time| time.name.as_str()).collect();
+    let mut subjects: Vec<&str> = times.iter().map(|time| time.subject.as_str()).collect();
+    for of_times in [&mut names, &mut subjects] {
+        let mut seen = BTreeSet::new();
+        of_times.retain(|name| seen.insert(*name));
+    }
+    let rows = subjects.iter().map(|subject| {
+        let cells = names.iter().map(|name| {
+            let mut times = times.iter();
+            let time = times.find(|time| [time.subject.as_str(), &time.name] == [*subject, *name]);
+            time.map_or(UNKNOWN.to_owned(), |time| around(&time.us))
+        });
+        MatrixRow::of_figures(clean_name(subject), cells)
+    });
+    let headers = names.iter().map(|name| clean_name(name));
+    Some(Document::from(Matrix {
+        caption: "Server timings".to_owned(),
+        headers: headers.map(MatrixHeader::named).collect(),
+        rows: rows.collect(),
+        legend: GLANCE_LEGEND.to_owned(),
+        detail: CellDetail::Whole,
+    }))
+}
+
+/// `810 ±72`: a mean and half of its interval, which is as long to both sides.
+fn around(us: &MeanInterval) -> String {
+    let mean = figure(us.mean);
+    match us.low.zip(us.high) {
+        Some((low, high)) => format!("{mean} ±{}", figure((high - low) / 2.0)),
+        None => mean,
+    }
+}
+
+/// Timings of which each has a row.
+const ROWS_MAX: usize = 24;
+const GLANCE_LEGEND: &str = "server timings in µs: durations in the header Server-Timing of \
+     verified responses, mean ± half of the 95 % interval. `--html` has the differences.";
+
 const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
      gave in the header Server-Timing of the responses that are verified, and their mean.";
 
@@ -64,7 +111,7 @@ pub(crate) fn run_server_times(run: &RunView) -> Document {
 }
 
 /// The same on one line, the longest first; empty where it gave none.
-pub(crate) fn server_times_at_a_glance(run: &RunView) -> String {
+pub(crate) fn run_server_times_at_a_glance(run: &RunView) -> String {
     let mut times: Vec<&ServerTime> = run.conclusions.server_times.iter().collect();
     times.sort_by(|server_time, other| other.us.mean.total_cmp(&server_time.us.mean));
     let shown = times.iter().take(SHOWN_AT_A_GLANCE);

@@ -3,6 +3,7 @@
 pub mod agreement;
 pub mod alone;
 pub mod limits;
+pub mod lines;
 pub mod overview;
 pub mod prose;
 pub mod services;

@@ -102,14 +102,18 @@ impl Printed {
     }
 
     /// The rankings of each output that has them.
-    pub fn rankings(&self) -> [(&'static str, Vec<ShownRanking>); 2] {
+    pub fn rankings(&self, record: &StudyRecord) -> [(&'static str, Vec<ShownRanking>); 2] {
         let lines = self
             .full
             .lines()
             .filter(|line| line.starts_with("Ranking by "));
+        let mut in_text: Vec<ShownRanking> = lines.map(ranking_line).collect();
+        if in_text.is_empty() {
+            in_text = rankings_of_ranks(record, &self.full);
+        }
         let sections = self.html.split("<caption>Ranking by ").skip(1);
         [
-            ("terminal", lines.map(ranking_line).collect()),
+            ("terminal", in_text),
             ("page", sections.map(ranking_table).collect()),
         ]
     }
@@ -331,20 +335,43 @@ fn grid_of_pairs(record: &StudyRecord, text: &str) -> Vec<Seen> {
             },
         )
         .collect();
+    cells_below(&lines, &rows, "")
+        .into_iter()
+        .filter_map(|cell| grid_cell(record, &cell))
+        .collect()
+}
+
+/// A cell of a table of a terminal.
+struct Cell {
+    row: String,
+    header: String,
+    text: String,
+}
+
+/// The cells of the first table with one of these rows, after the line that ends in `heading`, by
+/// the columns in which headers end. A question of the study heads no column.
+fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<Cell> {
     let begins = |line: &[char], name: &str| {
         let name: Vec<char> = format!("{name}  ").chars().collect();
         line.starts_with(&name)
     };
     let is_row = |line: &Vec<char>| rows.iter().find(|name| begins(line, name));
-    let Some(first) = lines.iter().position(|line| is_row(line).is_some()) else {
+    let is_heading = |line: &Vec<char>| line.iter().collect::<String>() == heading;
+    let after = lines.iter().position(is_heading).unwrap_or_default();
+    let Some(first) = lines[after..]
+        .iter()
+        .position(|line| is_row(line).is_some())
+    else {
         return Vec::new();
     };
+    let first = after + first;
     let top = lines[..first]
         .iter()
-        .rposition(Vec::is_empty)
+        .rposition(|line| line.is_empty() || is_heading(line))
         .expect("what every output has here")
         + 1;
-    let headers = &lines[top..first];
+    let is_of_headers = |line: &&Vec<char>| line.first() == Some(&' ');
+    let headers: Vec<&Vec<char>> = lines[top..first].iter().filter(is_of_headers).collect();
     let mut edges: Vec<usize> = headers.iter().flat_map(|line| ends(line)).collect();
     edges.sort_unstable();
     edges.dedup();
@@ -353,38 +380,72 @@ fn grid_of_pairs(record: &StudyRecord, text: &str) -> Vec<Seen> {
         let letters = line.iter().take(edges[column]).skip(from);
         letters.collect::<String>().trim().to_owned()
     };
-    let mut seens = Vec::new();
-    for line in &lines[first..] {
-        let Some(name) = is_row(line) else { break };
-        let Some(pair) = pair_of(record, name) else {
-            continue;
-        };
+    let mut cells = Vec::new();
+    let is_in = |line: &&Vec<char>| line.first().is_some_and(|first| *first != ' ');
+    for line in lines[first..].iter().take_while(is_in) {
+        let Some(name) = is_row(line) else { continue };
         let width = name.chars().count();
         let mut line = line.clone();
         line[..width].fill(' ');
-        for column in 0..edges.len() {
-            let header: String = headers.iter().map(|line| cell(line, column)).collect();
-            let text = cell(&line, column);
-            let Some(at) = text.rfind(|letter| MARKS.contains(letter)) else {
-                continue;
-            };
-            let mark = text[at..]
-                .chars()
-                .next()
-                .expect("what every output has here");
-            let is_cpu = text[at..].contains('c') || header.contains("CPU");
-            let load = column_load(record, &header).expect("a load above each column");
-            let comparison = find(record, [&pair[0], &pair[1]], load, is_cpu);
-            seens.push(Seen {
-                place: "grid",
-                number: number_of(record, comparison.expect("the comparison of a cell")),
-                mark: Some(mark.to_string()),
-                word: None,
-            });
-        }
+        cells.extend((0..edges.len()).map(|column| Cell {
+            row: name.clone(),
+            header: headers.iter().map(|line| cell(line, column)).collect(),
+            text: cell(&line, column),
+        }));
     }
-    seens
+    cells
 }
+
+/// The verdict of a cell, if it has one.
+fn grid_cell(record: &StudyRecord, cell: &Cell) -> Option<Seen> {
+    let pair = pair_of(record, &cell.row)?;
+    let at = cell.text.rfind(|letter| MARKS.contains(letter))?;
+    let mark = cell.text[at..].chars().next()?;
+    let is_cpu = cell.text[at..].contains('c') || cell.header.contains("CPU");
+    let load = column_load(record, &cell.header).expect("a load above each column");
+    let comparison = find(record, [&pair[0], &pair[1]], load, is_cpu);
+    Some(Seen {
+        place: "grid",
+        number: number_of(record, comparison.expect("the comparison of a cell")),
+        mark: Some(mark.to_string()),
+        word: None,
+    })
+}
+
+/// The table of ranks, a column per ranking.
+fn rankings_of_ranks(record: &StudyRecord, text: &str) -> Vec<ShownRanking> {
+    let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+    let subjects = record.measured.subjects.iter();
+    let subjects: Vec<String> = subjects.map(|subject| subject.name.clone()).collect();
+    let mut rankings: Vec<(String, ShownRanking)> = Vec::new();
+    if !text.contains(RANKS) {
+        return Vec::new();
+    }
+    for cell in cells_below(&lines, &subjects, RANKS) {
+        if cell.text.is_empty() {
+            continue;
+        }
+        if !rankings.iter().any(|(header, _)| *header == cell.header) {
+            let empty = ShownRanking {
+                ranks: Vec::new(),
+                first: Vec::new(),
+            };
+            rankings.push((cell.header.clone(), empty));
+        }
+        let mut same = rankings.iter_mut();
+        let (_, ranking) = same
+            .find(|(header, _)| *header == cell.header)
+            .expect("the ranking of a cell");
+        let (best, worst) = read_ranks(&cell.text);
+        if best == 1 {
+            ranking.first.push(cell.row.clone());
+        }
+        ranking.ranks.push((cell.row, best, worst));
+    }
+    rankings.into_iter().map(|(_, ranking)| ranking).collect()
+}
+
+const RANKS: &str = "Possible ranks:";
 
 /// The load or fault whose name a header begins with.
 fn column_load<'a>(record: &'a StudyRecord, header: &str) -> Option<&'a str> {

@@ -1,0 +1,152 @@
+//! The loads of a sweep in one column of a matrix: the range of the decided ratios, and a mark
+//! per load.
+
+use super::matrix::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixVerdict, stem};
+use super::matrix_column::{Cell, Column};
+use crate::words::style::Style;
+
+/// Columns next to each other whose loads have a stem in common, in the same unit.
+pub(super) struct Fold<'a> {
+    headers: &'a [MatrixHeader],
+    /// The cells of each row, as many as there are headers.
+    rows: Vec<&'a [MatrixCell]>,
+}
+
+/// All columns of a matrix in their order. Those whose ratios are of different metrics stay
+/// apart.
+pub(super) fn folds(matrix: &Matrix) -> Vec<Fold<'_>> {
+    let together = |header: &MatrixHeader, next: &MatrixHeader| {
+        stem(&header.name) == stem(&next.name) && header.unit == next.unit
+    };
+    let mut from = 0;
+    let mut folds = Vec::new();
+    for headers in matrix.headers.chunk_by(together) {
+        let fold = Fold::of(matrix, headers, from);
+        if fold.is_of_one_metric() {
+            folds.push(fold);
+        } else {
+            let each = headers.chunks(1).enumerate();
+            folds.extend(each.map(|(at, header)| Fold::of(matrix, header, from + at)));
+        }
+        from += headers.len();
+    }
+    folds
+}
+
+impl<'a> Fold<'a> {
+    fn of(matrix: &'a Matrix, headers: &'a [MatrixHeader], from: usize) -> Fold<'a> {
+        let rows = matrix.rows.iter();
+        let cells = rows.map(|row| &row.cells[from..from + headers.len()]);
+        Fold {
+            headers,
+            rows: cells.collect(),
+        }
+    }
+
+    /// Whether all decided ratios of each row can be one range.
+    fn is_of_one_metric(&self) -> bool {
+        self.rows.iter().all(|cells| {
+            let decided = verdicts(cells).filter(|cell| cell.verdict.is_decided());
+            let decided: Vec<&MatrixVerdict> = decided.collect();
+            let mut pairs = decided.windows(2);
+            pairs.all(|pair| pair[0].is_other_metric == pair[1].is_other_metric)
+        })
+    }
+
+    pub(super) fn column(&self, style: &Style) -> Column {
+        let header = match self.headers {
+            [only] => only.clone(),
+            several => MatrixHeader {
+                name: stem(&several[0].name).to_owned(),
+                unit: several[0].unit.clone(),
+            },
+        };
+        let cells = self.rows.iter().map(|cells| cell(cells, style));
+        Column::of(&header, cells.collect())
+    }
+
+    /// What follows the stem in the name of each load.
+    fn suffixes(&self) -> Vec<&str> {
+        let suffix = |header: &'a MatrixHeader| {
+            let name = header.name.as_str();
+            let suffix = name.strip_prefix(stem(name)).unwrap_or_default();
+            suffix.trim_start_matches('-')
+        };
+        self.headers.iter().map(suffix).collect()
+    }
+}
+
+fn verdicts(cells: &[MatrixCell]) -> impl Iterator<Item = &MatrixVerdict> {
+    cells.iter().filter_map(|cell| match cell {
+        MatrixCell::Verdict(verdict) => Some(verdict),
+        MatrixCell::Empty | MatrixCell::Figure(_) => None,
+    })
+}
+
+fn cell(cells: &[MatrixCell], style: &Style) -> Cell {
+    if let [only] = cells {
+        return Cell::of(only, CellDetail::Mark, style);
+    }
+    if verdicts(cells).next().is_none() {
+        return Cell::plain("");
+    }
+    let mark = |cell: &MatrixCell| match cell {
+        MatrixCell::Verdict(verdict) => format!("{}{}", style.mark(verdict.verdict), verdict.flags),
+        MatrixCell::Empty | MatrixCell::Figure(_) => NOT_COMPARED.to_owned(),
+    };
+    let marks: String = cells.iter().map(mark).collect();
+    let decided: Vec<&MatrixVerdict> = verdicts(cells)
+        .filter(|cell| cell.verdict.is_decided() && !cell.ratio.is_empty())
+        .collect();
+    let is_like_first = |cell: &&MatrixVerdict| cell.verdict == decided[0].verdict;
+    let tint = match &decided[..] {
+        [first, ..] if decided.iter().all(is_like_first) => Cell::tint_of(first.verdict),
+        _ => None,
+    };
+    Cell {
+        tint,
+        ..Cell::plain(format!("{} {marks}", range(&decided)).trim())
+    }
+}
+
+/// The smallest and the largest of these ratios, as they are printed: `2.23–2.56`. Bounds on one
+/// side of 1 have one end.
+fn range(decided: &[&MatrixVerdict]) -> String {
+    let number = |text: &str| {
+        let digits = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+        digits.replace(',', "").parse::<f64>().unwrap_or_default()
+    };
+    let mut ratios: Vec<&str> = decided.iter().map(|cell| cell.ratio.as_str()).collect();
+    ratios.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    let is_bound = |text: &&str| !text.starts_with(|letter: char| letter.is_ascii_digit());
+    match ratios[..] {
+        [] => String::new(),
+        [only] => only.to_owned(),
+        [low, .., high] if low == high => low.to_owned(),
+        [low, ..] if ratios.iter().all(is_bound) && number(low) > 1.0 => low.to_owned(),
+        [.., high] if ratios.iter().all(is_bound) && number(high) < 1.0 => high.to_owned(),
+        [low, .., high] => format!("{low}–{high}"),
+    }
+}
+
+/// Which load each mark of a cell is of, for the legend; empty if nothing was folded.
+pub(super) fn order_of_marks(folds: &[Fold]) -> String {
+    let mut orders: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for fold in folds.iter().filter(|fold| fold.headers.len() > 1) {
+        let (name, suffixes) = (stem(&fold.headers[0].name), fold.suffixes());
+        match orders.iter_mut().find(|(_, other)| *other == suffixes) {
+            Some((names, _)) => names.push(name),
+            None => orders.push((vec![name], suffixes)),
+        }
+    }
+    let each = orders
+        .iter()
+        .map(|(names, suffixes)| format!("{} under {}", suffixes.join(" "), names.join(", ")));
+    let each: Vec<String> = each.collect();
+    match &each[..] {
+        [] => String::new(),
+        _ => format!("; marks in the order {}", each.join("; ")),
+    }
+}
+
+const NOT_COMPARED: &str = "·";
