@@ -22,7 +22,7 @@ use crate::ui::end::{End, Failure};
     ab -n 5000 -c 50 http://127.0.0.1:8080/ | abx audit -\n  \
     abx audit post.html --json audit.json\n\n\
     Exit codes: 0 when there was a report; 2 when a file cannot be read; 3 without a report.")]
-#[command(mut_arg("json", |json| json.help(output::json_help("the audit"))))]
+#[command(mut_arg("json", |json| output::saves(json, "the audit")))]
 pub struct AuditArgs {
     /// Text with reports; - reads standard input.
     #[arg(required = true, value_name = "FILE|-")]

@@ -34,7 +34,7 @@ enum CacheCommand {
 
 /// List builds with their commit, size and last use, the last used ones first.
 #[derive(Debug, Args)]
-#[command(mut_arg("json", |json| json.help(output::json_help("the list"))))]
+#[command(mut_arg("json", |json| output::saves(json, "the list")))]
 struct CacheList {
     #[command(flatten)]
     output: OutputFlags,

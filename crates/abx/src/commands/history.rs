@@ -19,7 +19,7 @@ use crate::ui::end::{End, Failure, tell};
     abx report last\n\n\
     Wherever a record is expected, its id will do, or the first four letters of it, or last for \
     the newest record and last~1 for the one before it.")]
-#[command(mut_arg("json", |json| json.help(output::json_help("the list"))))]
+#[command(mut_arg("json", |json| output::saves(json, "the list")))]
 pub struct HistoryArgs {
     /// Only records that contain this text in a subject (name, version, command, address),
     /// load, file name or id.

@@ -262,6 +262,27 @@ mod tests {
     }
 
     #[test]
+    fn the_short_help_of_the_commands_with_most_flags_fits_on_a_screen() {
+        // Method: the lines of `-h` on a terminal of 80 columns, and how wide they are; the long
+        // help has more.
+        let mut whole = shown();
+        whole.build();
+        let commands: [&[&str]; 4] = [&["compare"], &["run"], &["bisect"], &["study", "run"]];
+        for path in commands {
+            let found = path
+                .iter()
+                .try_fold(&whole, |command, name| command.find_subcommand(name));
+            let mut command = found.expect("a command").clone().term_width(80);
+            let short = command.render_help().to_string();
+            assert!(short.lines().count() <= 40, "{path:?}: {short}");
+            let widest = short.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(80), "{path:?}: {widest:?} columns");
+            let long = command.render_long_help().to_string();
+            assert!(long.lines().count() > 2 * short.lines().count(), "{path:?}");
+        }
+    }
+
+    #[test]
     fn each_help_short_and_long_has_examples_that_can_be_read() {
         // Method: both texts of abx and of each command; every example in them is
         // one of that command and is read as if it were typed.

@@ -26,7 +26,7 @@ use crate::ui::end::{End, Failure};
     abx report times.json\n  \
     abx report 3fa9c1 --expect 'new >= 0.97 * old' --markdown -\n  \
     abx report last --expect 'p99<50ms,errors<0.1%' --junit junit.xml",
-    mut_arg("json", |json| json.help(output::json_help("the record with its conclusions"))),
+    mut_arg("json", |json| output::saves(json, "the record with its conclusions")),
     mut_args(|argument| help::brief(argument, BRIEF))
 )]
 pub struct Report {

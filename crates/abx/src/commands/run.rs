@@ -54,9 +54,9 @@ pub struct Run {
     /// Or https://, and ws:// or wss:// for WebSocket; without a scheme, http://. On a Unix socket:
     /// http://unix:/SOCKET:/PATH. Or, after all flags, a curl command as browsers copy it.
     url: String,
-    /// How long to send requests, such as 2m [default: 10s].
+    /// How long to send requests [default: 10s].
     ///
-    /// In seconds, or with a unit. With several loads, under each of them. With --slo, how long the whole search takes
+    /// In seconds, or with a unit such as 2m. With several loads, under each of them. With --slo, how long the whole search takes
     /// [default: 2m].
     #[arg(short, long, help_heading = "Load", visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
     duration: Option<Duration>,

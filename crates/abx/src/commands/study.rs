@@ -62,7 +62,7 @@ enum StudyCommand {
     abx study check event-servers --install --json -\n  \
     abx study check ./my-study\n\n\
     Exit codes: 0 no subject is broken; 3 at least one is; 130 interrupted.")]
-#[command(mut_arg("json", |json| json.help(output::json_help("the result of the check"))))]
+#[command(mut_arg("json", |json| output::saves(json, "the result of the check")))]
 struct StudyCheck {
     /// Check only this study: its name, or the directory of a study file.
     #[arg(value_name = "NAME|PATH")]
@@ -135,7 +135,7 @@ struct StudyRun {
 
 /// Flags of `abx compare -h` that `abx study run -h` leaves out: those of the load, which the study
 /// sets, and others that few need here.
-const RARE: &[&str] = &["connections", "paths", "rate", "slo", "aa", "tiny"];
+const RARE: &[&str] = &["connections", "paths", "rate", "slo", "tiny"];
 
 /// Blocks of `--quick`: the fewest that carry a verdict where their number is ordered.
 const QUICK_BLOCKS: u32 = 6;

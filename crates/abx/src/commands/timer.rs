@@ -26,7 +26,7 @@ use crate::ui::signals::Interruption;
     abx timer -n 100 --json times.json -- ./client --markers\n\n\
     Exit codes: 0 done; 2 no such command; 3 it failed, took too long or printed no marker; \
     130 interrupted.")]
-#[command(mut_arg("json", |json| json.help(output::json_help("the times"))))]
+#[command(mut_arg("json", |json| output::saves(json, "the times")))]
 pub struct TimerArgs {
     /// Run the command this many times, one after the other.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = runs)]

@@ -13,14 +13,15 @@ use crate::ui::end::{Failure, tell};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Revisions")]
 pub struct BuildFlags {
-    /// A command that builds a revision in its checkout, split into words without a shell. Give
-    /// one --build per step.
+    /// A command that builds a revision; one --build per step.
     ///
-    /// The commands run in the folder of the checkout that --repo names in the repository. Each
-    /// revision is built once and kept (see `abx cache`).
+    /// Commands are split into words without a shell. They run in the folder of the checkout that
+    /// --repo names in the repository. Each revision is built once and kept (see `abx cache`).
     #[arg(long, value_name = "COMMAND")]
     pub build: Vec<String>,
-    /// The repository, or a folder in it to build and start in [default: the current folder].
+    /// The repository, or a folder in it [default: this folder].
+    ///
+    /// Build and server start in that folder of the checkout.
     #[arg(long, value_name = "DIR")]
     pub repo: Option<PathBuf>,
     /// How long the build of one revision may take [default: 30m].

@@ -13,17 +13,18 @@ use crate::ui::end::{End, Failure};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Pass or fail")]
 pub struct ExpectFlags {
-    /// Exit with 1 if this fails, such as 'new >= 0.97 * old'.
+    /// Exit with 1 if this fails: 'new >= 0.97 * old'.
     ///
     /// Also 'server_cpu: new <= 1.1 * old @ LOAD' or, per subject and load,
     /// 'p99<50ms,errors<0.1%'; may be repeated. The exit code is 3 if the data do not decide it.
     /// `abx compare` measures until it is decided, or until the budget is used up.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
-    /// Exit with 1 if a subject is slower than its baseline by more than this.
+    /// Exit with 1 if a subject is this much slower.
     ///
-    /// For example 3%. The exit code is 3 if too little was measured to decide. `abx compare`
-    /// measures until it is decided, or until the budget is used up.
+    /// Each subject is compared with its baseline, for example with 3%. The exit code is 3 if too
+    /// little was measured to decide. `abx compare` measures until it is decided, or until the
+    /// budget is used up.
     #[arg(long, value_name = "PCT", value_parser = slack)]
     pub fail_if_slower: Option<Expectation>,
 }
@@ -36,10 +37,10 @@ fn slack(text: &str) -> Result<Expectation, String> {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Pass or fail")]
 pub struct ThresholdFlags {
-    /// Exit with 1 if this fails under any load, such as 'p99<50ms'.
+    /// Exit with 1 if this fails, such as 'p99<50ms'.
     ///
-    /// Also 'errors<0.1% @ LOAD'; may be repeated. The exit code is 3 if the data do not decide
-    /// it.
+    /// It must hold under each load, or under one: 'errors<0.1% @ LOAD'. May be repeated. The exit
+    /// code is 3 if the data do not decide it.
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
 }

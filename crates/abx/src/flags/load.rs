@@ -30,10 +30,10 @@ use crate::ui::end::Failure;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadFlags {
-    /// Connections; a list such as 1,10,100 is one load each [default: 50].
+    /// Connections; 1,10,100 is one load each [default: 50].
     #[arg(short, long, value_name = "N", value_parser = units::connections, value_delimiter = ',')]
     connections: Vec<u32>,
-    /// Requests per second, sent on schedule (open loop).
+    /// Requests/s, sent on schedule (open loop).
     ///
     /// Requests do not wait for earlier responses. 25% means a quarter of what the slowest server
     /// can do; auto means 25%,50%,75%,90%.
@@ -42,7 +42,9 @@ pub struct LoadFlags {
         conflicts_with_all = ["stages", "connection_stages"], value_name = "RATE,..."
     )]
     rate: Option<RateList>,
-    /// Find the highest rate that meets an objective such as p99<50ms,errors<0.1%.
+    /// Find the highest rate that meets p99<50ms, for example.
+    ///
+    /// An objective may have several parts, such as p99<50ms,errors<0.1%.
     #[arg(long, conflicts_with_all = ["rate", "stages", "connection_stages", "think", "calls"], value_name = "OBJECTIVE")]
     slo: Option<Objective>,
     /// When requests are sent [default: closed; with --rate: constant].

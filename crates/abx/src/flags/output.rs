@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use abx_lab::Target;
 use abx_report::{EXPORTERS, ExportedText, RecordPlace, ReportExtent, Style};
 use abx_verdict::{ExpectationResult, StudyRecord};
-use clap::Args;
+use clap::{Arg, Args};
 use serde::Serialize;
 
 use crate::flags::saved_file::{SavedFile, file_with};
@@ -17,7 +17,10 @@ use crate::ui::otlp;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
-    #[arg(long, value_name = "FILE|-", help = json_help("the record"), value_parser = record_file)]
+    #[arg(
+        long, value_name = "FILE|-", help = json_help("the record"),
+        long_help = json_long_help("the record"), value_parser = record_file
+    )]
     pub json: Option<String>,
     /// Print nothing on standard error except errors.
     #[arg(short, long)]
@@ -27,8 +30,17 @@ pub struct OutputFlags {
     pub no_color: bool,
 }
 
-/// The help of `--json` for a command that saves this.
-pub fn json_help(what: &str) -> String {
+/// `--json` of a command that saves this.
+pub fn saves(json: Arg, what: &str) -> Arg {
+    let json = json.help(json_help(what));
+    json.long_help(json_long_help(what))
+}
+
+fn json_help(what: &str) -> String {
+    format!("Also save {what} as JSON; - prints only the JSON")
+}
+
+fn json_long_help(what: &str) -> String {
     format!(
         "Also save {what} as JSON to this file, compressed if its name ends in .zst; - prints the \
          JSON on standard output instead of the text"

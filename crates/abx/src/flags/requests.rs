@@ -18,10 +18,10 @@ use crate::ui::end::Failure;
 /// What is asked.
 #[derive(Debug, Clone, Args)]
 pub struct RequestFlags {
-    /// Path and query; several are drawn at random [default: from the URL, or /].
+    /// Path and query [default: from the URL, or /].
     ///
-    /// {seq}, {rand:1..1000}, {uuid} and {line:FILE} in it, in headers and in the body are filled
-    /// in per request.
+    /// May be repeated: each request draws one at random. {seq}, {rand:1..1000}, {uuid} and
+    /// {line:FILE} in it, in headers and in the body are filled in per request.
     #[arg(long = "path", value_name = "PATH", value_parser = units::path, conflicts_with = "urls")]
     paths: Vec<String>,
     /// Request what this file lists, a path or URL on each line, drawn at random.
@@ -42,7 +42,9 @@ pub struct RequestFlags {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(REQUESTS_MAX)),
     )]
     count: Option<u32>,
-    /// Add a header, such as 'Accept: text/html'; may be repeated.
+    /// Add a header, such as 'Accept: text/html'.
+    ///
+    /// May be repeated.
     #[arg(short = 'H', long = "header", value_parser = units::header, value_name = "NAME: VALUE")]
     headers: Vec<(String, String)>,
     /// Request method [default: GET, and POST with a body].

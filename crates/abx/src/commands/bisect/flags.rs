@@ -32,7 +32,7 @@ use crate::flags::units;
     after_help = "Examples:\n  abx bisect v1.4 main --build 'make server' './server --port {port}'\n\n\
         `abx bisect --help` has all flags and more examples.",
     mut_args(|argument| help::brief(argument, BRIEF)),
-    mut_arg("json", |json| json.help(crate::flags::output::json_help("the search")))
+    mut_arg("json", |json| crate::flags::output::saves(json, "the search"))
 )]
 pub struct Bisect {
     /// The older end: a branch, a tag or a hash without the change.
@@ -41,7 +41,7 @@ pub struct Bisect {
     /// The newer end, with the change; `.` is the working tree.
     #[arg(value_name = "BAD")]
     pub bad: String,
-    /// The command that starts the server of a commit, with {port} for its port.
+    /// The command that starts a commit's server, with {port}.
     #[arg(value_name = "COMMAND")]
     pub server: String,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub struct Bisect {
     /// The smallest change that matters [default: 3%].
     #[arg(long, help_heading = "Search", value_parser = units::margin, value_name = "PERCENT")]
     pub by: Option<Margin>,
-    /// How long each comparison of commits may take [default: 2m, to confirm 6m].
+    /// Time per comparison [default: 2m, to confirm 6m].
     #[arg(long, help_heading = "Search", value_name = "TIME", value_parser = units::duration)]
     pub budget: Option<Duration>,
     #[command(flatten)]

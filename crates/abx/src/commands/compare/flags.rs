@@ -35,10 +35,10 @@ use crate::flags::units;
     mut_args(|argument| help::brief(argument, BRIEF))
 )]
 pub struct Compare {
-    /// A study (file, folder or name), or subjects, of which the first is the baseline.
+    /// A study, or subjects; the first is the baseline.
     ///
-    /// `abx study list` has the names. A subject is a URL, 'name=command with {port}' or, for a container, 'name=image:IMAGE
-    /// words'.
+    /// A study is a file, a folder, or a name from `abx study list`. A subject is a URL,
+    /// 'name=command with {port}' or, for a container, 'name=image:IMAGE words'.
     #[arg(value_name = "STUDY|SUBJECT")]
     pub words: Vec<String>,
     #[command(flatten)]
@@ -46,24 +46,26 @@ pub struct Compare {
     /// Let -c users make sessions of several requests in order, from this TOML file.
     #[arg(long, help_heading = "Load", value_name = "FILE")]
     pub scenario: Option<PathBuf>,
-    /// How long the study may take [default: 2m per comparison].
+    /// Time limit of the study [default: 2m per comparison].
     ///
     /// With an objective, the default is five times as long.
     #[arg(long, help_heading = "Study", value_name = "TIME", value_parser = units::duration)]
     pub budget: Option<Duration>,
-    /// Run exactly this many blocks (restarts), however precise the result is.
+    /// Run exactly this many blocks (restarts).
+    ///
+    /// abx then neither stops early nor goes on, however precise the result is.
     #[arg(long, help_heading = "Study", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub blocks: Option<u32>,
     /// Differences up to this size do not matter [default: 3%].
     #[arg(long, help_heading = "Study", value_parser = units::margin)]
     pub margin: Option<Margin>,
-    /// Compare one subject with itself, as a test of the machine.
+    /// Compare one subject with itself to test the machine.
     #[arg(long, help_heading = "Study")]
     pub aa: bool,
-    /// Compare this revision of a git repository: a branch, a tag, a hash, A...B for a merge base,
-    /// or . for the working tree. Give --rev per revision; the first is the baseline.
+    /// Compare this git revision; the first is the baseline.
     ///
-    /// One command starts the server of every revision, in the folder where it was built. A
+    /// A revision is a branch, a tag, a hash, A...B for a merge base, or . for the working tree.
+    /// Give --rev per revision. One command starts the server of every revision, in the folder where it was built. A
     /// single revision is compared with the working tree.
     #[arg(
         long,
@@ -147,7 +149,6 @@ const BRIEF: &[&str] = &[
     "budget",
     "blocks",
     "margin",
-    "aa",
     "rev",
     "build",
     "expect",
