@@ -68,15 +68,13 @@ impl AuditFindingId {
         match self {
             Id::Aborted => "The tool gave up: there is no result.",
             Id::ErrorResponses => {
-                "Responses that were not the page, but errors or redirects: their rate says nothing about it."
+                "Errors or redirects instead of the page: their rate shows nothing about the page."
             }
             Id::FailedRequests => {
-                "Requests without a right response: the rate is not one of right responses."
+                "Requests without a correct response: the rate includes incorrect ones."
             }
-            Id::Contradiction => {
-                "Figures that contradict each other, with all that rounding allows."
-            }
-            Id::DifferentBodies => "Different bodies: what was compared is not the same work.",
+            Id::Contradiction => "Figures that contradict each other, even if they were rounded.",
+            Id::DifferentBodies => "Different bodies: the servers did not do the same work.",
             Id::DifferentRuns => "Runs that differ in more than the server.",
             Id::IdleConnections => {
                 "Connections without a request (Little's law): the generator did not keep them busy, \
@@ -85,42 +83,41 @@ impl AuditFindingId {
             Id::OneAtATime => {
                 "One request at a time: this shows a time, not how much the server can serve."
             }
-            Id::AskedRate => {
-                "The generator was told the rate: it is not what the server can serve."
-            }
+            Id::AskedRate => "The rate was set: it is not what the server can serve.",
             Id::Saturated => {
-                "The rate that was asked for was not reached: the server or the generator was \
-                 saturated, so the rate is about its capacity."
+                "The requested rate was not reached: the server or the generator was saturated, so \
+                 the rate is about its capacity."
             }
             Id::GeneratorLimit => {
-                "The generator reached a limit of its own: these failures do not come from the server."
+                "The generator reached its own limit: these failures do not come from the server."
             }
             Id::GeneratorCpu => {
-                "The generator was busy: it, or a shared processor, may have been the limit."
+                "The generator was busy: it, or a shared CPU, may have been the limit."
             }
             Id::LateGenerator => {
-                "The generator was late: its times have that in them, and the server may serve more."
+                "The generator was late: its times include the delay, and the server may serve \
+                 more."
             }
             Id::DifferentUnderWay => {
-                "Times beside different numbers of requests under way: a request waits for those \
-                 before it, so the times do not show which server answers faster."
+                "Times at different numbers of requests in flight: a request waits for those \
+                 before it, so the times do not show which server responds faster."
             }
             Id::SmallDifference => {
-                "Differences that identical servers show, too, when each is loaded once after the other."
+                "Differences that identical servers show, too, if each is loaded once."
             }
-            Id::BareFigures => "Figures without what they were measured by.",
+            Id::BareFigures => "Figures without the tool, load or duration behind them.",
             Id::ConnectionSetUp => {
-                "A connection for each request: this measures how connections are set up, together \
-                 with the server."
+                "One connection per request: this measures connection set-up together with the \
+                 server."
             }
             Id::FewForQuantile => "Quantiles of few requests: fewer than 100 were slower.",
             Id::QuantileIsMaximum => "A quantile that is the slowest request of all.",
             Id::CoarseTimes => "Times near the smallest that is printed.",
-            Id::ToolsOwnWay => "Figures that are not what their names say.",
-            Id::SingleRun => "One run of each: nothing says how far the next run would be from it.",
+            Id::ToolsOwnWay => "Figures that do not mean what their names suggest.",
+            Id::SingleRun => "One run of each: the difference to a next run is unknown.",
             Id::ShortRun => {
-                "Short runs: their start counts, and what happens less often than once in a third of \
-                 that time may be unseen."
+                "Short runs: their start counts, and events rarer than once in a third of that \
+                 time may be missing."
             }
             Id::DifferentHeads => {
                 "Heads of different lengths: the responses differ by more than the body."

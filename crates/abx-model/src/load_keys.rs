@@ -92,7 +92,8 @@ pub struct OpeningKeys {
     #[arg(
         long, value_name = "N", conflicts_with = "no_keepalive",
         value_parser = clap::value_parser!(u32).range(1..=10_000_000),
-        help = "Connections opened per second before the load [default: as fast as the server takes them, at most 128 at a time for each thread]"
+        help = "Connections opened per second before the load [default: as fast as the server \
+         takes them, at most 128 at a time per thread]"
     )]
     #[schemars(range(min = 1, max = 10_000_000), extend("examples" = [5000], "x-shapes" = NOT_USERS))]
     #[serde(skip_serializing_if = "Option::is_none")]

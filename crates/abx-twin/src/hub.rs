@@ -135,7 +135,7 @@ impl Hub {
                     whole.push((message.kind, std::mem::take(&mut talk.payload)));
                 }
                 Event::Pong(_) => pongs += 1,
-                Event::Failed(fault) => panic!("the engine speaks right: {fault}"),
+                Event::Failed(fault) => panic!("the engine is correct: {fault}"),
                 Event::Open | Event::Ping(_) | Event::Close(_) => {}
             }
         }

@@ -13,8 +13,8 @@ impl AbFigures {
         let mut remarks = Vec::new();
         if options.time_replaced_requests {
             remarks.push(
-                "-t behind -n replaces it by 50000, as in ab: give -t first, or \
-                 `abx run` with one of -n and -d"
+                "-t after -n replaces it by 50000, as in ab: give -t first, or use `abx run` with \
+                 one of -n and -d"
                     .to_owned(),
             );
         }

@@ -77,8 +77,8 @@ options! {
         Wset "wset" Takes::Value("N,X"),
     ]
     refused: [
-        "debug" Takes::Value("S") => "it is for httperf's own insides; --print-request and --print-reply show what is sent \
-             and what comes",
+        "debug" Takes::Value("S") => "it concerns httperf's internals; --print-request and --print-reply show requests and \
+             replies",
         "myaddr" Takes::Value("S") => "abx run URL --local-address ADDRESS connects from an address",
         "servers" Takes::Value("S") => "several servers are what abx compare is for",
         "ssl-ca-path" Takes::Value("S") => "put the certificates of the folder into one file, for --ssl-ca-file",

@@ -28,8 +28,8 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
     note(
         unbegun > 0,
         format!(
-            "connections not begun, for want of a descriptor or port of this machine: {unbegun}; \
-             the load was not what was asked for"
+            "connections not opened, because this machine had no descriptor or port left: \
+             {unbegun}; the load was smaller than requested"
         ),
     );
     let is_plain = options.session.load.is_none();
@@ -39,8 +39,8 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
         note(
             begun < LATE_BELOW * asked && figures.begun_within_ns() > LATE_WITHIN,
             format!(
-                "connections were begun at {begun:.1}/s, not at {} as asked: this client is the \
-                 limit, and the figures are those of a lower rate",
+                "connections began at {begun:.1}/s instead of {}/s: this client is the limit, and \
+                 the figures hold for the lower rate",
                 short_number(asked)
             ),
         );
@@ -64,14 +64,14 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
     let silent = figures.count_of(HttperfFailure::ClientTimeout);
     note(
         silent > 0,
-        format!("connections that timed out: {silent}; what they waited is in no reply time"),
+        format!("connections that timed out: {silent}; no reply time includes their wait"),
     );
     let busy = busy(figures);
     note(
         busy > BUSY && figures.duration_ns > LATE_WITHIN,
         format!(
-            "this client used {:.0} % of a processor and may be the limit itself (httperf \
-             shows about 100 % whatever it does; abx sleeps when it has nothing to do)",
+            "this client used {:.0} % of a CPU and may be the limit itself (httperf always shows \
+             about 100 %; abx sleeps when idle)",
             100.0 * busy
         ),
     );
@@ -268,13 +268,13 @@ mod tests {
                     };
                     figures.finish(10_000_000_000, cpu);
                 },
-                "used 95 % of a processor",
+                "used 95 % of a CPU",
             ),
             (
                 |figures| {
                     figures.begins(1_000_000_000, 1, 1);
                 },
-                "begun at 10.0/s, not at 100 as asked",
+                "began at 10.0/s instead of 100/s",
             ),
         ];
         let options = options("--server a --port 8080 --rate 100 --num-conns 10 --num-calls 2");

@@ -176,7 +176,7 @@ impl HttperfOptions {
             HttperfFlag::AddHeader => {
                 if self.add_header.is_some() {
                     return Err(HttperfRefusal(format!(
-                        "{} stands twice: give all headers in one",
+                        "{} is given twice: give all headers in one",
                         given.name
                     )));
                 }
@@ -593,17 +593,17 @@ mod tests {
             ("--runtime 0", "illegal runtime value 0"),
             (
                 "--period v",
-                "--period v needs a duration behind each period",
+                "--period v needs a duration after each period",
             ),
             ("--period vx,1", "illegal interarrival time x"),
             (
                 "--period v1,2,3",
-                "--period v needs a duration behind each period",
+                "--period v needs a duration after each period",
             ),
             ("--ssl-protocol x", "illegal SSL protocol x"),
             (
                 "--ssl-protocol TLSv1",
-                "abx does not do --ssl-protocol TLSv1: it speaks TLSv1.2 and TLSv1.3",
+                "abx does not support --ssl-protocol TLSv1: it supports TLSv1.2 and TLSv1.3",
             ),
             (
                 "--ssl-verify=x",

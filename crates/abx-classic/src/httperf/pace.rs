@@ -134,7 +134,7 @@ fn steps(spans: &str) -> Result<HttperfPace, HttperfRefusal> {
     let numbers: Vec<&str> = spans.split(',').collect();
     let pairs = numbers.chunks(2).map(|pair| {
         let [gap, lasts] = pair else {
-            return Err(refusal("--period v needs a duration behind each period"));
+            return Err(refusal("--period v needs a duration after each period"));
         };
         let step = HttperfPaceStep {
             gap_s: seconds(gap, "interarrival time")?,

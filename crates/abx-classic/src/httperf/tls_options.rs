@@ -39,7 +39,7 @@ impl HttperfTlsVersion {
             "tlsv1.2" => Ok(Some(HttperfTlsVersion::Tls12)),
             "tlsv1.3" => Ok(Some(HttperfTlsVersion::Tls13)),
             "sslv2" | "sslv3" | "tlsv1" | "tlsv1.0" | "tlsv1.1" => Err(HttperfRefusal(format!(
-                "abx does not do --ssl-protocol {value}: it speaks TLSv1.2 and TLSv1.3"
+                "abx does not support --ssl-protocol {value}: it supports TLSv1.2 and TLSv1.3"
             ))),
             _ => Err(illegal("SSL protocol", value)),
         }

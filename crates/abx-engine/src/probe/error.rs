@@ -17,7 +17,7 @@ pub enum ProbeError {
          whether the server accepts connections", .0.as_millis()
     )]
     Unconnected(Duration),
-    #[error("no whole answer within {} ms", .0.as_millis())]
+    #[error("no complete response within {} ms", .0.as_millis())]
     Timeout(Duration),
     #[error("stopped")]
     Stopped,
@@ -27,24 +27,24 @@ pub enum ProbeError {
     Handshake(io::Error),
     #[error("TLS cannot be spoken: {0}")]
     Tls(#[from] TlsPlanError),
-    #[error("the answer is not HTTP as it should be: {0}")]
+    #[error("the response is not correct HTTP: {0}")]
     Fault(http1::Fault),
-    #[error("the server does not speak HTTP/2 as it should: {0}")]
+    #[error("the server violates HTTP/2: {0}")]
     Http2(streams::Fault),
-    #[error("the request was not answered: {0}")]
+    #[error("the request had no response: {0}")]
     Stream(streams::StreamFault),
     #[error(
-        "the server closed the connection instead of beginning HTTP/2: it may not speak it on \
-         this port; without --http2 (`protocol` in a study file) HTTP/1.1 is spoken"
+        "the server closed the connection instead of beginning HTTP/2: it may not support it on \
+         this port; without --http2 (`protocol` in a study file), abx uses HTTP/1.1"
     )]
     NoHttp2,
-    #[error("the connection was closed before the answer was whole")]
+    #[error("the connection was closed before the response was complete")]
     EndedStream,
     #[error("the server allows no stream (SETTINGS_MAX_CONCURRENT_STREAMS is 0)")]
     NoStream,
     #[error("the request cannot be sent: {0}")]
     Request(#[from] http1::RequestError),
-    #[error("the answer is not WebSocket as it should be: {0}")]
+    #[error("the response is not correct WebSocket: {0}")]
     WebSocket(wire::Fault),
     #[error("the WebSocket handshake cannot be sent: {0}")]
     Opening(#[from] wire::OpeningError),

@@ -469,7 +469,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         tally.response.record_ns(waited);
         tally.response_at_least.record_ns(waited);
         let within = self.plan.timeout.as_secs_f64();
-        let why = format!("no whole answer within {within} s");
+        let why = format!("no complete response within {within} s");
         self.fail(index, StepFault::from_outcome(Outcome::Timeout, why), now);
     }
 
@@ -545,7 +545,7 @@ fn step_of<'t>(
     &mut tally.steps[user.step]
 }
 
-const NO_BYTE: &str = "the connection was closed before a byte of the answer";
+const NO_BYTE: &str = "the connection was closed before the first byte of the response";
 
 /// Whether to send it twice is the same as to send it once (RFC 9110, section 9.2.2).
 fn is_idempotent(method: &str) -> bool {

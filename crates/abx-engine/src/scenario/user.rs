@@ -292,9 +292,7 @@ pub(super) struct StepFault {
 impl StepFault {
     pub(super) fn of(fault: Fault) -> StepFault {
         let why = match fault {
-            Fault::ClosedEarly => {
-                "the connection was closed in the middle of the answer".to_owned()
-            }
+            Fault::ClosedEarly => "the connection was closed within the response".to_owned(),
             other => format!("what came is no answer: {other}"),
         };
         StepFault::from_outcome(fault_outcome(fault), why)

@@ -110,7 +110,7 @@ impl Discovery<'_> {
             }
             Some(introduction) => self.response(introduction.printable()),
             None => JoinResponse::Refused {
-                why: "it speaks another version of the protocol".to_owned(),
+                why: "it uses another version of the protocol".to_owned(),
             },
         };
         // Who gets no response asks again.
@@ -177,7 +177,7 @@ impl Discovery<'_> {
     fn refusal(&self, introduction: &Introduction) -> Option<String> {
         if introduction.protocol != PROTOCOL {
             return Some(format!(
-                "it speaks protocol {}, and the controller speaks protocol {PROTOCOL}: have the \
+                "it uses protocol {}, and the controller uses protocol {PROTOCOL}: install the \
                  same version of abx everywhere",
                 introduction.protocol
             ));

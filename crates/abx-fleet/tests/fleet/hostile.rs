@@ -213,7 +213,7 @@ fn an_agent_of_another_protocol_hears_which_one_is_spoken() {
         };
         let error = discovery.join().unwrap().to_string();
         for text in [response, error] {
-            assert!(text.contains("it speaks protocol 7"), "{text}");
+            assert!(text.contains("it uses protocol 7"), "{text}");
             assert!(!text.contains("another build"), "{text}");
         }
     });

@@ -67,7 +67,7 @@ fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(
     ended.map_or(Ok(()), Err)?;
     // Else the second part would find one processor, that of the generator.
     abx_sys::cpus::pin_thread(&record.readings.cpus)
-        .map_err(|error| EndedEarly::Refused(format!("cannot use its own processors: {error}")))?;
+        .map_err(|error| EndedEarly::Refused(format!("cannot use its CPUs: {error}")))?;
     (examination.watch)(DoctorStep::Ceiling);
     ceiling::measure(examination, &mut record.ceilings)
 }

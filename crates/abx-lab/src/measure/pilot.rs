@@ -187,7 +187,7 @@ fn plan_blocks(
 
     let is_slow = needed_ns > least.ns;
     let is_too_slow = needed_ns > SLICE_MAX_NS;
-    let takes = format!("{slowest} takes {:.0} ms for an answer", turn / 1e6);
+    let takes = format!("{slowest} takes {:.0} ms per response", turn / 1e6);
     let of_users = least.users.map(|_| OF_USERS.to_owned());
     let replayed = least.is_replay.then(|| REPLAYED.to_owned());
     let interleave_reason = trials_because

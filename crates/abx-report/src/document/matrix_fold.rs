@@ -150,3 +150,91 @@ pub(super) fn order_of_marks(folds: &[Fold]) -> String {
 }
 
 const NOT_COMPARED: &str = "·";
+
+#[cfg(test)]
+mod tests {
+    use abx_verdict::Verdict;
+
+    use super::super::matrix::MatrixRow;
+    use super::*;
+
+    fn verdict(verdict: Verdict, ratio: &str) -> MatrixCell {
+        MatrixCell::Verdict(MatrixVerdict {
+            verdict,
+            word: String::new(),
+            ratio: ratio.to_owned(),
+            interval: String::new(),
+            flags: String::new(),
+            is_other_metric: false,
+            link: String::new(),
+            sentence: String::new(),
+        })
+    }
+
+    /// A matrix of one row with these loads and cells.
+    fn matrix(cells: Vec<(&str, MatrixCell)>) -> Matrix {
+        let names = cells.iter().map(|(name, _)| (*name).to_owned());
+        Matrix {
+            caption: String::new(),
+            headers: names.map(MatrixHeader::named).collect(),
+            rows: vec![MatrixRow {
+                question: None,
+                name: MatrixHeader::named("a ÷ b".to_owned()),
+                cells: cells.into_iter().map(|(_, cell)| cell).collect(),
+            }],
+            legend: String::new(),
+            detail: CellDetail::Mark,
+        }
+    }
+
+    fn folded(matrix: &Matrix) -> Vec<String> {
+        let folds = folds(matrix);
+        let columns = folds.iter().map(|fold| fold.column(&Style::plain()));
+        columns.map(|column| column.cells[0].text.clone()).collect()
+    }
+
+    #[test]
+    fn loads_of_a_sweep_share_a_cell_with_a_mark_each() {
+        // Method: a sweep with every kind of cell, a load of its own, and a second sweep of which
+        // one load has another metric.
+        let (faster, slower) = (Verdict::Faster, Verdict::Slower);
+        let other = match verdict(Verdict::Less, "0.81") {
+            MatrixCell::Verdict(cell) => MatrixCell::Verdict(MatrixVerdict {
+                is_other_metric: true,
+                ..cell
+            }),
+            cell => cell,
+        };
+        let matrix = matrix(vec![
+            ("kept-c1", verdict(faster, "1.20")),
+            ("kept-c2", verdict(Verdict::Inconclusive, "1.01")),
+            ("kept-c3", verdict(slower, "0.90")),
+            ("kept-c4", MatrixCell::Empty),
+            ("kept-c5", verdict(Verdict::Invalid, "")),
+            ("single", verdict(faster, "2.00")),
+            ("fresh-c1", verdict(faster, "1.30")),
+            ("fresh-c2", other),
+        ]);
+        let cells = ["0.90–1.20 ▲?▼·–", "2.00 ▲", "1.30 ▲", "0.81 ▲"];
+        assert_eq!(folded(&matrix), cells);
+        let order = order_of_marks(&folds(&matrix));
+        assert_eq!(order, "; marks in the order c1 c2 c3 c4 c5 under kept");
+    }
+
+    #[test]
+    fn bounds_on_one_side_have_one_end() {
+        // Method: bounds above 1, below 1, on both sides, one of two, and equal ratios.
+        let table = [
+            (["≥2.17", "≥2.26"], "≥2.17 ▲▲"),
+            (["≤0.40", "≤0.13"], "≤0.40 ▲▲"),
+            (["≥1.50", "≤0.50"], "≤0.50–≥1.50 ▲▲"),
+            (["1.50", "≥1,200"], "1.50–≥1,200 ▲▲"),
+            (["1.04", "1.04"], "1.04 ▲▲"),
+        ];
+        for (ratios, expected) in table {
+            let cells = ratios.map(|ratio| verdict(Verdict::Faster, ratio));
+            let named = ["x-1", "x-2"].into_iter().zip(cells).collect();
+            assert_eq!(folded(&matrix(named)), [expected]);
+        }
+    }
+}

@@ -79,7 +79,7 @@ fn of_comparison(record: &StudyRecord, comparison: &Comparison) -> Case {
     let metric = metric_under(record, load, comparison.metric);
     Case {
         class: format!("abx.comparison.{load}"),
-        name: format!("{metric} of {subject} beside {baseline}"),
+        name: format!("{metric} of {subject} compared with {baseline}"),
         result: match comparison.verdict {
             Verdict::Invalid => Some("error"),
             Verdict::Inconclusive => Some("skipped"),
@@ -96,7 +96,7 @@ fn of_response(record: &StudyRecord, response: &ExpectationResult) -> Case {
         name: match (response.subject.as_str(), response.other.as_str()) {
             ("", _) => expected.clone(),
             (subject, "") => format!("{expected} ({subject})"),
-            (subject, other) => format!("{expected} ({subject} beside {other})"),
+            (subject, other) => format!("{expected} ({subject} compared with {other})"),
         },
         result: match response.standing {
             Standing::Holds => None,

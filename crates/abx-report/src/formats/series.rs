@@ -93,7 +93,7 @@ pub(crate) fn study_series(
         ),
         gauge(
             "server_busy",
-            "The share of its processors that a subject used.",
+            "The share of its CPUs that a subject used.",
             Unit::Ratio,
             |summary| summary.server_busy,
         ),
@@ -123,13 +123,13 @@ fn described_series(pairs: &[(Labels, &Summary)]) -> [Series; 10] {
         requests(pairs),
         gauge(
             "generator_busy",
-            "The share of a processor that the generator's busiest thread used.",
+            "The share of a CPU that the generator's busiest thread used.",
             Unit::Ratio,
             of(|described| described.generator_busy),
         ),
         gauge(
             "throughput",
-            "Verified answers per second.",
+            "Verified responses per second.",
             Unit::PerSecond,
             of(|described| described.throughput_per_s),
         ),
@@ -141,7 +141,7 @@ fn described_series(pairs: &[(Labels, &Summary)]) -> [Series; 10] {
         ),
         gauge(
             "response_time_at_least",
-            "Which figures of the response time are lower bounds: requests had no answer.",
+            "Which figures of the response time are lower bounds: requests had no response.",
             Unit::None,
             times(|(labels, described)| bounds(labels, &described.response_time_us)),
         ),
@@ -153,13 +153,13 @@ fn described_series(pairs: &[(Labels, &Summary)]) -> [Series; 10] {
         ),
         gauge(
             "service_time_at_least",
-            "Which figures of the service time are lower bounds: requests had no answer.",
+            "Which figures of the service time are lower bounds: requests had no response.",
             Unit::None,
             times(|(labels, described)| bounds(labels, &described.service_time_us)),
         ),
         gauge(
             "phase_time",
-            "Where the time of a random sample of answers went: parts of the response time.",
+            "Where the time of a random sample of responses went: parts of the response time.",
             Unit::Seconds,
             times(|(labels, described)| {
                 described
@@ -170,7 +170,7 @@ fn described_series(pairs: &[(Labels, &Summary)]) -> [Series; 10] {
         ),
         gauge(
             "server_cpu_per_answer",
-            "The server's processor time for each whole answer.",
+            "The server's CPU time per complete response.",
             Unit::Seconds,
             of(|described| Some(described.server_cpu_us_per_request? / 1e6)),
         ),

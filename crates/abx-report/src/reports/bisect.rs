@@ -72,7 +72,7 @@ fn found(record: &BisectRecord) -> Document {
     let mut document = Document::default();
     match &record.conclusion {
         None => document.paragraph(
-            "Unfinished: the same command, run again, goes on with the next commit.".to_owned(),
+            "Unfinished: run the same command again to continue with the next commit.".to_owned(),
         ),
         Some(BisectConclusion::Culprit { position }) => {
             document.paragraph(culprit(record, *position));

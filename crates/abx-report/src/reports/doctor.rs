@@ -44,7 +44,7 @@ fn headline(record: &DoctorRecord, style: &Style) -> String {
     let mut out = style.paragraph(&text);
     out.push_str(&style.note(&place(&record.readings)));
     if record.interrupted {
-        let text = "Interrupted: this is what was found so far.";
+        let text = "Interrupted: these are the results so far.";
         out.push_str(&style.note(text));
     }
     out

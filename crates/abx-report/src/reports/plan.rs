@@ -18,8 +18,8 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
         Some(known) => Document::from_iter([by_spread(plan, known)]),
         None => {
             let text = format!(
-                "Nothing is known of the spread on this machine: no study was made on it, and no \
-                 `abx doctor`. With {}, the difference that would be found 8 times in 10:",
+                "abx does not know the spread on this machine: it has no study and no `abx doctor` \
+                 to go by. With {}, a study would find these differences 8 times in 10:",
                 extent(plan)
             );
             let rows = COMMON.map(|spread| {
@@ -34,8 +34,8 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
     };
     if plan.study.together > 1 {
         let text = format!(
-            "That is for the hardest of {} comparisons that are judged together under each load; \
-             for one alone it is less.",
+            "This holds for the hardest of {} comparisons that are judged together under each \
+             load. For a single comparison it is smaller.",
             plan.study.together
         );
         out.paragraph(text);
@@ -43,10 +43,10 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
     let fewest = plan.fewest();
     if plan.blocks_most < fewest {
         let remedy = match plan.study.blocks {
-            Some(_) => "order so many with `--blocks`",
-            None => "give it a longer `--budget`, or fewer subjects or loads",
+            Some(_) => "use `--blocks` with at least this number",
+            None => "use a longer `--budget`, or fewer subjects or loads",
         };
-        let text = format!("A verdict takes {fewest} blocks: {remedy}.");
+        let text = format!("A verdict needs {fewest} blocks: {remedy}.");
         out.paragraph(text);
     }
     sections_text([out], style)
@@ -63,19 +63,19 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
             format!("{studies} earlier {many} of other subjects on this machine")
         }
         SpreadSource::Doctor => {
-            "`abx doctor`, of one server beside itself on this machine".to_owned()
+            "`abx doctor` on this machine, a server compared with itself".to_owned()
         }
     };
     let text = match plan.detectable(known.spread) {
         Some(share) if plan.study.has_limits => format!(
-            "; a ratio {} away from its limit would be settled 8 times in 10",
+            "abx would decide a ratio {} away from its limit 8 times in 10",
             percent(share)
         ),
         Some(share) => format!(
-            "; a difference of {} would be found 8 times in 10",
+            "abx would find a difference of {} 8 times in 10",
             percent(share)
         ),
-        None => String::new(),
+        None => "abx would find no difference".to_owned(),
     };
     let blocks = match plan.study.blocks {
         Some(_) => String::new(),
@@ -86,11 +86,11 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
             } else {
                 "about"
             };
-            format!(": {about} {}", plural(blocks, "block"))
+            format!(" ({about} {})", plural(blocks, "block"))
         }
     };
     format!(
-        "With a spread of {} (from {source}) and {}{blocks}{text}.",
+        "With a spread of {} (from {source}) and {}{blocks}, {text}.",
         percent(known.spread),
         extent(plan)
     )
@@ -98,7 +98,7 @@ fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
 
 fn extent(plan: &StudyPlan) -> String {
     match plan.study.blocks {
-        Some(ordered) => format!("{}, as set", plural(ordered.into(), "block")),
+        Some(blocks) => plural(blocks.into(), "block"),
         None => {
             let budget = Duration::from_secs_f64(plan.study.budget_s.round());
             format!("a budget of {}", humantime(budget))

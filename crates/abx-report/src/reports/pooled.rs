@@ -43,7 +43,8 @@ fn sentence(pooled_comparison: &PooledComparison) -> String {
     };
     let Some(mean) = &pooled_comparison.mean else {
         return format!(
-            "{subject}'s {metric} beside {baseline}'s{place}: fewer than two records have a claim."
+            "{subject}'s {metric} compared with {baseline}'s{place}: fewer than two records have a \
+             verdict."
         );
     };
     let next = match &pooled_comparison.prediction {

@@ -411,7 +411,7 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
         columns: GLANCE,
     });
     out.append(by_cause(findings_of(run)));
-    out.paragraph("--full prints all figures and remedies; --explain-terms says what words mean.");
+    out.paragraph("--full prints all figures and remedies; --explain-terms explains the terms.");
     out
 }
 

@@ -94,6 +94,32 @@ fn each_study_has_a_page_with_the_verdicts_of_its_record() {
     assert!(pages.len() >= 2, "{} studies have a record", pages.len());
 }
 
+#[test]
+fn a_record_has_the_questions_of_its_study() {
+    // Method: each pair that a record declares beside the same pair in the study file.
+    let mut asked = 0;
+    for (folder, record) in records() {
+        let file = fs::read_to_string(folder.join("study.toml")).unwrap();
+        for contrast in &record.measured.settings.contrasts {
+            let value = |block: &str, key: &str| {
+                let begin = format!("{key} = \"");
+                let value = block.lines().find_map(|line| line.strip_prefix(&begin))?;
+                Some(value.trim_end_matches('"').to_owned())
+            };
+            let is_same = |block: &&str| {
+                value(block, "subject").as_ref() == Some(&contrast.subject)
+                    && value(block, "baseline").as_ref() == Some(&contrast.baseline)
+            };
+            let pair = format!("{} ÷ {}", contrast.subject, contrast.baseline);
+            let block = file.split("[[contrast]]").skip(1).find(is_same);
+            let block = block.unwrap_or_else(|| panic!("{}: {pair}", folder.display()));
+            assert_eq!(contrast.question, value(block, "question"), "{pair}");
+            asked += usize::from(contrast.question.is_some());
+        }
+    }
+    assert!(asked > 90, "{asked} pairs have a question");
+}
+
 /// A figure with its interval, as a page prints it: `1.04 (0.96 to 1.12)`.
 type Figure = [String; 3];
 

@@ -379,7 +379,7 @@ impl fmt::Display for WorkerEvent {
             ),
             WorkerEvent::Killed { pid } => write!(
                 formatter,
-                "process {pid} was killed: it did not end when it was told to"
+                "process {pid} was killed: it did not end when asked to stop"
             ),
         }
     }

@@ -27,8 +27,8 @@ pub enum NumberError {
     )]
     NoNumber { path: String },
     #[error(
-        "bodies of {count} requests with {bytes} bytes each are more than {} MiB: ask for fewer \
-         requests, or for smaller bodies",
+        "bodies of {count} requests with {bytes} bytes each are more than {} MiB: use fewer \
+         requests, or smaller bodies",
         BODIES_BYTES_MAX >> 20
     )]
     TooLarge {

@@ -55,7 +55,7 @@ pub enum SubjectError {
     #[error("the command of `{name}` has a quote that does not close: `{command}`")]
     Quotes { name: String, command: String },
     #[error(
-        "`{url}`: abx speaks http://, https://, ws:// and wss://; {scheme}:// is not supported"
+        "`{url}`: abx supports http://, https://, ws:// and wss://; {scheme}:// is not supported"
     )]
     Scheme { url: String, scheme: String },
     #[error(

@@ -51,7 +51,7 @@ impl Others {
     fn closed(&self, check: Check, rest: &str) -> Check {
         match &self.0 {
             Some(names) => check.remedy(format!(
-                "close other programs: most CPU time meanwhile went to {names}{rest}"
+                "close other programs: most of their CPU time went to {names}{rest}"
             )),
             None => check
                 .remedy(format!("close other programs (listed busiest first){rest}"))
@@ -136,12 +136,12 @@ fn spread(noise: &Noise, others: &Others) -> Check {
 fn wait(noise: &Noise, others: &Others) -> Check {
     let id = "generator_wait";
     let Some(wait) = noise.generator_wait else {
-        let message = "whether the generator had to wait for its processor cannot be read";
+        let message = "abx cannot read whether the generator waited for its CPU";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run on a kernel with scheduler statistics");
     };
     let message = format!(
-        "the generator waited for its processor {} of the time",
+        "the generator waited for its CPU {} of the time",
         percent(wait)
     );
     at_most(id, wait <= WAIT_MAX, message, others)
@@ -151,7 +151,7 @@ fn wait(noise: &Noise, others: &Others) -> Check {
 fn foreign(elsewhere: Option<ForeignCpu>, others: &Others) -> Check {
     let id = "foreign_cpu";
     let Some(foreign) = elsewhere.and_then(|foreign_cpu| foreign_cpu.foreign) else {
-        let message = "the CPU time that other programs used meanwhile cannot be read";
+        let message = "abx cannot read the CPU time of other programs";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run where /proc is mounted");
     };
@@ -184,10 +184,8 @@ fn steal(elsewhere: Option<ForeignCpu>) -> Check {
     if steal <= STEAL_MAX {
         return Check::new(id, CheckStatus::Ok, message);
     }
-    Check::new(id, CheckStatus::Limits, message).remedy(
-        "run at a quieter time, or on a machine whose processors are its own: a dedicated \
-         instance, or no virtual machine",
-    )
+    Check::new(id, CheckStatus::Limits, message)
+        .remedy("run at a quieter time, or on a machine with dedicated CPUs")
 }
 
 /// What one generator thread reaches, and who held it back.
@@ -203,7 +201,7 @@ fn ceiling(generator_ceiling: &GeneratorCeiling, others: &Others) -> Check {
         "for one request each"
     };
     let Some(rate) = generator_ceiling.throughput_per_s else {
-        let message = format!("no request over connections {how} was answered");
+        let message = format!("no request over connections {how} had a response");
         return Check::new(id, CheckStatus::Stops, message)
             .remedy("find out why: start `abx serve --model null` and load it with `abx run`");
     };
@@ -218,7 +216,7 @@ fn ceiling(generator_ceiling: &GeneratorCeiling, others: &Others) -> Check {
     };
     let message = format!(
         "one generator thread reaches {rate:.0} requests/s over {} connections {how}; it used {} \
-         of its processor, the server {}{limit}",
+         of its CPU, the server {}{limit}",
         generator_ceiling.connections,
         used(generator_ceiling.generator_busy),
         used(generator_ceiling.server_busy),
@@ -235,8 +233,8 @@ fn ceiling(generator_ceiling: &GeneratorCeiling, others: &Others) -> Check {
         return others.closed(check, ", and try again");
     }
     Check::new(id, CheckStatus::Ok, message).remedy(format!(
-        "above {:.0}/s for each thread (`-t`), {:.0} % of that, a server comes near what abx can \
-         ask for, and its throughput may only stand as an \"at least\"",
+        "above {:.0}/s per thread (`-t`), {:.0} % of that, abx may be the limit, and a server's \
+         throughput may only be \"at least\"",
         CEILING_SHARE * rate,
         100.0 * CEILING_SHARE
     ))

@@ -72,7 +72,7 @@ fn processors(readings: &Readings) -> Check {
         (0 | 1, _) => {
             let check = limits(
                 id,
-                "servers and generator share the only processor: each takes time from the other",
+                "servers and generator share the only CPU: each takes time from the other",
             );
             more(check, online, cpus.len())
         }
@@ -82,7 +82,7 @@ fn processors(readings: &Readings) -> Check {
         }
         (count, _) if online > count => ok(
             id,
-            format!("{message}; {count} of {online} processors may be used"),
+            format!("{message}; {count} of {online} CPUs may be used"),
         ),
         _ => ok(id, message),
     }
@@ -93,7 +93,7 @@ fn more(check: Check, online: usize, allowed: usize) -> Check {
     if online > allowed {
         check
             .remedy(format!(
-                "abx may use {allowed} of {online} processors: allow it more"
+                "abx may use {allowed} of {online} CPUs: allow it more"
             ))
             .command(format!("taskset -c 0-{} abx compare ...", online - 1))
     } else {
@@ -134,22 +134,22 @@ fn quota(readings: &Readings) -> Check {
     match readings.quota {
         None => not_checked(
             id,
-            "whether a control group limits processor time cannot be read (control groups of \
-             version 2 tell)",
+            "abx cannot read whether a control group limits CPU time (this needs control groups of \
+             version 2)",
         ),
-        Some(Quota::Unlimited) => ok(id, "no control group limits processor time"),
+        Some(Quota::Unlimited) => ok(id, "no control group limits CPU time"),
         Some(Quota::Cpus(cpus)) if cpus >= readings.cpus.len() as f64 => ok(
             id,
-            format!("the control group may use the time of {cpus:.1} processors, which is all"),
+            format!("the control group may use {cpus:.1} CPUs, which is all"),
         ),
         Some(Quota::Cpus(cpus)) => limits(
             id,
             format!(
-                "the control group may use the time of {cpus:.1} processors, and is throttled when \
-                 that is used up: servers and generator stall alike"
+                "the control group may use {cpus:.1} CPUs, and the kernel throttles it beyond \
+                 that: servers and generator then stall alike"
             ),
         )
-        .remedy("give the container whole processors instead of a share")
+        .remedy("give the container whole CPUs instead of a share")
         .command("docker run --cpuset-cpus 0-3 ... # and no --cpus"),
     }
 }
@@ -159,14 +159,14 @@ fn pressure(pressure: Option<Pressure>) -> Check {
     let Some(Pressure { cpu, memory, io }) = pressure else {
         return not_checked(
             id,
-            "pressure on processors, memory and disks cannot be read: there is no /proc/pressure",
+            "abx cannot read the pressure on CPUs, memory and disks: there is no /proc/pressure",
         )
         .remedy("start the kernel with `psi=1`");
     };
     let shares = [cpu, memory, io];
     let [cpu, memory, io] = shares.map(|share| format!("{:.0} %", 100.0 * share));
     let message = format!(
-        "in the 10 s before it began, some program waited for a processor {cpu} of the time, for memory \
+        "in the 10 s before it began, some program waited for a CPU {cpu} of the time, for memory \
          {memory}, for a disk {io}"
     );
     if shares.iter().all(|share| *share <= PRESSURE_MAX) {
@@ -191,8 +191,7 @@ fn descriptors(readings: &Readings) -> Check {
     };
     let message = format!(
         "file descriptors: {} (soft), {} (hard); abx raises its own and its servers' to the hard \
-         limit: {connections} for each generator thread, and about as many for a server that is \
-         one process",
+         limit: {connections} per generator thread, and about as many for a server of one process",
         limit(soft),
         limit(hard)
     );
@@ -263,7 +262,7 @@ fn queues(readings: &Readings) -> Check {
         "net.ipv4.tcp_max_syn_backlog"
     };
     limits(id, message)
-        .remedy("lengthen them (as root); a server must ask for a long queue too")
+        .remedy("lengthen them (as root); a server must request a long queue too")
         .command(format!("sysctl -w {key}=4096"))
 }
 
@@ -275,7 +274,7 @@ fn memory(readings: &Readings) -> Check {
     };
     let giga = |bytes: u64| bytes as f64 / 1e9;
     let message = format!(
-        "{:.1} GB of memory, of which {:.1} GB are available",
+        "{:.1} GB of memory, {:.1} GB available",
         giga(total),
         giga(available)
     );
@@ -325,7 +324,7 @@ fn clock(readings: &Readings) -> Check {
     }
     let check = limits(
         id,
-        format!("{message}: several for each request slow the generator down"),
+        format!("{message}: several per request slow the generator down"),
     );
     let others = readings.clocksources.as_deref().unwrap_or_default();
     let better = others
@@ -333,7 +332,7 @@ fn clock(readings: &Readings) -> Check {
         .find(|other| other.as_str() == "tsc" && source != Some("tsc"));
     match better {
         Some(_) => check
-            .remedy("use the processor's own clock (as root)")
+            .remedy("use the CPU's own clock (as root)")
             .command("echo tsc | tee /sys/bus/clocksource/devices/*/current_clocksource"),
         None => check.remedy(
             "the kernel offers no faster source here: use another machine, or load with fewer \
@@ -347,20 +346,17 @@ fn machine(readings: &Readings) -> Check {
     match readings.is_virtual {
         Some(true) if readings.halt_poll_ns == Some(0) => limits(
             id,
-            "a virtual machine that gives each idle processor to its host at once, and has it \
-             back when the host finds time: server and generator wait for each other all the \
-             time, and each wait ends late",
+            "a virtual machine that returns each idle CPU to its host at once: server and \
+             generator wait for each other all the time, and each wait ends late",
         )
-        .remedy(
-            "let idle processors poll for some milliseconds first (as root; until the next boot)",
-        )
+        .remedy("let idle CPUs poll for some milliseconds first (as root; until the next boot)")
         .command(
             "for f in guest_halt_poll_ns guest_halt_poll_grow_start; do echo 10000000 | tee \
              /sys/module/haltpoll/parameters/$f; done",
         ),
         Some(true) => ok(
             id,
-            "a virtual machine: its host decides when processors run (see steal)",
+            "a virtual machine: its host decides when CPUs run (see steal)",
         ),
         Some(false) => ok(id, "not a virtual machine"),
         None => not_checked(id, "whether this is a virtual machine cannot be read"),

@@ -9,19 +9,19 @@ use abx_verdict::Declared;
 const HEAD: &str = "\
 # Findings
 
-A *finding* is something that limits what a result may claim. `abx report` prints the findings of a record, the
-most serious first. In records each has an `id`, a `level`, a `message` with figures, and a `remedy`. Scripts should
-look for the id; later versions of abx may add ids.
+A *finding* limits what a result shows. `abx report` prints the findings of a record, the most serious first. In a record
+each has an `id`, a `level`, a `message` with figures, and a `remedy`. Scripts should use the id. Later versions of abx may
+add ids.
 
-| level | what it does to a claim |
-|---|---|
-| note | the claim stands; worth knowing |
-| bound | the claim stands only as a bound: a ratio or a throughput is \"at least\" |
-| void | there is no claim |
+| level | printed as | effect on a verdict |
+|---|---|---|
+| note | note | none; worth knowing |
+| bound | limit | it holds only as a bound: a ratio or a throughput is \"at least\" |
+| void | no result | there is none |
 
-Where an id has several levels, the message says why the more serious one applies.
+If an id has several levels, the message says why the more serious one applies.
 
-| id | level | what it means | what to do |
+| id | level | meaning | remedy |
 |---|---|---|---|
 ";
 
@@ -53,7 +53,7 @@ fn the_page_of_findings_is_that_of_the_ids() {
     let kept = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == page,
-        "docs/findings.md is not what the ids say; write it anew with: \
+        "docs/findings.md is not what the ids say; write it again with: \
          UPDATE=1 cargo test -p abx-verdict --test verdict page"
     );
 }

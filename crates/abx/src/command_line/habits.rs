@@ -47,7 +47,10 @@ const HABITS: &[Habit] = &[
         "an older version runs next to the new one: `abx compare --rev OLD --rev . --build COMMAND \
          'SERVER {port}'`; one that you cannot build any more is a subject by its path",
     ),
-    habit(&["-a", "-A"], "who asks is -u NAME:PASSWORD"),
+    habit(
+        &["-a", "-A"],
+        "for basic authentication, use -u NAME:PASSWORD",
+    ),
     habit(&["-C"], "a cookie is --cookie NAME=VALUE"),
     habit(&["--host"], "the host is a header: -H 'Host: NAME'"),
     habit(
@@ -84,7 +87,7 @@ const HABITS: &[Habit] = &[
             "--export-json",
             "--export-markdown",
         ],
-        "what was measured is in --json FILE (- for standard output), and readable in --html FILE",
+        "--json FILE saves the measurements (- for standard output), and --html FILE shows them",
     ),
     habit(
         &[
@@ -171,7 +174,7 @@ const OF_RUNS: &[Habit] = &[
     ),
     habit(
         &["-n", "--requests"],
-        "a comparison ends when it is precise enough: --blocks N measures exactly so many blocks",
+        "a comparison ends when it is precise enough: --blocks N measures exactly N blocks",
     ),
     habit(
         &["--warmup", "--warm-up"],
@@ -182,7 +185,7 @@ const OF_RUNS: &[Habit] = &[
 /// What a run has instead of what only a comparison has.
 const OF_COMPARISONS: &[Habit] = &[habit(
     &["--budget", "--blocks", "--slice", "--margin"],
-    "a run lasts for as long as -d TIME says, or for -n N requests; this is a flag of abx compare",
+    "a run lasts for -d TIME, or for -n N requests; this is a flag of abx compare",
 )];
 
 /// Commands that abx is when its file, or a link to it, is called so.

@@ -25,7 +25,7 @@ use crate::ui::signals;
     abx doctor --quick\n  \
     abx doctor --noise-for 60s --json doctor.json\n\n\
     The exit code is 0 whatever it finds; 130 when interrupted.")]
-#[command(mut_arg("json", |json| output::saves(json, "what was found")))]
+#[command(mut_arg("json", |json| output::saves(json, "the results")))]
 pub struct Doctor {
     /// How long to compare the built-in server with itself, after a pilot of a few seconds; at
     /// most 10m [default: 20s].

@@ -241,7 +241,7 @@ mod tests {
             ("history", "the list"),
             ("audit", "the audit"),
             ("timer", "the times"),
-            ("doctor", "what was found"),
+            ("doctor", "the results"),
             ("check", "the result of the check"),
         ] {
             assert_eq!(subject(name), what, "{name}");

@@ -55,27 +55,26 @@ pub struct Serve {
     /// This process is the worker of this number (started by the supervisor).
     #[arg(long, hide = true, value_name = "N")]
     worker: Option<u32>,
-    /// Threads that answer: at most so many (thread-per-request), or always (hybrid)
+    /// Threads: at most this many (thread-per-request), or exactly this many (hybrid)
     /// [default: 20].
     #[arg(long, value_name = "N")]
     max_threads: Option<NonZeroU32>,
     /// Size of the page in bytes [default: 87].
     #[arg(long, value_name = "N", conflicts_with = "root")]
     page_bytes: Option<u64>,
-    /// Serve files from this directory instead of one page.
+    /// Serve files from this folder instead of one page.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
-    /// Serve a page at /blog/index that is made for each request: a query with SQLite, and a
-    /// template.
+    /// Serve a page at /blog/index that is made per request, with an SQLite query and a template.
     #[arg(long)]
     blog: bool,
     /// Rows of the blog's table; without any the page has 421 bytes.
     #[arg(long, requires = "blog", default_value_t = 0, value_name = "N")]
     rows: u32,
-    /// Have the process die of SIGSEGV when /crash is requested.
+    /// End the process with SIGSEGV when /crash is requested.
     #[arg(long)]
     allow_crash: bool,
-    /// Speak TLS 1.2 and 1.3 (https://), with the certificate of this PEM file.
+    /// Use TLS 1.2 and 1.3 (https://) with the certificate in this PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of --tls-cert (PEM).
@@ -84,15 +83,16 @@ pub struct Serve {
     /// Serve TLS with a self-signed certificate made at start-up; clients need --insecure.
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
-    /// How files are sent [default: sendfile; over TLS read, which alone can be encrypted].
+    /// How files are sent [default: sendfile; over TLS: read, the only way that can be encrypted].
     #[arg(long, value_enum, requires = "root", value_name = "WAY")]
     files: Option<SendingName>,
     /// Accept WebSocket connections: at /echo, and at /chat/ROOM (event model only) unless
-    /// this says `echo`.
+    /// this is `echo`.
     ///
     /// Messages may have up to 16 MiB. In a room each goes to all members, including its
     /// sender; a member with more than 4 MiB waiting to be sent is closed with code 1008. GET
-    /// /chat/ROOM returns the number of members. The prefork and null models speak none.
+    /// /chat/ROOM returns the number of members. The prefork and null models do not support
+    /// WebSocket.
     #[arg(
         long,
         value_enum,
@@ -121,7 +121,7 @@ pub struct Serve {
     /// Stall for this long, this often, such as 100ms/1s.
     #[arg(long, value_parser = units::stall, value_name = "TIME/TIME")]
     stall: Option<(Duration, Duration)>,
-    /// Percentage of requests answered with status 503.
+    /// Percentage of responses with status 503.
     #[arg(long, default_value_t = 0.0, value_name = "PCT")]
     fail: f64,
     /// Percentage of responses cut off in the middle.
@@ -140,7 +140,7 @@ pub struct Serve {
     #[arg(long, default_value_t = BACKLOG, value_name = "N")]
     backlog: u32,
     /// Share the port with other servers that are started with this flag (SO_REUSEPORT): the
-    /// kernel deals connections out among them.
+    /// kernel distributes connections among them.
     #[arg(long)]
     share_port: bool,
     /// Make N more system calls (getppid) per response.
@@ -169,7 +169,7 @@ enum ModelName {
     Event,
     /// One thread per connection.
     Thread,
-    /// One thread per request, gone after the response.
+    /// One thread per request, which ends after the response.
     ThreadPerRequest,
     /// One thread watches connections, a pool of threads responds.
     Hybrid,

@@ -46,7 +46,7 @@ enum StudyCommand {
     },
     /// Start each subject of a study, check its responses, and stop it.
     Check(StudyCheck),
-    /// Install what the subjects of a study need, and start nothing.
+    /// Install the programs that the subjects of a study need, and start nothing.
     Install(StudyInstall),
     /// Run a study, as `abx compare` runs a study file.
     Run(Box<StudyRun>),
@@ -67,7 +67,7 @@ struct StudyCheck {
     /// Check only this study: its name, or the directory of a study file.
     #[arg(value_name = "NAME|PATH")]
     name: Option<String>,
-    /// Install what is missing first. No service is started for that.
+    /// Install missing programs first, without starting a service.
     #[arg(long)]
     install: bool,
     #[command(flatten)]

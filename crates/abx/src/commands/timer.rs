@@ -84,7 +84,7 @@ pub fn timer(args: &TimerArgs) -> Result<End, Failure> {
 fn measure(args: &TimerArgs, interruption: &Interruption) -> Result<Vec<MarkedRun>, Failure> {
     let program = own_program()?;
     let directory = std::env::current_dir()
-        .map_err(|error| Failure::usage(format!("cannot tell the current directory: {error}")))?;
+        .map_err(|error| Failure::usage(format!("cannot find the current directory: {error}")))?;
     let command = MarkedCommand {
         words: &args.command,
         directory: &directory,

@@ -69,8 +69,8 @@ impl ExpectFlags {
         let compares = each.any(|expectation| !matches!(expectation, Expectation::Threshold(_)));
         compares.then(|| {
             format!(
-                "abx: --blocks {blocks} cannot tell who is slower, so this will end with exit code 3: \
-                 run at least {fewest} (`--blocks {fewest}`)"
+                "abx: --blocks {blocks} cannot show which is slower, so this will end with exit \
+                 code 3: run at least {fewest} (`--blocks {fewest}`)"
             )
         })
     }
@@ -163,11 +163,11 @@ pub fn remark(record: &StudyRecord, expectation_results: &[ExpectationResult]) -
     let flag = abx_report::settling_flag(record, expectation_results);
     let what = match too_little.map(|expectation_result| &expectation_result.standing) {
         Some(Standing::Unsettled(Doubt::FewBlocks(fewest))) => format!(
-            "too little was measured to tell who is slower, run at least {fewest} blocks (`{}`)",
+            "too little was measured to show which is slower, run at least {fewest} blocks (`{}`)",
             flag.as_deref().unwrap_or("--budget")
         ),
         Some(Standing::Unsettled(Doubt::NoInterval)) => {
-            "a ratio has no interval, so who is slower is not known".to_owned()
+            "a ratio has no interval, so it is not known which is slower".to_owned()
         }
         Some(_) => "nothing was compared, so nothing was checked".to_owned(),
         None => {
@@ -193,8 +193,8 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
             .all(|expectation_result| expectation_result.standing == Standing::Unsettled(doubt))
     };
     if are(Doubt::GeneratorBound) {
-        return "the generator or a service was the limit, so who is slower is not known; see the \
-                findings for what it needs, or ask for `--expect 'server_cpu: ...'`"
+        return "the generator or a service was the limit, so it is not known which is slower; see \
+         the findings for remedies, or use `--expect 'server_cpu: ...'`"
             .to_owned();
     }
     match flag {

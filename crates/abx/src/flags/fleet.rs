@@ -30,7 +30,7 @@ pub struct FleetFlags {
     /// How long to wait for the agents [default: 30s].
     #[arg(long, value_name = "TIME", requires = "bus", value_parser = units::duration)]
     agents_within: Option<Duration>,
-    /// When an agent is lost, have the others stop, or go on with their own parts [default:
+    /// After the loss of an agent, stop the others, or let them continue with their parts [default:
     /// abort].
     #[arg(long, value_name = "WHAT", requires = "bus", value_enum)]
     on_loss: Option<OnLossName>,
@@ -48,7 +48,7 @@ pub struct FleetFlags {
 pub enum OnLossName {
     /// The others stop, and there is no verdict.
     Abort,
-    /// The others go on with their own parts, and the record is partial.
+    /// The others continue with their parts, and the record is partial.
     Continue,
 }
 

@@ -84,7 +84,7 @@ pub struct LoadFlags {
         conflicts_with = "pipeline"
     )]
     http2: bool,
-    /// Open a new connection for each request.
+    /// Open a new connection per request.
     #[arg(long, help_heading = "Connections", alias = "disable-keepalive")]
     no_keepalive: bool,
     /// Keep connections alive, which is the default: `ab -k`.
@@ -124,11 +124,11 @@ pub enum ArrivalsName {
 /// Ways to wait for responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WaitName {
-    /// Awake where the generator has CPUs that nobody else needs, otherwise asleep.
+    /// Awake if the generator has CPUs that no other program needs, otherwise asleep.
     Auto,
     /// Awake: the server never has to wake the generator, so it responds faster; uses a whole CPU.
     Awake,
-    /// Asleep: the server wakes the generator, which costs it time for each response.
+    /// Asleep: the server wakes the generator, which costs it time per response.
     Asleep,
 }
 

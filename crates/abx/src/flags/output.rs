@@ -80,7 +80,7 @@ pub struct FormatFlags {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct MeasuredFormatFlags {
-    /// Write CSV with a row for each slice (a run has one); - as with --json.
+    /// Write CSV with a row per slice (a run has one); - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub csv: Option<String>,
     /// Write response time percentiles in HdrHistogram format, one file per subject and load:
@@ -91,7 +91,7 @@ pub struct MeasuredFormatFlags {
     /// SUBJECT;LOAD;FUNCTION;... COUNT for each; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub folded: Option<String>,
-    /// Write JUnit XML with a test case for each comparison and expectation; - as with --json.
+    /// Write JUnit XML with a test case per comparison and expectation; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub junit: Option<String>,
 }
@@ -116,7 +116,7 @@ pub struct StudyFormatFlags {
     /// Write a picture of the verdicts as SVG, for a README; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub svg: Option<String>,
-    /// Write CSV with a row for each comparison; - as with --json.
+    /// Write CSV with a row per comparison; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub csv_comparisons: Option<String>,
     #[command(flatten)]

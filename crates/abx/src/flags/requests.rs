@@ -50,7 +50,7 @@ pub struct RequestFlags {
     /// Request method [default: GET, and POST with a body].
     #[arg(short, long, visible_short_alias = 'X', value_parser = units::method)]
     method: Option<String>,
-    /// Request body; @FILE sends what the file contains, byte for byte.
+    /// Request body; @FILE sends the content of the file, byte for byte.
     #[arg(short, long, value_name = "TEXT|@FILE")]
     body: Option<String>,
     /// Fill in placeholders such as {seq} also in the files of -b @FILE and -F NAME=@FILE.
@@ -114,7 +114,7 @@ impl RequestFlags {
         let total = listed.len() * self.count.unwrap_or(1) as usize;
         if total > REQUESTS_MAX as usize {
             return Err(Failure::usage(format!(
-                "{total} requests are more than a load may have: ask for at most {REQUESTS_MAX}"
+                "{total} requests are more than a load may have: use at most {REQUESTS_MAX}"
             )));
         }
         let mut requests = Vec::with_capacity(total);

@@ -20,7 +20,7 @@ fn compared(other: &str, more: &[&str]) -> Value {
         // Who has little time to answer may meet a moment in which nobody runs.
         let met = [
             "no connection within",
-            "no whole answer within",
+            "no complete response within",
             "stopped answering under load",
         ];
         if met.iter().any(|part| ended.stderr.contains(part)) {

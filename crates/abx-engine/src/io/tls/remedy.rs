@@ -36,7 +36,7 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     };
     match &fault.error {
         Error::InvalidMessage(_) if !fault.had_chosen => {
-            "; it seems not to speak TLS: use http:// or ws://"
+            "; it does not seem to support TLS: use http:// or ws://"
         }
         Error::InvalidCertificate(error) => of_certificate(error),
         Error::PeerIncompatible(
@@ -124,17 +124,17 @@ fn of_alert(alert: AlertDescription, had_chosen: bool) -> &'static str {
             "; it serves no site of this name: use a name that it knows"
         }
         AlertDescription::NoApplicationProtocol => {
-            "; it speaks no HTTP/2: ask it in HTTP/1.1, without --http2"
+            "; it does not support HTTP/2: use HTTP/1.1, without --http2"
         }
         _ => "; its own log may say why",
     }
 }
 
 /// The connection ended without a word of TLS.
-const NO_WORD: &str = "; if it speaks no TLS at this port, use http:// or ws://; else its own log \
-                       may say why";
-const OTHER_VERSION: &str = "; it does not speak this version of TLS: leave --tls-version out, or \
-                             enable TLS 1.2 or 1.3 there";
+const NO_WORD: &str = "; if it does not use TLS on this port, use http:// or ws://; otherwise read \
+ its log";
+const OTHER_VERSION: &str = "; it does not support this version of TLS: omit --tls-version, or \
+ enable TLS 1.2 or 1.3 there";
 const NO_CIPHER: &str = "; no cipher in common: abx offers ECDHE with AES-GCM or ChaCha20-Poly1305, \
                          so enable one of them there, for the kind of key that its certificate has";
 const WANTS_CERTIFICATE: &str = "; it wants a client certificate that it trusts: use --cert \

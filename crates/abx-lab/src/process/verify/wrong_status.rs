@@ -26,7 +26,7 @@ impl WrongStatus<'_> {
         match (self.got, &self.said.location, &self.said.allow) {
             (300..=399, Some(location), _) => leads_to(location),
             (401, ..) => {
-                "it asks for credentials: send them (`--user NAME:PASSWORD` or `--bearer TOKEN`, \
+                "it requires credentials: send them (`--user NAME:PASSWORD` or `--bearer TOKEN`, \
                  or `user` or `bearer` in a study file)"
                     .to_owned()
             }
@@ -55,11 +55,10 @@ impl WrongStatus<'_> {
                  give the path of something else (`--path`, or `path` in a study file)"
             ),
             (status, ..) if is_server_failure(status) => {
-                "it failed to answer: its output or its log may say why".to_owned()
+                "it failed: read its output or its log".to_owned()
             }
             _ if self.is_websocket => {
-                "give the path at which it speaks WebSocket (that of the URL, `--path`, or `path` \
-                 in a study file)"
+                "give its WebSocket path (that of the URL, `--path`, or `path` in a study file)"
                     .to_owned()
             }
             (got, ..) => format!(

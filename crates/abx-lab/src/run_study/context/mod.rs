@@ -31,9 +31,9 @@ const DESCRIPTORS_OWN: u64 = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error(
-        "{connections} connections on {threads} thread(s) need {needed} file descriptors for \
-         each, and a thread may have {limit}: raise `ulimit -n` to at least {needed}, add threads \
-         (`-t`), or use fewer connections"
+        "{connections} connections on {threads} thread(s) need {needed} file descriptors per \
+         thread, and a thread may have {limit}: raise `ulimit -n` to at least {needed}, add \
+         threads (`-t`), or use fewer connections"
     )]
     Descriptors {
         connections: u32,

@@ -18,7 +18,7 @@ pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {
     let engine = match result {
         Ok(engine) => engine,
         Err(none) => {
-            let how = "install one, such as the package podman, and have it on PATH";
+            let how = "install one, such as the package podman, and add it to PATH";
             return lacks(none.sought, Remedy::ByHand(how.to_owned()));
         }
     };

@@ -248,7 +248,7 @@ impl Tool {
         vec![Missing {
             subject: subject.to_owned(),
             what,
-            remedy: Remedy::ByHand("install it, and have it on PATH".to_owned()),
+            remedy: Remedy::ByHand("install it, and add it to PATH".to_owned()),
         }]
     }
 }

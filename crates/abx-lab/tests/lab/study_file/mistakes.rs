@@ -85,7 +85,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "path = \"/small.bin\", weight",
         "urls = \"none.txt\", weight",
-        "36: load \"small\": the list `none.txt` cannot be read (no such file): put it beside the study file",
+        "36: load \"small\": the list `none.txt` cannot be read (no such file): put it next to the study file",
     ),
     (
         "path = \"/small.bin\", weight",
@@ -95,7 +95,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "body = \"@none.json\"",
-        "36: load \"small\": the file `none.json` of a body cannot be read (no such file): put it beside the file that names it, or write `@@` for a body that begins with @",
+        "36: load \"small\": the file `none.json` of a body cannot be read (no such file): put it next to the file that names it, or write `@@` for a body that begins with @",
     ),
     (
         "weight = 3",
@@ -115,7 +115,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "path = \"/small.bin\", weight = 3",
         "file = \"none.jsonl\"",
-        "36: load \"small\": the file `none.jsonl` of requests cannot be read (no such file): put it beside the study file",
+        "36: load \"small\": the file `none.jsonl` of requests cannot be read (no such file): put it next to the study file",
     ),
     (
         "path = \"/small.bin\", weight = 3",
@@ -155,7 +155,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "{ path = \"/\" }",
         "{ replay = \"none.log\" }",
-        "48: load \"one\": the log `none.log`: it cannot be read (no such file): put it beside the study file, as plain text",
+        "48: load \"one\": the log `none.log`: it cannot be read (no such file): put it next to the study file, as plain text",
     ),
     (
         "weight = 3",
@@ -170,7 +170,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "bearer = \"@none\"",
-        "36: load \"small\": the file `none` of a token cannot be read (no such file): put it beside the study file",
+        "36: load \"small\": the file `none` of a token cannot be read (no such file): put it next to the study file",
     ),
     (
         "weight = 3",
@@ -205,7 +205,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"request\"",
         "\"echo\"",
-        "46: load \"one\": `protocol` is HTTP, and the shape `echo` speaks WebSocket: write protocol = \"websocket\", or leave `protocol` out",
+        "46: load \"one\": `protocol` is HTTP, and the shape `echo` uses WebSocket: write protocol = \"websocket\", or leave `protocol` out",
     ),
     (
         "http/1.1",
@@ -300,7 +300,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "requests = [{ path = \"/\" }]",
         "",
-        "43: load \"one\": `requests` is missing: name what is asked for, such as requests = [{ path = \"/\" }], or a `scenario`",
+        "43: load \"one\": `requests` is missing: add the requests, such as requests = [{ path = \"/\" }], or a `scenario`",
     ),
     (
         "[{ path = \"/\" }]",

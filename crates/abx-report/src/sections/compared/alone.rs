@@ -85,14 +85,14 @@ fn knee(knee: &Knee) -> String {
     match knee.connections {
         Some(connections) => format!(
             "From {} connections on, {} gives {} or more of its highest throughput, {highest} \
-             requests/s: more of them mostly wait longer.",
+             requests/s: more connections mostly wait longer.",
             count(connections as u64),
             name(&knee.subject),
             percent(KNEE_SHARE)
         ),
         None => format!(
-            "{} gives its highest throughput, {highest} requests/s, with the most connections that \
-             were tried: try more, to see where it ends.",
+            "{} reaches its highest throughput, {highest} requests/s, with the most connections \
+             tried: try more to find its limit.",
             name(&knee.subject)
         ),
     }

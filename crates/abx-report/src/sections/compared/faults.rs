@@ -366,7 +366,7 @@ fn picture(
     let at = name(&fault.name);
     let caption = PlotCaption {
         id: format!("fault-{number}"),
-        title: format!("Requests answered in time around {at}"),
+        title: format!("Requests served in time around {at}"),
         description: format!(
             "The share of the requests due that had a correct response in time, by due time \
              before and after {at}, by subject."
@@ -511,5 +511,36 @@ mod tests {
         assert_eq!(report(5, 6), "1 ms");
         assert_eq!(report(6, 6), "at most 1 ms");
         assert_eq!(report(5, 5), "not within 3 s (1 of 6)");
+    }
+
+    #[test]
+    fn subjects_that_lose_alike_share_a_sentence() {
+        // Method: one subject, and three that lose fewer requests than the same baseline.
+        let difference = |subject: &str, mean: f64| LostDifference {
+            fault: "restart".to_owned(),
+            subject: subject.to_owned(),
+            baseline: "old".to_owned(),
+            requests: MeanInterval {
+                mean,
+                low: Some(mean - 1.0),
+                high: Some(mean + 1.0),
+            },
+            confidence: 0.97,
+            blocks: 6,
+            verdict: Verdict::Less,
+            too_few_blocks: false,
+        };
+        let all = [("a", -7.3), ("b", -21.7), ("c", -9.0)];
+        let all = all.map(|(name, mean)| difference(name, mean));
+        let [first, second, third] = &all;
+        let style = Style::plain();
+        assert_eq!(
+            lost_sentence_of_all(&[first, second, third], &style),
+            "a, b and c lose 7.3 to 21.7 fewer requests than old per restart: less."
+        );
+        assert_eq!(
+            lost_sentence_of_all(&[first], &style),
+            lost_sentence(first, &style)
+        );
     }
 }

@@ -64,7 +64,7 @@ impl CostFigure {
 
     fn label(self) -> &'static str {
         match self {
-            CostFigure::Cpu => "µs of CPU per answer",
+            CostFigure::Cpu => "µs of CPU per response",
             CostFigure::Busy => "share of its CPUs",
             CostFigure::Memory => "peak resident memory",
         }

@@ -104,7 +104,7 @@ fn throughput(
         legend: key(shown),
         body: plot.svg(),
         note: format!(
-            "Each point is a stretch of {length}; responses count where they came. Points that \
+            "Each point is {length} of the run; responses count when they arrived. Points that \
              fall to zero are stalls, a sloping line is a server that warms up or wears out."
         ),
         table: Some(

@@ -181,7 +181,7 @@ fn ended(record: &StudyRecord) -> String {
             format!("Stopped early: {}", first_line(why))
         }
         StudyEnd::SubjectFailed { subject, how } => format!(
-            "Stopped early: {} could not go on: {}",
+            "Stopped early: {} could not continue: {}",
             name(subject),
             first_line(how)
         ),

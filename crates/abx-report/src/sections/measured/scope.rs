@@ -139,7 +139,7 @@ fn families(families: &Families, each: &str) -> Option<String> {
         false_if_independent,
         false_at_most,
     } = *families;
-    let over = format!("Across {count} {each}, at least one faster or slower is wrong in");
+    let over = format!("Across {count} {each}, at least one faster or slower verdict is wrong in");
     let independent = percent(false_if_independent);
     match count {
         0 | 1 => None,

@@ -2,6 +2,7 @@
 //! with the comparison that it is of.
 
 mod printed;
+mod text_table;
 
 use std::fs;
 use std::path::{Path, PathBuf};

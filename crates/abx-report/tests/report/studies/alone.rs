@@ -70,7 +70,7 @@ fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
     }
     assert!(html.contains("How much can nginx serve?"));
     record.conclusions.sweeps[0].knees[0].connections = None;
-    assert!(text(&record).contains("with the most connections that were tried"));
+    assert!(text(&record).contains("with the most connections tried"));
 }
 
 /// The same server under three rates, of which it does not keep up with the last.

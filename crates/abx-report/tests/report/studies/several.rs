@@ -314,8 +314,7 @@ fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
     }
     record.conclusions.families = Families::with(7);
     for report in reports(&record) {
-        let message =
-            "Across 7 loads, at least one faster or slower is wrong in at most 35 % of studies";
+        let message = "Across 7 loads, at least one faster or slower verdict is wrong in at most 35 % of studies";
         assert!(report.contains(message), "{report}");
     }
     let json = record_json(&record);

@@ -307,7 +307,7 @@ fn several_loads() {
     let pilot = record.measured.loads[1].pilot.as_mut().unwrap();
     pilot.slice_ns = 1_000_000_000;
     pilot.rounds = 2;
-    pilot.slice_reason = Some("apache-event takes 200 ms for an answer".to_owned());
+    pilot.slice_reason = Some("apache-event takes 200 ms per response".to_owned());
     pilot.shortened = true;
     pilot.subjects.get_mut("nginx").unwrap().settled = false;
     let results = [
@@ -415,7 +415,7 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
     this_comparison.own_findings = vec![
         new_finding(
             FindingId::HeldByRate,
-            "lighttpd kept up with what it was offered (960000 requests): it may be able to answer \
+            "lighttpd kept up with the offered load (960000 requests): it may be able to serve \
              more",
         )
         .about("lighttpd"),

@@ -93,7 +93,7 @@ fn read(
     let here = here.key("replay");
     let text = here.text(file, files, |file, error| {
         format!(
-            "the log `{file}`: it cannot be read ({error}): put it beside the study file, as \
+            "the log `{file}`: it cannot be read ({error}): put it next to the study file, as \
              plain text"
         )
     })?;

@@ -116,7 +116,7 @@ fn from_file(
     let here = here.key("file");
     let text = here.text(file, files, |file, why| {
         format!(
-            "the file `{file}` of requests cannot be read ({why}): put it beside the study file"
+            "the file `{file}` of requests cannot be read ({why}): put it next to the study file"
         )
     })?;
     let wrong = |wrong| here.fault(format!("the file `{}`: {wrong}", short(file)));
@@ -150,7 +150,7 @@ fn credentials(
             None => text.clone(),
             Some(file) => here.key("bearer").text(file, files, |file, why| {
                 format!(
-                    "the file `{file}` of a token cannot be read ({why}): put it beside the study \
+                    "the file `{file}` of a token cannot be read ({why}): put it next to the study \
                      file"
                 )
             })?,
@@ -220,7 +220,7 @@ fn paths(
     };
     let here = here.key("urls");
     let text = here.text(file, files, |file, why| {
-        format!("the list `{file}` cannot be read ({why}): put it beside the study file")
+        format!("the list `{file}` cannot be read ({why}): put it next to the study file")
     })?;
     listed_paths(&text, None)
         .map_err(|wrong| here.fault(format!("the list `{}`: {wrong}", short(file))))
@@ -259,7 +259,7 @@ pub fn body(text: String, here: &KeyPosition, files: Templates) -> Result<String
     }
     here.text(file, files, |file, why| {
         format!(
-            "the file `{file}` of a body cannot be read ({why}): put it beside the file that names \
+            "the file `{file}` of a body cannot be read ({why}): put it next to the file that names \
              it, or write `@@` for a body that begins with @"
         )
     })

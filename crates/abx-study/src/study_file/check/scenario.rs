@@ -21,7 +21,7 @@ pub fn users(
     let Some(file) = &raw.scenario else {
         return if raw.requests.is_empty() {
             Err(here.fault(
-                "`requests` is missing: name what is asked for, such as requests = [{ path = \
+                "`requests` is missing: add the requests, such as requests = [{ path = \
                  \"/\" }], or a `scenario`",
             ))
         } else {
@@ -31,7 +31,7 @@ pub fn users(
     let here = here.key("scenario");
     let text = here.text(file, files, |file, error| {
         format!(
-            "the scenario `{file}` cannot be used: it cannot be read ({error}): put it beside the \
+            "the scenario `{file}` cannot be used: it cannot be read ({error}): put it next to the \
              study file"
         )
     })?;

@@ -64,7 +64,7 @@ fn version(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<HttpVe
             Ok(HttpVersion::Http11)
         }
         _ => Err(key.fault(format!(
-            "`protocol` is HTTP, and the shape `{}` speaks WebSocket: write protocol = \
+            "`protocol` is HTTP, and the shape `{}` uses WebSocket: write protocol = \
              \"websocket\", or leave `protocol` out",
             kind.id()
         ))),

@@ -273,7 +273,7 @@ fn read_templates(
         let here = table.key(target);
         let target = here.read(|key| unit::path_below(key, target))?;
         let text = here.text(source, templates, |file, why| {
-            format!("the template `{file}` cannot be read ({why}): put it beside the study file")
+            format!("the template `{file}` cannot be read ({why}): put it next to the study file")
         })?;
         if let Some((offset, wrong)) = unknown_placeholder(&text, known) {
             let fault = here.fault(wrong);

@@ -37,7 +37,7 @@ pub fn tls(
 fn given(path: &str, here: &KeyPosition, files: Templates) -> Result<TlsTrust, Diagnostic> {
     let wrong = |why: String| {
         here.fault(format!(
-            "`ca`: {path} cannot be used ({why}): give a PEM file beside the study file"
+            "`ca`: {path} cannot be used ({why}): give a PEM file next to the study file"
         ))
     };
     let text = files(Path::new(path)).map_err(|error| wrong(error.to_string()))?;

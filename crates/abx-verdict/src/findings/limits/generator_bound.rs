@@ -4,11 +4,11 @@ use crate::findings::prelude::*;
 rule! {
     in Load |load| alone(load);
     GeneratorBound [Bound, Void]
-        "the generator was the limit: when it limited the faster subject the ratio is a bound, \
-         when the slower one or both, there is no ratio of throughputs, and CPU per response is \
-         compared instead where it could be read",
-        "add a thread (`-t`) on a processor of its own, make the subject do more for each request, \
-         or run on a machine with more processors";
+        "the generator was the limit: if it limited the faster subject, the ratio is a bound; if \
+         it limited the slower one or both, there is no ratio of throughputs, and CPU per response \
+         is compared instead if it is known",
+        "add a thread (`-t`) on a CPU of its own, make the subject do more per request, or use a \
+         machine with more CPUs";
 }
 
 fn alone<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
@@ -23,7 +23,7 @@ fn alone<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
 fn bound(busy: Busy, who: &str) -> Finding {
     let spare = match busy.subject {
         Some(_) => format!("{who} had time to spare: {who} could have done more"),
-        None => format!("whether {who} had time to spare is not known: it may do more"),
+        None => format!("it is not known whether {who} had time to spare"),
     };
     let percent = 100.0 * busy.generator.unwrap_or_default();
     let message = format!("the generator used {percent:.0} % of its CPU and {spare}");

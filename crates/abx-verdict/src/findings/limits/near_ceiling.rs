@@ -8,7 +8,7 @@ rule! {
     NearCeiling [Note]
         "a subject came close to the throughput that the generator gets from a server that does \
          nothing",
-        "add a thread (`-t`) on a processor of its own, or make the subject do more for each request";
+        "add a thread (`-t`) on a CPU of its own, or make the subject do more per request";
 }
 
 /// The share of the ceiling from which on a throughput may be the generator's.
@@ -28,8 +28,8 @@ fn near_ceiling(study: &Measured, summaries: &[Summary], ceilings: &[Ceiling]) -
             continue;
         }
         let message = format!(
-            "{} answered {:.0} % of what the generator gets from a server that does nothing \
-             ({:.0} requests/s): it may be able to answer more",
+            "{} served {:.0} % of the requests/s that the generator gets from a server that does \
+             nothing ({:.0} requests/s): it may be able to serve more",
             summary.subject,
             100.0 * part,
             ceiling.throughput_per_s

@@ -6,7 +6,7 @@ rule! {
     NotSaturated [Note]
         "neither the subject nor the generator was at its limit: throughput is connections \
          divided by response time",
-        "raise `-c` to find the most that it can serve";
+        "raise `-c` to find its highest throughput";
 }
 
 fn not_saturated<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {

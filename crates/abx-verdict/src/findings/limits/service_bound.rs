@@ -5,10 +5,10 @@ rule! {
     in Load |load| beside(load);
     ServiceBound [Note, Bound, Void]
         "a service that subjects need was the limit, or used most of the CPUs that it shares with \
-         them: when it limited the faster subject the ratio is a bound, when both, there is no \
-         ratio of throughputs, and CPU per response is compared instead where it could be read",
-        "give the service more CPUs, have the subjects ask less of it, or go by CPU per response, \
-         which is the subjects' own";
+         them: if it limited the faster subject, the ratio is a bound; if it limited both, there \
+         is no ratio of throughputs, and CPU per response is compared instead if it is known",
+        "give the service more CPUs, make the subjects query it less, or compare CPU per response, \
+         which excludes the service";
 }
 
 fn beside<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
@@ -61,15 +61,16 @@ pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<
         ),
         [None, Some(pair)] => Some(
             new(format!(
-                "{} was the limit for {slower}: the ratio includes what {slower} asks of it",
+                "{} was the limit for {slower}: the ratio includes the work that {slower} requests \
+                 from it",
                 report(pair)
             ))
             .about(slower),
         ),
         [Some(pair), Some(other)] => Some(
             new(format!(
-                "{} was the limit for {faster}, and {} for {slower}: their throughput is that \
-                 of what they need",
+                "{} was the limit for {faster}, and {} for {slower}: their throughput is that of \
+                 the services",
                 report(pair),
                 report(other)
             ))

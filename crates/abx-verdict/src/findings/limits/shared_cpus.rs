@@ -4,7 +4,7 @@ rule! {
     in Study |study| shared_cpus(study.record);
     SharedCpus [Bound]
         "subjects and generator ran on the same CPUs",
-        "leave out `--pin shared`, on a machine with at least two processors";
+        "omit `--pin shared`, and use a machine with at least two CPUs";
 }
 
 fn shared_cpus(record: &Measured) -> Option<Finding> {

@@ -5,7 +5,7 @@ rule! {
     in Load |load| background_work(load.view);
     BackgroundWork [Note]
         "subjects worked while they should have been idle",
-        "compare by `--interleave trials`, in which background work meets its own subject";
+        "use `--interleave trials`, so that background work affects only its own subject";
 }
 
 /// Processor time of subjects that should idle, as a share of one processor.

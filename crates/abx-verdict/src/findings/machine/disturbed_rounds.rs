@@ -7,7 +7,8 @@ rule! {
     in Load |load| disturbed(load.view);
     DisturbedRounds [Note]
         "rounds were disturbed from outside; they are marked but still count",
-        "run at a quieter time; more blocks even out what hits all subjects alike";
+        "run at a quieter time, or measure more blocks, which even out disturbances of all \
+         subjects";
 }
 
 fn disturbed(view: &OfferView) -> Option<Finding> {
@@ -17,7 +18,7 @@ fn disturbed(view: &OfferView) -> Option<Finding> {
         let fewest = blocks_for_verdict(view.study.is_ordered());
         let unchecked = if clean < fewest && blocks >= fewest {
             format!(
-                "; what they change is not checked: {} of {blocks} blocks have no clean part",
+                "; their effect is unknown: {} of {blocks} blocks have no undisturbed part",
                 blocks - clean
             )
         } else {

@@ -4,8 +4,8 @@ use abx_evidence::record::Round;
 rule! {
     in Load |load| paused(load.view);
     GeneratorPaused [Note]
-        "abx itself stood still for a quarter of a second or more, as when a signal stops it or its \
-         machine is suspended",
+        "abx itself stopped for a quarter of a second or more, for example because of a signal or \
+         because the machine was suspended",
         "do not stop abx or suspend the machine during a measurement, and measure again";
 }
 

@@ -7,8 +7,8 @@ use crate::findings::prelude::*;
 rule! {
     in Load |load| unread(load.view);
     NotChecked [Note]
-        "something could not be read, so whatever depends on it was not checked",
-        "run where abx may read it, and let abx start the subjects, on this machine";
+        "abx could not read something, so it did not check what depends on it",
+        "run abx where it may read it, and let abx start the subjects on this machine";
 }
 
 const MOUNTED: &str = "run where /proc is mounted";

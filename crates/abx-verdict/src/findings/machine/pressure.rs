@@ -7,11 +7,11 @@ rule! {
          own",
         "close other programs, or run on a machine of your own";
     MemoryPressure [Note]
-        "everything that could run was waiting for memory",
-        "free memory, or give the subjects less to hold";
+        "all runnable work was waiting for memory",
+        "free memory, or make the subjects use less";
     IoPressure [Note]
-        "everything that could run was waiting for a disk",
-        "end other programs that use disks, and let the subjects log less";
+        "all runnable work was waiting for a disk",
+        "stop other programs that use disks, and make the subjects log less";
 }
 
 /// Time in which some thread had to wait for a processor, as a share.
@@ -62,8 +62,8 @@ fn pressure(subject: &SubjectContext) -> Vec<Finding> {
         let stood = part(time_us).filter(|part| *part > FULL_PRESSURE_MAX);
         findings.extend(stood.map(|part| {
             let message = format!(
-                "everything that could run waited for {what} {:.1} % of the time while {subject} \
-                 was loaded",
+                "all runnable work waited for {what} {:.1} % of the time while {subject} was \
+                 loaded",
                 100.0 * part
             );
             new_finding(id, message)

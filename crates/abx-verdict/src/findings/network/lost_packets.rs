@@ -4,9 +4,9 @@ use crate::findings::prelude::*;
 rule! {
     in Connections |subject| loss(&ConnectionReadings::of(subject.view));
     LostPackets [Note]
-        "TCP took packets for lost on this machine; one that is lost may cost 0.2 s or more",
-        "end other programs that use the network; else raise the subject's backlog, and look at \
-         `nstat -az` for what drops them";
+        "TCP considered packets lost on this machine; one loss may cost 0.2 s or more",
+        "stop other programs that use the network; otherwise raise the subject's backlog, and \
+         check `nstat -az` for drops";
 }
 
 fn loss(readings: &ConnectionReadings) -> Option<Finding> {
@@ -39,8 +39,8 @@ fn loss(readings: &ConnectionReadings) -> Option<Finding> {
         .collect();
     (!seen.is_empty()).then(|| {
         finding(format!(
-            "TCP took packets for lost on this machine while {} was loaded ({}), this \
-                 load's or another program's; one that is lost may cost 0.2 s or more",
+            "TCP considered packets lost on this machine while {} was loaded ({}), of this load or \
+             another program; one loss may cost 0.2 s or more",
             readings.subject,
             seen.join(", ")
         ))

@@ -4,8 +4,8 @@ use crate::findings::prelude::*;
 rule! {
     in Connections |subject| ports(&ConnectionReadings::of(subject.view));
     PortsLow [Note]
-        "closed connections still occupy most of the local ports that the load has",
-        "have connections kept on both sides (keep-alive), spread them over more addresses \
+        "closed connections still occupy most of the load's local ports",
+        "keep connections alive on both sides, spread them over more addresses \
          (`--local-address`), or widen `net.ipv4.ip_local_port_range`";
 }
 

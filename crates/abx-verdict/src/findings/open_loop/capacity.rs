@@ -3,10 +3,12 @@ use crate::findings::prelude::*;
 rule! {
     BeyondTheGrid [Bound, Void]
         "a capacity lies above or below all rates that were tried",
-        "give more time (`--budget`), so that blocks try further rates, or change the objective (`--slo`)";
+        "allow more time (`--budget`) so that blocks try more rates, or change the objective \
+         (`--slo`)";
     ShortForCapacity [Note]
-        "a rate was offered for so short a time that its queue may not have grown to its length",
-        "lengthen slices and blocks (`--slice`, `--rounds`): the capacity is that of so short a load";
+        "a rate was offered too briefly for its queue to reach its full length",
+        "lengthen slices and blocks (`--slice`, `--rounds`): otherwise the capacity holds only for \
+         such a short load";
 }
 
 /// That each block offered each rate of a load for so long, which is short beside the limit

@@ -6,12 +6,12 @@ use abx_evidence::Offered;
 
 rule! {
     BothKeptUp [Note]
-        "both sides answered everything that was offered, so throughput is that of the load and \
-         is not compared",
-        "read their response times and processor time for each answer, or raise the rate (`-r`)";
+        "both sides served the whole offered load, so throughput is that of the load and is not \
+         compared",
+        "compare response times and CPU per response instead, or raise the rate (`-r`)";
     HeldByRate [Bound]
-        "the faster side answered everything that was offered, and may be able to answer more",
-        "raise the rate (`-r`), or find the most that each can serve with a closed loop";
+        "the faster side served the whole offered load, and may be able to serve more",
+        "raise the rate (`-r`), or find the highest throughput of each with a closed loop";
 }
 
 /// In an open loop: that both of these subjects answered all that was offered,
@@ -26,7 +26,7 @@ pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> 
         None => format!("all {} requests that were due", offered.planned),
     };
     let message = format!(
-        "{subject} and {baseline} both kept up with {rate}: throughput tells nothing about them \
+        "{subject} and {baseline} both kept up with {rate}: throughput does not distinguish them \
          here"
     );
     let finding = new_finding(FindingId::BothKeptUp, message);
@@ -43,7 +43,7 @@ pub(crate) fn held_by_rate(
     let faster = if ratio? >= 1.0 { subject } else { baseline };
     let offered = kept_up(view.subject(faster)?)?;
     let message = format!(
-        "{faster} kept up with what it was offered ({} requests): it may be able to answer more",
+        "{faster} kept up with the offered load ({} requests): it may be able to serve more",
         offered.planned
     );
     let finding = new_finding(FindingId::HeldByRate, message);

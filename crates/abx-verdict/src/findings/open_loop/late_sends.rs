@@ -5,9 +5,8 @@ use crate::findings::prelude::*;
 rule! {
     in Subject |subject| late(&Pace::of(subject));
     LateSends [Note, Bound]
-        "the generator or the machine made requests leave late; a bound above 1 ms",
-        "close other programs, add a thread (`-t`) on a processor of its own, or lower the rate \
-         (`-r`)";
+        "requests left late because of the generator or the machine; a bound above 1 ms",
+        "close other programs, add a thread (`-t`) on a CPU of its own, or lower the rate (`-r`)";
 }
 
 /// How late one send in a hundred may be as a share of the median response time.

@@ -4,8 +4,8 @@ use crate::findings::prelude::*;
 rule! {
     in Subject |subject| loop_lag(&Pace::of(subject));
     LoopLag [Note]
-        "the generator did not look at its clock for a while, and times may be off by as much",
-        "add a thread (`-t`) on a processor of its own, or lower the rate (`-r`)";
+        "the generator did not read its clock for a while, so times may be wrong by as much",
+        "add a thread (`-t`) on a CPU of its own, or lower the rate (`-r`)";
 }
 
 /// For how long the generator may not look at its clock, in one turn of a hundred.
@@ -14,8 +14,8 @@ const LAG_MAX_US: u64 = 1_000;
 fn loop_lag(pace: &Pace) -> Option<Finding> {
     let lag_us = pace.loop_lag.p99?;
     let message = format!(
-        "in one of 100 turns of its event loop the generator did not look at its clock for \
-         more than {}, and the times of {} may be off by as much",
+        "in one of 100 turns of its event loop the generator did not read its clock for more than \
+         {}, so the times of {} may be wrong by as much",
         span(lag_us),
         pace.who
     );

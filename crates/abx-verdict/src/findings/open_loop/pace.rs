@@ -14,7 +14,7 @@ pub(super) const CAUSE_MIN: f64 = 0.01;
 pub(in crate::findings) const LATE_MAX_US: u64 = 1_000;
 
 pub(super) const ADD_THREAD: &str =
-    "add a thread (`-t`) on a processor of its own, or lower the rate (`-r`)";
+    "add a thread (`-t`) on a CPU of its own, or lower the rate (`-r`)";
 pub(super) const ADD_CONNECTIONS: &str = "add connections (`-c`), or lower the rate (`-r`)";
 
 /// How one server's load kept its pace.

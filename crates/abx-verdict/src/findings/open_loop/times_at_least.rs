@@ -6,8 +6,8 @@ use abx_evidence::Figure;
 rule! {
     in Subject |subject| times_at_least(&Pace::of(subject));
     TimesAtLeast [Bound, Note, Void]
-        "quantiles of response times depend on requests without a response, and are known as bounds",
-        "offer less load, or give requests more time (`--timeout`)";
+        "quantiles of response times include requests without a response, so they are only bounds",
+        "offer less load, or allow more time per request (`--timeout`)";
 }
 
 fn times_at_least(pace: &Pace) -> Option<Finding> {

@@ -9,12 +9,11 @@ rule! {
 pub(crate) fn too_few_requests(load: &LoadRecord, needed: u64) -> Finding {
     let shape = load.settings.exchange.shape;
     let remedy = match shape {
-        LoadShape::Scenario => ": take more users (-c) or longer slices (--slice)",
+        LoadShape::Scenario => ": use more users (-c) or longer slices (--slice)",
         _ => "",
     };
     let message = format!(
-        "response times are compared from {needed} {} in each block on, and there were \
-         fewer{remedy}",
+        "response times need {needed} {} per block, and there were fewer{remedy}",
         shape.units()
     );
     finding(message).under(&load.name)

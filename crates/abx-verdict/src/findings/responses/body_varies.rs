@@ -4,8 +4,8 @@ use abx_evidence::record::ResponseRecord;
 rule! {
     in Load |load| varying(load.view.load);
     BodyVaries [Note]
-        "the same request is answered with different bodies, so only the status was checked",
-        "ask for a path whose answer is always the same";
+        "the same request gets different bodies, so abx checked only the status",
+        "request a path whose response is always the same";
 }
 
 fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
@@ -14,8 +14,7 @@ fn varying(load: &LoadRecord) -> impl Iterator<Item = Finding> {
     let subjects = load.responses.iter().filter(move |pair| varies(pair.1));
     subjects.map(|(subject, _)| {
         let message = format!(
-            "{subject} answers the same request with different bodies: only the status was \
-             checked"
+            "{subject} sends different bodies for the same request: abx checked only the status"
         );
         finding(message).about(subject)
     })

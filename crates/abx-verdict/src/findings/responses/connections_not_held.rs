@@ -5,8 +5,8 @@ rule! {
     in Connections |subject| of_subject(subject.view);
     ConnectionsNotHeld [Note, Void]
         "idle connections did not last; above one in a hundred there is no verdict",
-        "raise the server's limits of descriptors (`ulimit -n`), of connections and of its listen \
-         backlog, or hold fewer connections";
+        "raise the server's limits on descriptors (`ulimit -n`), connections and listen backlog, \
+         or hold fewer connections";
 }
 
 /// Above this share of connections that did not stand, the figures are those of

@@ -7,10 +7,10 @@ use abx_model::Exchange;
 rule! {
     in Subject |subject| delayed(subject);
     DelayedAcknowledgements [Note]
-        "an idle server takes about 40 ms for each message, or for the rest of each response, as \
-         when Nagle's algorithm waits for a delayed acknowledgement",
-        "set TCP_NODELAY on the server's connections, or write each frame, and each response, head \
-         and body, at once";
+        "an idle server takes about 40 ms per message, or for the rest of each response; Nagle's \
+         algorithm probably waits for a delayed acknowledgement",
+        "set TCP_NODELAY on the server's connections, or write each frame, and the head and body \
+         of each response, in one call";
 }
 
 /// Where round trips lie that wait for a delayed acknowledgement. Linux delays

@@ -5,12 +5,12 @@ rule! {
     in Subject |subject| failed(subject);
     FailedRequests [Note, Void]
         "requests or messages failed; above one in a thousand there is no verdict",
-        "look at the server's log, or offer less load (`-c`, `-r`)";
+        "read the server's log, or offer less load (`-c`, `-r`)";
 }
 
 /// Above this share of failed requests no claim stands.
 const FAILED_MAX: f64 = 0.001;
-const OF_STEPS: &str = "see which step failed, and look at the server's log";
+const OF_STEPS: &str = "see which step failed, and read the server's log";
 /// So many statuses are named that came where another one was expected.
 const STATUSES_NAMED: usize = 4;
 
@@ -71,13 +71,11 @@ fn remedy(outcomes: &Outcomes, statuses: &Statuses) -> String {
             "if the bodies differ on purpose, pass `--expect-body any`; otherwise correct the server"
         }
         Outcome::Refused => {
-            "check whether the server is still running, and look at its log; or use fewer \
-             connections (`-c`)"
+            "check whether the server is still running, and read its log; or use fewer connections \
+             (`-c`)"
         }
         Outcome::Unreachable => "check the address, and the network between abx and the server",
-        Outcome::TlsFailed => {
-            "check the server's certificate and TLS settings, and look at its log"
-        }
+        Outcome::TlsFailed => "check the server's certificate and TLS settings, and read its log",
         Outcome::OtherProtocol => {
             "check the protocol of that port: http:// or https://, with `--http2` or without"
         }
@@ -85,14 +83,15 @@ fn remedy(outcomes: &Outcomes, statuses: &Statuses) -> String {
             "correct the server's responses: `curl -v` shows one"
         }
         Outcome::Timeout if outcomes.completed() == 0 => {
-            "check whether the server accepts connections and responds, and look at its log"
+            "check whether the server accepts connections and responds, and read its log"
         }
         Outcome::Timeout => {
             "offer less load (`-c`, `-r`), or allow the server more workers and a longer backlog; \
-             only if it responds late, give requests more time (`--timeout`)"
+             only if it responds late, allow more time (`--timeout`)"
         }
         _ => {
-            "look at the server's log for why it closed connections, or offer less load (`-c`, `-r`)"
+            "read the server's log to see why it closed connections, or offer less load (`-c`, \
+             `-r`)"
         }
     };
     remedy.to_owned()
@@ -105,7 +104,7 @@ fn of_status(status: Option<u16>) -> String {
             "raise the server's limit of requests per client, or lower the rate (`-r`)".to_owned()
         }
         Some(status @ 500..=599) => format!(
-            "look at the server's log for the cause of status {status}, or offer less load (`-c`, \
+            "read the server's log for the cause of status {status}, or offer less load (`-c`, \
              `-r`)"
         ),
         Some(status @ 100..=499) => format!(
@@ -115,7 +114,7 @@ fn of_status(status: Option<u16>) -> String {
         Some(status) => format!(
             "correct the server: {status} is not a status of HTTP, which go from 100 to 599"
         ),
-        None => "give a path that has the expected status (`--path`), or look at the server's log"
+        None => "give a path that has the expected status (`--path`), or read the server's log"
             .to_owned(),
     }
 }

@@ -4,8 +4,8 @@ rule! {
     in Subject |subject| exhausted(&subject.outcomes());
     GeneratorExhausted [Void]
         "abx itself ran out of local ports, file descriptors or kernel memory for connections",
-        "have connections kept on both sides (keep-alive), offer less load, raise `ulimit -n`, or \
-         connect from more addresses (`--local-address`)";
+        "keep connections alive on both sides, offer less load, raise `ulimit -n`, or connect from \
+         more addresses (`--local-address`)";
 }
 
 fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
@@ -13,7 +13,7 @@ fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
         (
             Outcome::NoPort,
             "local ports",
-            "have connections kept on both sides (keep-alive), or offer less load",
+            "keep connections alive on both sides, or offer less load",
         ),
         (
             Outcome::NoDescriptor,

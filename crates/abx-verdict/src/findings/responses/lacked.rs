@@ -21,7 +21,7 @@ fn lacked(subject: &SubjectView) -> Option<Finding> {
         Outcome::NoPort => (
             match subject.study.machine.local_ports {
                 Some((first, last)) => format!(
-                    "local ports (`net.ipv4.ip_local_port_range` has {} for each local address)",
+                    "local ports (`net.ipv4.ip_local_port_range` has {} per local address)",
                     u32::from(last).saturating_sub(first.into()) + 1
                 ),
                 None => "local ports".to_owned(),
@@ -32,7 +32,7 @@ fn lacked(subject: &SubjectView) -> Option<Finding> {
         Outcome::NoDescriptor => (
             match subject.study.machine.descriptors_max {
                 Some(most) => {
-                    format!("file descriptors (`ulimit -n` is {most} for each worker thread)")
+                    format!("file descriptors (`ulimit -n` is {most} per worker thread)")
                 }
                 None => "file descriptors".to_owned(),
             },
@@ -48,7 +48,7 @@ fn lacked(subject: &SubjectView) -> Option<Finding> {
     } = opening;
     let untried = match opening.failures.count(Outcome::Unopened) {
         0 => String::new(),
-        untried => format!("; {untried} were not tried any more"),
+        untried => format!("; {untried} were not tried"),
     };
     let message = format!(
         "opened {standing} of {asked} connections to {}: this machine ran out of {what}{untried}",

@@ -4,9 +4,9 @@ use abx_evidence::Broadcasts;
 rule! {
     in Subject |subject| missed(subject.view.subject, subject.summary.broadcasts.as_ref());
     ListenersMissed [Note]
-        "listeners never got a broadcast, or got one out of order or twice",
-        "look whether the server drops messages for slow readers; give more time (`--timeout`), or \
-         offer less load";
+        "listeners missed a broadcast, or received one out of order or twice",
+        "check whether the server drops messages for slow readers; allow more time (`--timeout`), \
+         or offer less load";
 }
 
 fn missed(who: &str, broadcasts: Option<&Broadcasts>) -> Option<Finding> {
@@ -14,8 +14,8 @@ fn missed(who: &str, broadcasts: Option<&Broadcasts>) -> Option<Finding> {
         lost, out_of_order, ..
     } = broadcasts?;
     let message = format!(
-        "{lost} times a listener of {who} never got a broadcast, and {out_of_order} times one got \
-         it out of order or twice"
+        "listeners of {who} missed a broadcast {lost} times, and received one out of order or \
+         twice {out_of_order} times"
     );
     (*lost.max(out_of_order) > 0).then(|| finding(message))
 }

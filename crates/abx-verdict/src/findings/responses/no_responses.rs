@@ -3,14 +3,14 @@ use crate::findings::prelude::*;
 rule! {
     NoResponses [Void]
         "a subject gave no verified response in a whole block",
-        "look at the outcomes of that block in the record, and try the subject alone with `abx run`";
+        "check the outcomes of that block in the record, and try the subject alone with `abx run`";
 }
 
 /// That a subject gave no verified response in some of so many blocks.
 pub(crate) fn no_responses(subject: &str, silent: &[u32], blocks: usize) -> Option<Finding> {
     let first = silent.first()?;
     let message = format!(
-        "{subject} gave no verified answer in {} of {blocks} blocks, first in the one with index \
+        "{subject} gave no verified response in {} of {blocks} blocks, first in the one with index \
          {first}",
         silent.len()
     );

@@ -6,8 +6,8 @@ rule! {
     NotConnected [Note]
         "the server did not accept connections that were opened before the load; those that were \
          never tried after that count against no server",
-        "raise the limit of connections of the subject, open them more slowly (`--open-rate`), or \
-         offer fewer";
+        "raise the server's connection limit, open connections more slowly (`--open-rate`), or use \
+         fewer";
 }
 
 fn not_opened(subject_view: &SubjectView) -> Option<Finding> {

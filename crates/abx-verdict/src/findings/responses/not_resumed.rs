@@ -3,9 +3,9 @@ use crate::findings::prelude::*;
 rule! {
     in Subject |subject| not_resumed(subject);
     NotResumed [Note]
-        "sessions of TLS were to be resumed, and connections made full handshakes",
-        "have the server give out tickets, and remember sessions for as long as the load lasts; \
-         look at its session cache and the lifetime of its tickets";
+        "connections made full TLS handshakes, although the load resumes sessions",
+        "make the server issue session tickets that last as long as the load: check its session \
+         cache and ticket lifetime";
 }
 
 /// Below this share of handshakes a load of resumed ones is a mixture. The first one of each
@@ -18,8 +18,8 @@ fn not_resumed(subject: &SubjectContext) -> Option<Finding> {
     let resumed = subject.summary.handshakes_resumed?;
     let who = subject.view.subject;
     let message = format!(
-        "{:.1} % of the TLS handshakes with {who} resumed a session, as all were to do; the others \
-         were full ones",
+        "only {:.1} % of the TLS handshakes with {who} resumed a session; the others were full \
+         handshakes",
         100.0 * resumed
     );
     (resumed < RESUMED_MIN).then(|| finding(message))

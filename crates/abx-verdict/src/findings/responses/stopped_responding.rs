@@ -4,8 +4,9 @@ use abx_evidence::record::SliceRecord;
 rule! {
     in Pair |subject| stopped_responding(subject.view);
     StoppedResponding [Void]
-        "the server left requests unanswered, or answered none correctly, and was not loaded any further",
-        "check whether the server is still running, and look at its log";
+        "the server left requests without a response, or gave no correct one, so abx stopped \
+         loading it",
+        "check whether the server is still running, and read its log";
 }
 
 fn stopped_responding(view: &SubjectView) -> Option<Finding> {
@@ -51,8 +52,8 @@ fn left_without_response(
     let message = match without_response {
         // The other connections had answers.
         some if (1..connections).contains(&some) => format!(
-            "{who} left {some} requests unanswered over {connections} connections and was not \
-             loaded any further"
+            "{who} left {some} requests unanswered over {connections} connections, so abx stopped \
+             loading it"
         ),
         _ => format!("{who} stopped answering{when}"),
     };

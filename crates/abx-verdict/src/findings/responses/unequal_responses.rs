@@ -4,8 +4,8 @@ use abx_evidence::record::ResponseRecord;
 rule! {
     in Load |load| responses_differ(load.view.study, load.view.load);
     UnequalResponses [Note]
-        "the two sides answer with different bodies, so the ratio includes that difference",
-        "let all subjects answer the same bytes";
+        "the two sides send different bodies, so the ratio includes that difference",
+        "make all subjects send the same bytes";
 }
 
 fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
@@ -22,8 +22,8 @@ fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
         let (response, expected) =
             { pairs }.find(|(response, expected)| differs(response, expected))?;
         let message = format!(
-            "the subjects answer with different bodies ({baseline}: {} bytes, {subject}: {} \
-             bytes): the ratio includes that difference",
+            "the subjects send different bodies ({baseline}: {} bytes, {subject}: {} bytes): the \
+             ratio includes that difference",
             expected.body_bytes, response.body_bytes
         );
         let finding = finding(message);

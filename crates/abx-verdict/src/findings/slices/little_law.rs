@@ -4,8 +4,8 @@ use crate::findings::slices::turns::{TURNS_MIN, ends_by_number, turns};
 rule! {
     in Subject |subject| little(subject.view);
     LittleLaw [Note, Void]
-        "rate times mean response time differs from the requested number in flight (Little's \
-         law); when a fifth is missing, there is no verdict",
+        "rate times mean response time differs from the requested number in flight (Little's law); \
+         if a fifth is missing, there is no verdict",
         "use longer slices (`--slice`), or fewer connections";
 }
 
@@ -39,7 +39,7 @@ fn little(subject_view: &SubjectView) -> Option<Finding> {
     is_off.then(|| {
         finding(format!(
             "{subject} had {busy:.1} {} in flight on average (rate times mean response time) \
-                 where {asked} were requested",
+             instead of the requested {asked}",
             load.settings.exchange.shape.units()
         ))
         .at_if(busy < (1.0 - LITTLE_VOID) * least, Level::Void)

@@ -9,7 +9,7 @@ rule! {
     in Load |load| unsettled(load.view);
     NotSettled [Note]
         "a subject was still warming up when the pilot ended",
-        "look whether it gets faster for longer than a second, with `abx run -d 60s`";
+        "check with `abx run -d 60s` whether it keeps getting faster";
 }
 
 fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
@@ -18,12 +18,12 @@ fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
     unsettled.map(|(subject, pilot_subject)| {
         let change = view.subject(subject).and_then(change).unwrap_or_default();
         let seen = if pilot_subject.cut_short {
-            "the pilot had no time to see {subject} settle, which may warm up"
+            "the pilot had no time to see {subject} settle, so it may warm up"
         } else {
             "{subject} was still warming up when the pilot ended, and may do so"
         };
         let seen = seen.replace("{subject}", subject);
-        let message = format!("{seen} while it is measured{change}");
+        let message = format!("{seen} during the measurement{change}");
         finding(message).about(subject)
     })
 }

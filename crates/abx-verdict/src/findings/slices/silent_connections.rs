@@ -4,10 +4,10 @@ use crate::findings::slices::turns::ends_by_number;
 rule! {
     in Subject |subject| silent(subject.view);
     ConnectionsWithoutResponse [Note, Void]
-        "connections had no response in a whole slice, in which the others had many; above one in \
-         ten there is no verdict",
-        "let the server serve as many connections at a time as it is offered (workers, threads, \
-         limits), or offer fewer (`-c`)";
+        "some connections had no response in a whole slice while others had many; above one in ten \
+         there is no verdict",
+        "raise the number of connections that the server handles at a time (workers, threads, \
+         limits), or use fewer (`-c`)";
     SlicesTooShort [Note, Void]
         "connections had no response in a slice, and the others only a few; above one in ten \
          there is no verdict",
@@ -43,14 +43,15 @@ fn silent(subject_view: &SubjectView) -> Option<Finding> {
         new_finding(
             FindingId::ConnectionsWithoutResponse,
             format!(
-                "{subject} answered nothing on {left_out}, and {each:.0} {units} on each other"
+                "{subject} sent nothing on {left_out}, and {each:.0} {units} on each other one"
             ),
         )
     } else {
         new_finding(
             FindingId::SlicesTooShort,
             format!(
-                "{subject} answered nothing on {left_out}, and only {each:.1} {units} on each other"
+                "{subject} sent nothing on {left_out}, and only {each:.1} {units} on each other \
+                 one"
             ),
         )
     };

@@ -4,10 +4,9 @@ use crate::findings::slices::turns::{TURNS_MIN, ends_by_number, turns};
 rule! {
     in Subject |subject| uneven(subject.view);
     UnevenService [Note]
-        "the responses that came in the counted time give another throughput than the connections' \
-         own time, by a tenth or more from block to block",
-        "use longer slices (`--slice`), which hold more of a server's turns, or trials \
-         (`--interleave trials`)";
+        "throughput by the counted time and throughput by the connections' time differ by a tenth \
+         or more, block by block",
+        "use longer slices (`--slice`), or trials (`--interleave trials`)";
 }
 
 /// By so much two ways to count the same responses may differ from block to block.
@@ -45,8 +44,8 @@ fn uneven(subject_view: &SubjectView) -> Option<Finding> {
         .max_by(|parts, other| parts.0.total_cmp(&other.0))?;
     let message = format!(
         "what {subject} serves depends on how it is counted: in one block {counted:.0} {}/s came \
-         in the counted time, and the connections' own time gives {clocked:.0}/s, as where a \
-         server takes its connections in long turns",
+         in the counted time, and the connections' own time gives {clocked:.0}/s, as if the server \
+         served its connections in long turns",
         load.settings.exchange.shape.units()
     );
     let finding = finding(message);

@@ -4,9 +4,8 @@ use abx_stats::series::warm_up::warm_up;
 rule! {
     in Subject |subject| warm_up_counted(subject.view);
     WarmUpCounted [Note]
-        "the first part of a run had a lower throughput, or longer response times at a rate, than \
-         the rest, and counts",
-        "leave it out with `--warmup`, or load for longer (`-d`)";
+        "the first part of a run was slower than the rest, and counts",
+        "exclude it with `--warmup`, or measure for longer (`-d`)";
 }
 
 /// A start that changes the throughput of a run by less than this share is left as it is.
@@ -64,7 +63,7 @@ fn warm_up_counted(subject: &SubjectView) -> Option<Finding> {
         message.push_str(&format!(": without it the throughput is {change:+.1} %"));
     }
     let remedy = format!(
-        "leave the start out (`--warmup {}s`), or load for longer (`-d`)",
+        "exclude the start (`--warmup {}s`), or measure for longer (`-d`)",
         seconds.ceil()
     );
     let finding = finding(message).with_remedy(remedy);

@@ -5,17 +5,17 @@ rule! {
     in Study |study| ended_early(study.record);
     Interrupted [Note]
         "the measurement was stopped before it was complete",
-        "let it run to its end, or take it as a shorter measurement";
+        "let it run to its end, or treat it as a shorter measurement";
     StudyFailed [Note]
-        "the study ended early because abx could not go on",
-        "mend that, and judge this as a study with fewer blocks";
+        "the study ended early because abx could not continue",
+        "fix the cause, and treat this as a study with fewer blocks";
 }
 
 fn ended_early(record: &Measured) -> Option<Finding> {
     let early = |why| format!("the study ended early: {why}");
     Some(match &record.end {
         StudyEnd::SubjectFailed { subject, how } => {
-            let message = format!("{subject} could not go on: {how}");
+            let message = format!("{subject} could not continue: {how}");
             new_finding(FindingId::SubjectFailed, message).about(subject)
         }
         StudyEnd::ServiceFailed { how, .. } => new_finding(FindingId::ServiceFailed, early(how)),

@@ -4,8 +4,8 @@ use abx_evidence::record::FailedStart;
 rule! {
     in Study |study| failed_starts(study.record);
     SubjectFailed [Void]
-        "a subject could not go on",
-        "look at its log, and try it alone with `abx run`";
+        "a subject could not continue",
+        "read its log, and try it alone with `abx run`";
 }
 
 fn failed_starts(record: &Measured) -> impl Iterator<Item = Finding> {

@@ -7,30 +7,30 @@ use abx_evidence::record::{FaultAction, LeftOut, Measured, Whom};
 rule! {
     in Study |study| of_faults(study.record);
     FaultLeftOut [Note]
-        "a fault cannot be done to a subject",
-        "name its `worker` processes or its `reload` signal, or leave the fault out";
+        "a fault cannot be injected into a subject",
+        "name its `worker` processes or its `reload` signal, or omit the fault";
     FaultFailed [Void]
-        "a subject did not start for a fault, or answered wrongly before it was done",
-        "look at what the subject printed; start it again and again by hand";
+        "a subject did not start for a fault, or responded wrongly before it",
+        "read the subject's output, and start it by hand several times";
     FaultMissed [Note]
-        "a fault found no process to be done to",
-        "look whether the subject's workers end by themselves";
+        "no matching process was running when a fault was due",
+        "check whether the subject's workers end by themselves";
     NotRecovered [Note]
         "a subject had not recovered from a fault by the end of its slice",
-        "lengthen `within`, or take it as it is: the service does not come back by itself";
+        "lengthen `within`, or accept that the service does not recover by itself";
     NotBroughtBack [Note]
         "fewer processes of a subject ran after a fault than before",
-        "look who starts again what has gone, and how late";
+        "check which program restarts lost processes, and how late";
     SupervisorGone [Note]
         "the supervisor of a subject was killed and did not come back",
-        "have a service manager start the server again, or take it as it is";
+        "let a service manager restart the server, or accept that it stays down";
     FaultUnfelt [Note, Bound, Void]
-        "a fault cost no request anything, so that the recovery is at most the time between two \
-         requests: a bound if the faster one lost them, no verdict if the slower one did",
-        "raise the rate, or take it as it is: the fault cannot be felt";
+        "a fault cost no request, so the recovery took at most the time between two requests: a \
+         bound for the faster subject, no verdict for the slower one",
+        "raise the rate, or accept that the fault has no effect";
     DisturbedBeforeFault [Note]
-        "requests were lost or delayed before a fault was done",
-        "lower the rate, raise `delayed_after`, or let `at` be later";
+        "requests were lost or delayed before a fault",
+        "lower the rate, raise `delayed_after`, or set `at` to a later time";
 }
 
 fn of_faults(study: &Measured) -> Vec<Finding> {
@@ -83,8 +83,8 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
             beyond,
             FindingId::NotRecovered,
             format!(
-                "{} {subject} had not recovered {room_s} s after {fault}, so that its recovery is \
-             not compared",
+                "{} {subject} had not recovered {room_s} s after {fault}, so its recovery is not \
+                 compared",
                 of(beyond)
             ),
         ),
@@ -93,7 +93,8 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
             unfelt,
             FindingId::FaultUnfelt,
             format!(
-                "{} {fault} cost {subject} no request: its recovery is at most the time between two",
+                "{} {fault} cost {subject} no request: its recovery took at most the time between \
+                 two requests",
                 of(unfelt)
             ),
         ),

@@ -5,7 +5,7 @@ rule! {
     in Study |study| few_blocks(study.record);
     FewBlocks [Note]
         "fewer blocks were measured than a verdict needs",
-        "give more time (`--budget`) or more blocks (`--blocks`)";
+        "allow more time (`--budget`), or set more blocks (`--blocks`)";
 }
 
 fn few_blocks(record: &Measured) -> Option<Finding> {

@@ -8,23 +8,22 @@ use abx_evidence::record::{AgentRecord, FleetRecord, OnLoss};
 rule! {
     in Study |study| of_fleet(study.record);
     AgentLost [Void, Bound, Note]
-        "a machine that made a part of the load was lost, and with it that part; where the others \
-         went on (`--on-loss continue`) a run is a bound, and a comparison holds for the load that \
-         the message names",
-        "look there why `abx agent` ended or was cut off, start it again, and measure again";
+        "an agent and its part of the load were lost; with `--on-loss continue`, a run is a bound, \
+         and a comparison holds for the load that the message names",
+        "find out why `abx agent` ended or was cut off there, start it again, and measure again";
     AgentLate [Note, Void]
-        "a machine that made a part of the load missed more than a tenth of a slice; above one slice \
-         in ten there is no verdict",
-        "have the bus near the agents, close other programs there, or use longer slices (`--slice`)";
+        "an agent missed more than a tenth of a slice; above one slice in ten there is no verdict",
+        "run the bus close to the agents, close other programs there, or use longer slices \
+         (`--slice`)";
     AgentBusy [Note]
-        "the generator of one machine that made a part of the load was nearly always busy",
-        "have more agents, or more threads on that one (`-t`)";
+        "the generator of one agent was nearly always busy",
+        "use more agents, or more threads on that one (`-t`)";
     AgentLateSends [Note]
-        "one machine that made a part of the load sent late, or was away from its clock",
-        "close other programs there, have more agents, or lower the rate (`-r`)";
+        "one agent sent late, or did not read its clock for a while",
+        "close other programs there, use more agents, or lower the rate (`-r`)";
     Collected [Note]
-        "a run was put together by `abx collect` from what agents had saved",
-        "measure again with a controller that lives to the end";
+        "`abx collect` assembled a run from the agents' files",
+        "measure again with a controller that runs to the end";
 }
 
 /// With more late slices than one in so many the load was not the one that was asked for.
@@ -53,9 +52,9 @@ fn of_fleet(record: &Measured) -> impl Iterator<Item = Finding> {
 
 fn collected(fleet: &FleetRecord) -> Option<Finding> {
     fleet.collected.then(|| {
-        let message = "the controller ended before it had the results: this was put together from \
-                       what agents had saved, and has nothing that the controller reads itself, \
-                       such as the server's CPU time";
+        let message = "the controller ended before it had the results: this was assembled from the \
+         agents' files, and has no data that the controller reads itself, such as the server's CPU \
+         time";
         new_finding(FindingId::Collected, message)
     })
 }
@@ -77,8 +76,8 @@ impl OneAgent<'_> {
             (Level::Bound, what)
         } else if self.fleet.on_loss == OnLoss::Abort {
             let what = format!(
-                "{called} was lost{}: {how}; from then on the load was not the one that was asked \
-                 for, and the others were stopped",
+                "{called} was lost{}: {how}; the load was incomplete from then on, so abx stopped \
+                 the others",
                 self.when()
             );
             (Level::Void, what)
@@ -99,20 +98,19 @@ impl OneAgent<'_> {
         let others = self.record.blocks_of_another_load();
         let was_there = !self.record.judged_without().contains(&self.agent.slot);
         if self.is_single_slice() {
-            let what = ", and so is what it had counted: throughput is that of the others";
+            let what = ", and its counts are missing, too: throughput is that of the others";
             return (Level::Bound, what.to_owned());
         }
         if was_there {
             let what = format!(
-                "; the {blocks} blocks with the load that was asked for are judged, and \
-                     {others} with less are not"
+                "; the {blocks} blocks with the requested load are judged, and {others} with less \
+                 are not"
             );
             (Level::Note, what)
         } else {
             let what = format!(
-                "; the {blocks} blocks with this smaller load are judged, in which every \
-                     server had the same, and {others} others are not: what is claimed holds for \
-                     the smaller load"
+                "; the {blocks} blocks with this smaller load are judged, in which every server \
+                 had the same, and {others} others are not: the verdict holds for the smaller load"
             );
             (Level::Note, what)
         }
@@ -214,7 +212,7 @@ impl OneAgent<'_> {
         let what = match (late, lag) {
             (Some(late), _) => format!("one send in 100 was more than {} late", span(late)),
             (None, Some(lag)) => format!(
-                "in one of 100 turns its generator did not look at its clock for more than {}",
+                "in one of 100 turns its generator did not read its clock for more than {}",
                 span(lag)
             ),
             (None, None) => return None,

@@ -4,17 +4,16 @@ use abx_evidence::record::runs_container;
 rule! {
     in Study |study| each(study.record);
     NotRestarted [Note]
-        "a subject was already running: the interval does not include how its speed varies from \
-         start to start",
-        "give its command instead of its address";
+        "a subject was already running, so the interval does not include the variation between \
+         starts",
+        "give its command instead of its URL";
     UnkeptContainer [Note]
-        "the command of a subject runs a container itself: what runs in it may be no process of \
-         that command, so its CPU time, memory and CPUs may be those of the command alone, and \
-         it may go on when the study ends",
-        "write `image:NAME` in place of that command, or `from.image` in a study file";
+        "the command of a subject starts a container, whose processes may not belong to that \
+         command: CPU time and memory may miss them, and they may outlive the study",
+        "use `image:NAME` instead of that command, or `from.image` in a study file";
     StandIn [Note]
         "a subject stands in for another that was not available",
-        "measure the one that is meant where it can be had";
+        "measure the original if it is available";
 }
 
 fn each(record: &Measured) -> impl Iterator<Item = Finding> {
@@ -32,8 +31,8 @@ fn each(record: &Measured) -> impl Iterator<Item = Finding> {
 
 fn not_restarted(subject: &SubjectRecord) -> Option<Finding> {
     let message = format!(
-        "{} was already running and was not restarted: the interval does not cover how its speed \
-         varies from start to start",
+        "{} was already running and was not restarted: the interval excludes the variation between \
+         starts",
         subject.name
     );
     (!subject.is_kept()).then(|| new_finding(FindingId::NotRestarted, message))

@@ -4,7 +4,7 @@ rule! {
     in Subject |subject| cold_cache(subject.view);
     NotCold [Note]
         "files that should have been read from disk were in memory, or this could not be checked",
-        "set TMPDIR to a folder on a disk (a tmpfs is memory), and let no other program map or \
+        "set TMPDIR to a folder on a disk (a tmpfs is memory), and stop other programs that map or \
          read the files";
 }
 

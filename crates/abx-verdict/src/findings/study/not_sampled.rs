@@ -4,8 +4,7 @@ rule! {
     in Subject |subject| not_sampled(subject.view);
     NotSampled [Note]
         "`--why` could not sample what a subject runs",
-        "run abx as root, or give the command of that server, so that abx starts it with its own \
-         rights";
+        "run abx as root, or give the server's command, so that abx starts it with the same rights";
 }
 
 fn not_sampled(subject: &SubjectView) -> Option<Finding> {

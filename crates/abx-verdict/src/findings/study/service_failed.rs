@@ -5,7 +5,7 @@ rule! {
     ServiceFailed [Note]
         "a service that the subjects need ended under load, or could not be started, made ready \
          or filled",
-        "look at its output; the blocks in which it ended are not judged";
+        "read its output; the blocks in which it ended are not judged";
 }
 
 fn died(record: &Measured) -> impl Iterator<Item = Finding> {

@@ -8,8 +8,8 @@ rule! {
     StartsDiffer [Note]
         "the starts of a subject fall into two groups: some serve much less than the others, or \
          use more CPU time per response",
-        "measure more blocks (`--blocks 24`), so that both groups have their share, and find out \
-         what differs from start to start: `--why` samples each of them";
+        "measure more blocks (`--blocks 24`) so that both groups are represented, and find out \
+         with `--why` what differs from start to start";
 }
 
 /// Of a difference between blocks, this share at most may be seen in the other subjects too:

@@ -340,7 +340,7 @@ impl<'a> ComparisonFamily<'a> {
         let fault = &view.fault.name;
         let message = format!(
             "{who} had recovered before the next request in {} of {} blocks under {fault}: its \
-             recovery there is at most the time between two",
+             recovery took at most the time between two requests",
             unseen(who),
             self.values.blocks()
         );

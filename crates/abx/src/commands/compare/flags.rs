@@ -76,11 +76,11 @@ pub struct Compare {
     pub rev: Vec<String>,
     #[command(flatten)]
     pub build: BuildFlags,
-    /// Print what the budget would let the study find, going by earlier studies on this machine,
-    /// and measure nothing.
+    /// Print which differences the budget can show, judging by earlier studies on this machine, and
+    /// measure nothing.
     #[arg(long, help_heading = "Study", conflicts_with_all = ["aa", "install"])]
     pub plan: bool,
-    /// Install what the study's subjects need and is missing, or pull images that the command
+    /// Install programs that the study's subjects need and lack, or pull images that the command
     /// line names. No service is started.
     #[arg(long, help_heading = "Study")]
     pub install: bool,
@@ -174,7 +174,7 @@ pub enum InterleaveName {
 /// How long the pilot measures each subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PilotName {
-    /// Until it is known how long the subject takes to warm up: about 2s for each load.
+    /// Until abx knows how long the subject takes to warm up: about 2s per load.
     Usual,
     /// Under half a second, for smoke tests: warm-ups are as short as they can be.
     Brief,

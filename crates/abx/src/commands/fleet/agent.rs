@@ -27,7 +27,7 @@ use crate::ui::signals;
 #[command(after_help = "Examples:\n  \
     abx agent --bus nats://10.0.0.1:4222 --allow-target 10.0.0.0/8\n  \
     abx agent --bus nats://10.0.0.1:4222 --allow-target 10.0.0.7 --max-rate 20000\n\n\
-    And where the result is wanted, for three of them:\n  \
+    Where you want the result, for three of them:\n  \
     abx run http://10.0.0.7/ -c 300 --bus nats://10.0.0.1:4222 --agents 3")]
 pub struct Agent {
     /// The NATS server: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls:// for an
@@ -57,8 +57,8 @@ pub struct Agent {
     /// Worker threads [default: one per CPU].
     #[arg(short, long, value_parser = units::threads)]
     threads: Option<u16>,
-    /// Folder in which it keeps what it has counted of each run, for `abx collect` when the
-    /// controller is gone; the last 32 are kept [default: $XDG_STATE_HOME/abx/finals].
+    /// Folder for its counts of each run, which `abx collect` reads if the controller is gone; the
+    /// last 32 are kept [default: $XDG_STATE_HOME/abx/finals].
     #[arg(long, value_name = "DIR")]
     finals: Option<PathBuf>,
     /// End after the first load.

@@ -441,7 +441,7 @@ fn sessions_that_were_not_resumed_are_noted_where_all_were_to_be() {
     assert!(
         message
             .unwrap()
-            .starts_with("97.0 % of the TLS handshakes with new resumed")
+            .starts_with("only 97.0 % of the TLS handshakes with new resumed")
     );
     assert_eq!(resumed(Some(98), true), (Some(0.98), None));
     assert_eq!(resumed(Some(100), true), (Some(1.0), None));

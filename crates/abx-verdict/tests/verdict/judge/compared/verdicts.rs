@@ -302,7 +302,7 @@ fn of_disturbed_rounds_only_the_slices_that_were_hit_are_left_out() {
     let found_compared = compared(record);
     assert_eq!(found_compared.undisturbed, None);
     let marked = find(&found_compared.findings, FindingId::DisturbedRounds).unwrap();
-    let unchecked = "not checked: 1 of 6 blocks have no clean part";
+    let unchecked = "unknown: 1 of 6 blocks have no undisturbed part";
     assert!(marked.message.ends_with(unchecked), "{}", marked.message);
 }
 

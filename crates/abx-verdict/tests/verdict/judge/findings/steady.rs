@@ -107,6 +107,6 @@ fn a_subject_that_had_not_settled_is_said_to_have_changed_by_so_much() {
     parts.for_each(|part| part.rounds.truncate(2));
     for record in [open, short] {
         let without = unsettled(record);
-        assert!(without.ends_with("while it is measured"), "{without}");
+        assert!(without.ends_with("during the measurement"), "{without}");
     }
 }

@@ -166,8 +166,7 @@ fn a_recovery_that_was_not_seen_makes_no_ratio() {
     let finding = find(&conclusions.validity.findings, FindingId::NotRecovered).unwrap();
     assert_eq!(
         finding.message,
-        "in 1 of 7 blocks new had not recovered 5 s after crash, so that its recovery is not \
-         compared"
+        "in 1 of 7 blocks new had not recovered 5 s after crash, so its recovery is not compared"
     );
     assert_eq!(finding.level, Level::Note);
     // Back in the last tenth only is not known to be back.
@@ -185,7 +184,7 @@ fn recovery(conclusions: &Conclusions) -> &Comparison {
 
 #[test]
 fn who_loses_nothing_recovers_within_an_interval() {
-    // Method: one is never down, so that its recovery is an interval at most and the ratio a
+    // Method: one is never down, so its recovery is an interval at most and the ratio a
     // bound; both are not, and there is nothing to compare; and the slower one was down in
     // six blocks of seven.
     let conclusions = judged(crashes([[0; 7], [300; 7]]));

@@ -1,0 +1,65 @@
+//! A reader of tables that line up on a terminal.
+
+/// A cell of a table of a terminal.
+pub struct TableCell {
+    pub row: String,
+    pub header: String,
+    pub text: String,
+}
+
+/// The cells of the first table with one of these rows, after the line that ends in `heading`, by
+/// the columns in which headers end. A question of the study heads no column.
+pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<TableCell> {
+    let begins = |line: &[char], name: &str| {
+        let name: Vec<char> = format!("{name}  ").chars().collect();
+        line.starts_with(&name)
+    };
+    let is_row = |line: &Vec<char>| rows.iter().find(|name| begins(line, name));
+    let is_heading = |line: &Vec<char>| line.iter().collect::<String>() == heading;
+    let after = lines.iter().position(is_heading).unwrap_or_default();
+    let Some(first) = lines[after..]
+        .iter()
+        .position(|line| is_row(line).is_some())
+    else {
+        return Vec::new();
+    };
+    let first = after + first;
+    let top = lines[..first]
+        .iter()
+        .rposition(|line| line.is_empty() || is_heading(line))
+        .expect("what every output has here")
+        + 1;
+    let is_of_headers = |line: &&Vec<char>| line.first() == Some(&' ');
+    let headers: Vec<&Vec<char>> = lines[top..first].iter().filter(is_of_headers).collect();
+    let mut edges: Vec<usize> = headers.iter().flat_map(|line| ends(line)).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let cell = |line: &[char], column: usize| -> String {
+        let from = column.checked_sub(1).map_or(0, |before| edges[before]);
+        let letters = line.iter().take(edges[column]).skip(from);
+        letters.collect::<String>().trim().to_owned()
+    };
+    let mut cells = Vec::new();
+    let is_in = |line: &&Vec<char>| line.first().is_some_and(|first| *first != ' ');
+    for line in lines[first..].iter().take_while(is_in) {
+        let Some(name) = is_row(line) else { continue };
+        let width = name.chars().count();
+        let mut line = line.clone();
+        line[..width].fill(' ');
+        cells.extend((0..edges.len()).map(|column| TableCell {
+            row: name.clone(),
+            header: headers.iter().map(|line| cell(line, column)).collect(),
+            text: cell(&line, column),
+        }));
+    }
+    cells
+}
+
+/// Where the texts of a header end that two blanks keep apart.
+fn ends(line: &[char]) -> Vec<usize> {
+    let is_end = |at: &usize| {
+        let after = &line[at + 1..];
+        line[*at] != ' ' && after.iter().take(2).all(|letter| *letter == ' ')
+    };
+    (0..line.len()).filter(is_end).map(|at| at + 1).collect()
+}
