@@ -8,31 +8,31 @@ use crate::words::style::{Style, Tint};
 use crate::words::verdict::tint;
 
 /// One column: lines of its name and of its unit, and a cell per row.
-pub(super) struct Column {
+pub(super) struct TextColumn {
     pub(super) headers: [Vec<String>; 2],
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<TextCell>,
     pub(super) width: usize,
     pub(super) is_of_figures: bool,
 }
 
-pub(super) struct Cell {
+pub(super) struct TextCell {
     pub(super) text: String,
     pub(super) tint: Option<Tint>,
     pub(super) is_left: bool,
 }
 
-impl Column {
-    pub(super) fn new(matrix: &Matrix, column: usize, style: &Style) -> Column {
+impl TextColumn {
+    pub(super) fn new(matrix: &Matrix, column: usize, style: &Style) -> TextColumn {
         let cells = matrix.rows.iter();
-        let cells = cells.map(|row| Cell::of(&row.cells[column], matrix.detail, style));
+        let cells = cells.map(|row| TextCell::of(&row.cells[column], matrix.detail, style));
         let mut rows = matrix.rows.iter();
-        Column {
+        TextColumn {
             is_of_figures: !rows.any(|row| matches!(row.cells[column], MatrixCell::Verdict(_))),
-            ..Column::of(&matrix.headers[column], cells.collect())
+            ..TextColumn::of(&matrix.headers[column], cells.collect())
         }
     }
 
-    pub(super) fn of(header: &MatrixHeader, cells: Vec<Cell>) -> Column {
+    pub(super) fn of(header: &MatrixHeader, cells: Vec<TextCell>) -> TextColumn {
         let MatrixHeader { name, unit } = header;
         let widest = cells.iter().map(|cell| letters(&cell.text)).max();
         let headers = [name, unit].map(|text| {
@@ -44,7 +44,7 @@ impl Column {
         });
         let texts = headers.iter().flatten().map(|text| letters(text));
         let width = texts.chain(widest).max().unwrap_or_default();
-        Column {
+        TextColumn {
             headers,
             cells,
             width,
@@ -60,17 +60,17 @@ fn header_width(name: &str) -> usize {
     (longest + INDENT).clamp(HEADER_MIN, HEADER_MAX)
 }
 
-impl Cell {
-    pub(super) fn of(cell: &MatrixCell, detail: CellDetail, style: &Style) -> Cell {
+impl TextCell {
+    pub(super) fn of(cell: &MatrixCell, detail: CellDetail, style: &Style) -> TextCell {
         match cell {
-            MatrixCell::Empty => Cell::plain(""),
-            MatrixCell::Figure(text) => Cell::plain(text),
-            MatrixCell::Verdict(verdict) => Cell::verdict(verdict, detail, style),
+            MatrixCell::Empty => TextCell::plain(""),
+            MatrixCell::Figure(text) => TextCell::plain(text),
+            MatrixCell::Verdict(verdict) => TextCell::verdict(verdict, detail, style),
         }
     }
 
-    pub(super) fn plain(text: &str) -> Cell {
-        Cell {
+    pub(super) fn plain(text: &str) -> TextCell {
+        TextCell {
             text: text.to_owned(),
             tint: None,
             is_left: false,
@@ -82,7 +82,7 @@ impl Cell {
         Some(tint(verdict)).filter(|tint| matches!(tint, Tint::Good | Tint::Bad))
     }
 
-    fn verdict(cell: &MatrixVerdict, detail: CellDetail, style: &Style) -> Cell {
+    fn verdict(cell: &MatrixVerdict, detail: CellDetail, style: &Style) -> TextCell {
         let mark = style.mark(cell.verdict);
         let MatrixVerdict {
             verdict,
@@ -97,9 +97,9 @@ impl Cell {
             CellDetail::Interval => format!("{ratio} {} {mark}{flags}", cell.interval),
             CellDetail::Whole => format!("{} {mark} {word} {flags}", cell.figures()),
         };
-        Cell {
+        TextCell {
             text: text.trim().to_owned(),
-            tint: Cell::tint_of(*verdict),
+            tint: TextCell::tint_of(*verdict),
             is_left: detail == CellDetail::Whole,
         }
     }

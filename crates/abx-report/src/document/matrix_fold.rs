@@ -2,7 +2,7 @@
 //! per load.
 
 use super::matrix::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixVerdict, stem};
-use super::matrix_column::{Cell, Column};
+use super::matrix_column::{TextCell, TextColumn};
 use crate::words::style::Style;
 
 /// Columns next to each other whose loads have a stem in common, in the same unit.
@@ -53,7 +53,7 @@ impl<'a> Fold<'a> {
         })
     }
 
-    pub(super) fn column(&self, style: &Style) -> Column {
+    pub(super) fn column(&self, style: &Style) -> TextColumn {
         let header = match self.headers {
             [only] => only.clone(),
             several => MatrixHeader {
@@ -62,7 +62,7 @@ impl<'a> Fold<'a> {
             },
         };
         let cells = self.rows.iter().map(|cells| cell(cells, style));
-        Column::of(&header, cells.collect())
+        TextColumn::of(&header, cells.collect())
     }
 
     /// What follows the stem in the name of each load.
@@ -83,12 +83,12 @@ fn verdicts(cells: &[MatrixCell]) -> impl Iterator<Item = &MatrixVerdict> {
     })
 }
 
-fn cell(cells: &[MatrixCell], style: &Style) -> Cell {
+fn cell(cells: &[MatrixCell], style: &Style) -> TextCell {
     if let [only] = cells {
-        return Cell::of(only, CellDetail::Mark, style);
+        return TextCell::of(only, CellDetail::Mark, style);
     }
     if verdicts(cells).next().is_none() {
-        return Cell::plain("");
+        return TextCell::plain("");
     }
     let mark = |cell: &MatrixCell| match cell {
         MatrixCell::Verdict(verdict) => format!("{}{}", style.mark(verdict.verdict), verdict.flags),
@@ -100,12 +100,12 @@ fn cell(cells: &[MatrixCell], style: &Style) -> Cell {
         .collect();
     let is_like_first = |cell: &&MatrixVerdict| cell.verdict == decided[0].verdict;
     let tint = match &decided[..] {
-        [first, ..] if decided.iter().all(is_like_first) => Cell::tint_of(first.verdict),
+        [first, ..] if decided.iter().all(is_like_first) => TextCell::tint_of(first.verdict),
         _ => None,
     };
-    Cell {
+    TextCell {
         tint,
-        ..Cell::plain(format!("{} {marks}", range(&decided)).trim())
+        ..TextCell::plain(format!("{} {marks}", range(&decided)).trim())
     }
 }
 

@@ -2,21 +2,21 @@
 //! the loads of a sweep in one column if that takes fewer lines.
 
 use super::matrix::{CellDetail, Matrix};
-use super::matrix_column::{Column, letters};
+use super::matrix_column::{TextColumn, letters};
 use super::matrix_fold::{folds, order_of_marks};
 use crate::words::labels::label_lines;
 use crate::words::style::Style;
 
 impl Matrix {
     pub(crate) fn text(&self, style: &Style) -> String {
-        let columns: Vec<Column> = (0..self.headers.len())
-            .map(|column| Column::new(self, column, style))
+        let columns: Vec<TextColumn> = (0..self.headers.len())
+            .map(|column| TextColumn::new(self, column, style))
             .collect();
         let tables = self.tables(&columns, GAP, style);
         let whole = tables.concat();
         if self.detail == CellDetail::Mark && tables.len() > 1 {
             let folds = folds(self);
-            let columns: Vec<Column> = folds.iter().map(|fold| fold.column(style)).collect();
+            let columns: Vec<TextColumn> = folds.iter().map(|fold| fold.column(style)).collect();
             let folded = self.tables(&columns, GAP, style).concat();
             if folded.lines().count() < whole.lines().count() {
                 let legend = format!("{}{}", self.legend, order_of_marks(&folds));
@@ -35,7 +35,7 @@ impl Matrix {
     }
 
     /// The columns in as many tables as the width needs.
-    fn tables(&self, columns: &[Column], gap: &str, style: &Style) -> Vec<String> {
+    fn tables(&self, columns: &[TextColumn], gap: &str, style: &Style) -> Vec<String> {
         let width = style.columns();
         let frame = Frame {
             name_width: name_width(&self.names(), columns, gap, width),
@@ -58,7 +58,7 @@ impl Matrix {
     fn table(
         &self,
         frame: &Frame,
-        columns: &[Column],
+        columns: &[TextColumn],
         (has_questions, style): (bool, &Style),
     ) -> String {
         let Frame { name_width, gap } = *frame;
@@ -98,7 +98,7 @@ struct Frame<'a> {
 
 /// So wide that all tables together take the fewest lines: names on one line each leave less
 /// room for columns, and so make more tables.
-fn name_width(names: &[String], columns: &[Column], gap: &str, width: usize) -> usize {
+fn name_width(names: &[String], columns: &[TextColumn], gap: &str, width: usize) -> usize {
     let longest = names.iter().map(|name| letters(name)).max();
     let widest = columns.iter().map(|column| gap.len() + column.width).max();
     let most = (width - widest.unwrap_or_default().min(width / 2)).min(longest.unwrap_or_default());
@@ -116,7 +116,7 @@ fn name_width(names: &[String], columns: &[Column], gap: &str, width: usize) -> 
 }
 
 /// As many columns next to each other as there is room for, at least one.
-fn abreast<'a>(columns: &'a [Column], gap: &str, room: usize) -> Vec<&'a [Column]> {
+fn abreast<'a>(columns: &'a [TextColumn], gap: &str, room: usize) -> Vec<&'a [TextColumn]> {
     let mut tables = Vec::new();
     let mut rest = columns;
     while !rest.is_empty() {
@@ -132,7 +132,7 @@ fn abreast<'a>(columns: &'a [Column], gap: &str, room: usize) -> Vec<&'a [Column
     tables
 }
 
-fn header_lines(columns: &[Column]) -> usize {
+fn header_lines(columns: &[TextColumn]) -> usize {
     let lines = |header: usize| {
         columns
             .iter()
@@ -142,7 +142,7 @@ fn header_lines(columns: &[Column]) -> usize {
 }
 
 /// Names end on one line, and units begin on the next one.
-fn headers(frame: &Frame, columns: &[Column]) -> String {
+fn headers(frame: &Frame, columns: &[TextColumn]) -> String {
     let Frame { name_width, gap } = *frame;
     let names = columns.iter().map(|column| column.headers[0].len());
     let of_names = names.max().unwrap_or_default();

@@ -33,9 +33,9 @@ pub(crate) fn head_rows(record: &StudyRecord) -> bool {
     let most = if record.measured.faults.len() > 1 {
         0
     } else {
-        ANSWERED_IN_SENTENCES
+        QUESTIONS_OF_SENTENCES
     };
     questions > most
 }
 
-const ANSWERED_IN_SENTENCES: usize = 3;
+const QUESTIONS_OF_SENTENCES: usize = 3;
