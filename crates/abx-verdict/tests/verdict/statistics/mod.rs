@@ -8,6 +8,8 @@
 )]
 
 mod bisect;
+mod changes;
+mod draws;
 mod extent;
 mod few_blocks;
 mod intervals;

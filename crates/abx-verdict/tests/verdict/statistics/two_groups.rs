@@ -3,53 +3,11 @@
 
 use abx_stats::series::two_groups::TwoGroups;
 
+use super::draws::{Draws, Spread};
 use super::extent::{drawn, most};
-use super::noise::{Extent, Noise, World};
 
 /// Studies for each number of blocks and each shape.
 const STUDIES: usize = 20_000;
-
-/// How the blocks of one group lie.
-#[derive(Debug, Clone, Copy)]
-enum Spread {
-    Normal,
-    /// Student's t with 4 degrees of freedom.
-    HeavyTails,
-}
-
-/// Many lists of values whose spread is 1.
-struct Draws {
-    world: World,
-    spread: Spread,
-}
-
-impl Draws {
-    fn new(spread: Spread, seed: usize) -> Draws {
-        let extent = Extent {
-            subjects: 1,
-            blocks_max: 1,
-        };
-        Draws {
-            world: World::new(Noise::Normal, extent, seed as u64),
-            spread,
-        }
-    }
-
-    fn values(&mut self, count: usize) -> Vec<f64> {
-        (0..count).map(|_| self.value()).collect()
-    }
-
-    fn value(&mut self) -> f64 {
-        let normal = self.world.normal();
-        match self.spread {
-            Spread::Normal => normal,
-            Spread::HeavyTails => {
-                let squares: f64 = (0..4).map(|_| self.world.normal().powi(2)).sum();
-                normal / (squares / 4.0).sqrt()
-            }
-        }
-    }
-}
 
 /// The share of lists that are found to be two groups, after `change`.
 fn share_of_two(count: usize, spread: Spread, change: impl Fn(&mut [f64])) -> f64 {
