@@ -24,6 +24,7 @@ pub enum OutputKind {
     History,
     Pooled,
     Timer,
+    Trend,
 }
 
 impl From<OutputKind> for OutputHead {

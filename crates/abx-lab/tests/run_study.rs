@@ -153,6 +153,8 @@ fn study(blocks: Option<u32>) -> Study {
         wait: WaitChoice::Asleep,
         seed: 42,
         command: Vec::new(),
+        name: None,
+        label: None,
         services: Vec::new(),
         skipped: Vec::new(),
         ordered_time: None,

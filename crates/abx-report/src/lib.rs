@@ -27,7 +27,7 @@ pub use formats::prometheus::study_openmetrics;
 pub use html::page::page_policy;
 pub use html::record_place::RecordPlace;
 pub use json::record_json;
-pub use reports::bisect::{bisect_line, bisect_text};
+pub use reports::bisect::{bisect_html, bisect_line, bisect_text};
 pub use reports::catalog::check_text;
 pub use reports::doctor::doctor_text;
 pub use reports::history::{Listed, history_text, index_html, notice_html};
@@ -42,6 +42,7 @@ pub use reports::progress::{
 pub use reports::side_by_side::{NamedRecord, NotShown, side_by_side_html};
 pub use reports::study::{study_html, study_markdown, study_text};
 pub use reports::timer::timer_text;
+pub use reports::trend::{trend_html, trend_markdown, trend_text};
 pub use sections::compared::expectations::{expectations_text, no_claim_line, settling_flag};
 pub use sections::compared::grid::verdict_matrix;
 pub use words::style::{ReportExtent, Style};

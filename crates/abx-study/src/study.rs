@@ -62,6 +62,10 @@ pub struct Study {
     pub seed: u64,
     /// The command line, for the record.
     pub command: Vec<String>,
+    /// The name of its file; `None` for a study that has none.
+    pub name: Option<String>,
+    /// The text that a person gives the record.
+    pub label: Option<String>,
     /// Subjects of the study that are not measured, for want of what they need.
     pub skipped: Vec<SkippedSubject>,
     /// How long the pilot looks at each subject.
@@ -97,6 +101,8 @@ impl Study {
             wait: WaitChoice::Auto,
             seed,
             command,
+            name: None,
+            label: None,
             skipped: Vec::new(),
             pilot: PilotEffort::Usual,
             why: false,

@@ -43,7 +43,7 @@ pub use judge::why::purpose::Purpose;
 pub use judge::why::sampled_sides::CostDifference;
 pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
 pub use listing::fingerprint::Fingerprint;
-pub use listing::{catalog, history, plan};
+pub use listing::{catalog, history, plan, trend};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use series::{
     BlockFigures, FaultMoment, ResponseTimes, SliceFigures, TimeBin, fault_course, slice_figures,

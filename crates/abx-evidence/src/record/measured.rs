@@ -26,6 +26,12 @@ pub struct Measured {
     pub abx_version: String,
     /// The command line that started the study.
     pub command: Vec<String>,
+    /// The name of the study file; `None` for a study that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<String>,
+    /// The text that a person gave the record (`--label`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// When it started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     /// How long it took, in seconds.

@@ -95,6 +95,8 @@ pub(super) fn study(examination: &Examination, subjects: Vec<Subject>, loads: Ve
         wait: WaitChoice::Auto,
         seed: examination.seed,
         command: examination.command.clone(),
+        name: None,
+        label: None,
     }
 }
 

@@ -129,6 +129,13 @@ pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<
     })
 }
 
+/// Writes the text of a record as [`write_whole`] does.
+pub(super) fn write_record_text(path: &Path, text: &str) -> io::Result<()> {
+    write_by(path, Packing::Quick, RECORD_MODE, |file| {
+        file.write_all(text.as_bytes())
+    })
+}
+
 /// The same for a text; compressed, it is as small as zstd makes it.
 ///
 /// # Errors

@@ -54,6 +54,8 @@ pub(super) fn new_record(study: &Study, version: &str, context: &StudyContext) -
     Measured {
         abx_version: version.to_owned(),
         command: study.command.clone(),
+        study: study.name.clone(),
+        label: study.label.clone(),
         started_unix_ms: u64::try_from(now_ms).unwrap_or(u64::MAX),
         elapsed_s: 0.0,
         seed: study.seed,

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use abx_lab::history::{Archive, HistoryError, Query, resolve};
+use abx_lab::history::{Added, Archive, HistoryError, Query, SEARCHES, resolve};
 use abx_verdict::Verdict;
 use abx_verdict::history::{History, RecordKind};
 use proptest::prelude::*;
@@ -117,6 +117,85 @@ fn a_scenario_is_listed_with_its_file() {
     let first = all(folder.path());
     assert_eq!(first.entries[0].outline.loads, ["login.toml c7"]);
     assert_eq!(search(folder.path(), "LOGIN"), ["run.json"]);
+}
+
+/// A search for a commit whose record has no more than a list needs.
+const SEARCH: &str = r#"{"schema":"abx.output/1","kind":"bisect","abx_version":"0.1.0",
+    "started_unix_ms":2000,"command":[],"label":"nightly 7","revisions":["v1","main"],"build":[],
+    "server":"./server","metric":"throughput","by":0.03,"trials":[],"elapsed_s":60.5,
+    "commits":[{"commit":"aaaaaaaaaaaa","author_date":"","subject_line":"","parents":[]},
+        {"commit":"bbbbbbbbbbbb","author_date":"","subject_line":"","parents":[0]}],
+    "ends":{"per_block":[0.9,0.91],"record":"3fa9c1"},
+    "confirmation":{"parent":"aaaaaaaaaaaa","record":"3fa9c1","pairs":[{"build":1,"parent_build":1,
+        "per_block":[0.9,0.92],"bounds":{"ratio":0.91,"low":0.89,"high":0.93}}]},
+    "conclusion":{"kind":"culprit","position":1}}"#;
+
+#[test]
+fn searches_for_commits_are_listed_from_their_own_folder() {
+    // Method: a search that found a commit, by its label, its id and from the index; a file
+    // in the place of the folder.
+    let folder = folder();
+    let searches = folder.path().join(SEARCHES);
+    fs::create_dir(&searches).unwrap();
+    fs::write(searches.join("key.json"), SEARCH).unwrap();
+    let first = all(folder.path());
+    let files = ["two.json", "bisect/key.json", "one.json", "run.json"];
+    assert_eq!(self::files(&first), files);
+    let entry = &first.entries[1];
+    let outline = &entry.outline;
+    assert_eq!((outline.kind, outline.blocks), (RecordKind::Bisect, 4));
+    assert_eq!(outline.search.as_ref().unwrap().commits, 1);
+    let found = &outline.comparisons[0];
+    let names = [&*found.subject, &*found.baseline];
+    assert_eq!(names, ["bbbbbbbbb", "aaaaaaaaa"]);
+    assert_eq!((found.verdict, found.ratio), (Verdict::Slower, Some(0.91)));
+    assert_eq!(all(folder.path()), first);
+    assert_eq!(search(folder.path(), "Nightly"), ["bisect/key.json"]);
+    assert_eq!(
+        resolve(&entry.id, folder.path()).unwrap(),
+        searches.join("key.json")
+    );
+    fs::remove_dir_all(&searches).unwrap();
+    fs::write(&searches, "no folder").unwrap();
+    assert_eq!(all(folder.path()).entries.len(), 3);
+}
+
+#[test]
+fn records_from_elsewhere_are_added_once() {
+    // Method: a study, a run and a search into an empty folder, each twice, by this command and
+    // by a later one; the same study with other spaces; and texts that are no records.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    let texts = [study("new", 1_000), RUN.to_owned(), SEARCH.to_owned()];
+    let mut ids = Vec::new();
+    let mut adding = Archive::open(&path).unwrap().adding().unwrap();
+    for text in &texts {
+        let Added::New { id } = adding.add(text).unwrap() else {
+            panic!("it was not there");
+        };
+        assert_eq!(adding.add(text).unwrap(), Added::Known { id: id.clone() });
+        ids.push(id);
+    }
+    let mut later = Archive::open(&path).unwrap().adding().unwrap();
+    for (text, id) in texts.iter().zip(&ids) {
+        let known = Added::Known { id: id.clone() };
+        assert_eq!(later.add(&text.replace(',', " ,")).unwrap(), known);
+    }
+    let listed = all(&path);
+    let mut kept: Vec<&String> = listed.entries.iter().map(|entry| &entry.id).collect();
+    kept.sort_unstable();
+    ids.sort_unstable();
+    assert_eq!(kept, ids.iter().collect::<Vec<_>>());
+    for text in [
+        "",
+        "{}",
+        "[1]",
+        r#"{"schema":"abx.study/99"}"#,
+        r#"{"schema":"abx.output/1","kind":"timer"}"#,
+    ] {
+        assert!(later.add(text).is_err(), "{text}");
+    }
+    assert_eq!(all(&path), listed);
 }
 
 #[test]

@@ -121,7 +121,8 @@ fn properties(record: &StudyRecord, expected: Option<&Standing>) -> Element {
         ("margin", measured.settings.margin.to_string()),
         ("blocks", measured.complete_blocks().count().to_string()),
     ];
-    let properties = expected.into_iter().chain(properties);
+    let label = measured.label.clone().map(|label| ("label", label));
+    let properties = expected.into_iter().chain(label).chain(properties);
     element("properties").add_all(
         properties.map(|(name, value)| element("property").with("name", name).with("value", value)),
     )

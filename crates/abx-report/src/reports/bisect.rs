@@ -6,25 +6,65 @@ use abx_verdict::bisect::{
     BisectConclusion, BisectRecord, BisectTask, BlockRatios, CommitRecord, TrialOutcome,
     TrialRecord, repeat_command,
 };
-use abx_verdict::{Bounds, Sense, Verdict};
+use abx_verdict::{Bounds, Sense, StudyRecord, Verdict};
 
-use crate::document::{Document, DocumentPart, Table, sections_text};
+use crate::document::{Document, DocumentPart, Table, pages, sections_text};
+use crate::html::charts::{
+    Backdrop, Bar, BarEnd, Scale, axis, bar_table, cell, name_cell, picture_cell, plain,
+};
+use crate::html::markup::{Markup, element, note};
+use crate::html::page::Page;
+use crate::sections::measured::how_measured::labelled;
+use crate::sections::why::first_why;
 use crate::words::metrics::metric_name;
-use crate::words::style::Style;
-use crate::words::units::{NO_INTERVAL, UNKNOWN, count, minutes, percent, plural, ratios};
-use crate::words::wrap::{clean, clean_name};
+use crate::words::ratio_scale::RatioScale;
+use crate::words::style::{LINE, Style};
+use crate::words::units::{
+    NO_INTERVAL, UNKNOWN, count, date, is_drawable, minutes, percent, plural, ratios,
+};
+use crate::words::wrap::{clean, clean_name, columns};
 
-/// A search for a commit, ready to be printed.
+/// A search for a commit, ready to be printed, with the comparison that confirmed the commit if
+/// that is at hand.
 #[must_use]
-pub fn bisect_text(record: &BisectRecord, style: &Style) -> String {
+pub fn bisect_text(
+    record: &BisectRecord,
+    confirmed: Option<&StudyRecord>,
+    style: &Style,
+) -> String {
     let documents = [
         found(record),
         Document::from_iter(ends(record)),
-        tried(record),
+        confirmed.map(first_why).unwrap_or_default(),
+        tried(record, style),
         Document::from_iter(skipped(record)),
+        Document::from_iter(labelled(record.label.as_deref())),
         repeat(record),
     ];
     sections_text(documents.into_iter().filter(|part| !part.is_empty()), style)
+}
+
+/// The same as an HTML page.
+#[must_use]
+pub fn bisect_html(record: &BisectRecord, confirmed: Option<&StudyRecord>) -> String {
+    let mut result = found(record);
+    result.append(Document::from_iter(ends(record)));
+    let mut rest = Document::from_iter(skipped(record));
+    rest.append(Document::from_iter(labelled(record.label.as_deref())));
+    rest.append(repeat(record));
+    let sections = pages([
+        ("result", "Result", result),
+        ("why", "Why", confirmed.map(first_why).unwrap_or_default()),
+        ("tried", "Commits", tried(record, &LINE)),
+        ("rest", "More", rest),
+    ]);
+    let [good, bad] = record.revisions.each_ref().map(|name| clean_name(name));
+    let subtitle = format!(
+        "{}, abx {}.",
+        date(record.started_unix_ms),
+        clean_name(&record.abx_version)
+    );
+    Page::new(format!("From {good} to {bad}"), &subtitle, sections).html()
 }
 
 /// What the last step of a search showed, and how far the search is. Each step took so long on
@@ -152,13 +192,7 @@ fn nothing(record: &BisectRecord) -> String {
 
 /// What a change by this ratio did.
 fn effect(record: &BisectRecord, ratio: f64) -> &'static str {
-    let direction = if ratio > 1.0 {
-        Verdict::Faster
-    } else {
-        Verdict::Slower
-    };
-    let sense = record.metric.sense();
-    match (direction.in_sense(sense), sense) {
+    match (record.direction(ratio), record.metric.sense()) {
         (Verdict::Slower, _) => "made the server slower",
         (Verdict::Faster, _) => "made the server faster",
         (Verdict::More, Sense::Cost) => "made the server need more",
@@ -196,26 +230,140 @@ fn ends(record: &BisectRecord) -> Option<String> {
     ))
 }
 
-/// Every commit that was measured, in the order of the history.
-fn tried(record: &BisectRecord) -> Document {
-    let mut trials: Vec<&TrialRecord> = record.trials.iter().collect();
-    trials.sort_by_key(|trial| trial.position);
-    let last = record.commits.len().saturating_sub(1);
-    let ends = record.ends.iter();
-    let ends = ends.map(|ends| row(record, last, &ends.ratios, "BAD itself"));
-    let rows: Vec<[String; 5]> = trials
-        .into_iter()
-        .map(|trial| row(record, trial.position, &trial.ratios, like(trial.outcome)))
-        .chain(ends)
-        .collect();
-    if rows.is_empty() {
-        return Document::default();
-    }
-    let headers = ["commit", "ratio to GOOD", "95 % interval", "blocks", "is"];
-    Document::from(Table::new(headers, rows))
+/// A commit that was tried.
+struct TriedCommit<'a> {
+    position: usize,
+    ratios: &'a BlockRatios,
+    is: &'static str,
 }
 
-fn row(record: &BisectRecord, position: usize, ratios: &BlockRatios, is: &str) -> [String; 5] {
+/// Every commit that was tried, in the order of the history, with BAD at the end.
+fn tried_commits(record: &BisectRecord) -> Vec<TriedCommit<'_>> {
+    let trials = record.trials.iter().map(|trial| TriedCommit {
+        position: trial.position,
+        ratios: &trial.ratios,
+        is: like(trial.outcome),
+    });
+    let last = record.commits.len().saturating_sub(1);
+    let ends = record.ends.iter().map(|ends| TriedCommit {
+        position: last,
+        ratios: &ends.ratios,
+        is: "BAD itself",
+    });
+    let mut commits: Vec<TriedCommit> = trials.chain(ends).collect();
+    commits.sort_by_key(|commit| commit.position);
+    commits
+}
+
+/// The commits that were tried as a table and a picture.
+fn tried(record: &BisectRecord, style: &Style) -> Document {
+    let commits = tried_commits(record);
+    if commits.is_empty() {
+        return Document::default();
+    }
+    let rows = commits.iter().map(|commit| row(record, commit));
+    let headers = ["commit", "ratio to GOOD", "95 % interval", "blocks", "is"];
+    let mut otherwise = Document::from(Table::new(headers, rows));
+    let bars = bars(record, &commits, style);
+    if !bars.is_empty() {
+        otherwise.0.push(DocumentPart::Gap);
+        otherwise.0.push(DocumentPart::Verbatim(bars));
+        otherwise.note(format!(
+            "● ratio to GOOD, ┣━┫ 95 % interval, │ 1.00, ░ changes below --by ({}); log scale",
+            percent(record.by)
+        ));
+    }
+    let mut out = Document::default();
+    out.picture(bar_page(record, &commits), otherwise);
+    out
+}
+
+/// The ratio and the ends of the interval of a commit, if they can be drawn.
+fn drawn(commit: &TriedCommit) -> Option<[f64; 3]> {
+    let bounds = commit.ratios.bounds?;
+    let values = [bounds.ratio, bounds.low, bounds.high];
+    values.into_iter().all(is_drawable).then_some(values)
+}
+
+/// A bar of letters for each commit with an interval.
+fn bars(record: &BisectRecord, commits: &[TriedCommit], style: &Style) -> String {
+    let label =
+        |commit: &TriedCommit| format!("{} {}", name_at(record, commit.position), commit.is);
+    let bars = commits.iter();
+    let bars = bars.filter_map(|commit| Some((label(commit), drawn(commit)?)));
+    let bars: Vec<(String, [f64; 3])> = bars.collect();
+    let widest = bars.iter().map(|(label, _)| columns(label)).max();
+    let Some(widest) = widest else {
+        return String::new();
+    };
+    let width = style.columns().min(BARS_WIDTH).saturating_sub(widest + 4);
+    let values = bars.iter().map(|(_, values)| *values);
+    let scale = RatioScale::of(values, record.by, width.max(BAR_WIDTH_MIN));
+    let line = |(label, values): &(String, [f64; 3])| {
+        let line = format!("  {label:widest$}  {}", scale.bar(*values, false));
+        format!("{}\n", line.trim_end())
+    };
+    let lines: String = bars.iter().map(line).collect();
+    format!("{lines}  {:widest$}  {}\n", "", scale.axis())
+}
+
+/// Columns of bars where lines have no end.
+const BARS_WIDTH: usize = 80;
+const BAR_WIDTH_MIN: usize = 11;
+
+/// The same as a table of a page, whose last column is a bar with a dot for each block.
+fn bar_page(record: &BisectRecord, commits: &[TriedCommit]) -> Markup {
+    let band = [1.0 / (1.0 + record.by), 1.0 + record.by];
+    let values = commits.iter().filter_map(drawn).flatten().chain(band);
+    let Some(scale) = Scale::log_around(values) else {
+        return Markup::new();
+    };
+    let rows = commits.iter().map(|commit| {
+        let [name, ratio, interval, blocks, is] = row(record, commit);
+        let values = drawn(commit);
+        let bar = Bar {
+            backdrop: Backdrop {
+                band: Some(band),
+                rule: Some(1.0),
+                ..Backdrop::default()
+            },
+            dots: { commit.ratios.per_block.iter().copied() }
+                .filter(|ratio| is_drawable(*ratio))
+                .collect(),
+            point: values.map(|[ratio, ..]| ratio),
+            ends: values.map(|[_, low, high]| [low, high].map(|end| BarEnd::new(end, false))),
+        };
+        [
+            name_cell("who", &name),
+            cell("verdict", &is),
+            cell("ratio", &format!("{ratio} ({interval})")),
+            cell("figure", &blocks),
+            picture_cell(bar.markup(scale)),
+        ]
+    });
+    let headers = [
+        "commit",
+        "is",
+        "ratio to GOOD (interval)",
+        "blocks",
+        "ratio, log scale",
+    ];
+    let table = bar_table("Commits that were tried", headers, rows, axis(scale, plain));
+    let legend = format!(
+        "Diamond: ratio; bar: its 95 % interval. Dots below: single blocks. Hatched: changes below \
+         `--by` ({}).",
+        percent(record.by)
+    );
+    let parts: [Markup; 2] = [element("figure").add(table).into(), note(&legend).into()];
+    parts.into_iter().collect()
+}
+
+fn row(record: &BisectRecord, tried: &TriedCommit) -> [String; 5] {
+    let TriedCommit {
+        position,
+        ratios,
+        is,
+    } = *tried;
     let commit = record.commits.get(position);
     let title = commit.map_or("", |commit| &commit.subject_line);
     let name = format!(

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use abx_verdict::bisect::BisectConclusion;
 use abx_verdict::history::{Entry, History, OutlineComparison, RecordKind, UnreadFile};
 use abx_verdict::{Metric, Verdict};
 
@@ -23,12 +24,13 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
         let all_texts: Vec<String> = texts.map(|name| clean_name(name)).collect();
         all_texts.join(", ")
     };
-    let loads = match &outline.loads[..] {
-        [only] => clean_name(only),
-        several => plural(several.len() as u64, "load"),
+    let loads = match (&outline.loads[..], &outline.search) {
+        (_, Some(search)) => plural(search.commits as u64, "commit"),
+        ([only], None) => clean_name(only),
+        (several, None) => plural(several.len() as u64, "load"),
     };
     let blocks = match outline.kind {
-        RecordKind::Study => count(outline.blocks as u64),
+        RecordKind::Study | RecordKind::Bisect => count(outline.blocks as u64),
         RecordKind::Run => UNKNOWN.to_owned(),
     };
     [
@@ -44,13 +46,33 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
 /// What came of it, in short: a run has its throughput for a verdict.
 fn verdict(entry: &Entry) -> String {
     let outline = &entry.outline;
+    if let Some(search) = &outline.search {
+        return match &outline.comparisons[..] {
+            [found] => one_verdict(found),
+            _ => ending(search.conclusion.as_ref()).to_owned(),
+        };
+    }
     match (&outline.comparisons[..], outline.kind) {
         ([], RecordKind::Run) => or_unknown(outline.throughput_per_s, |rate| {
             format!("{}/s", figure(rate))
         }),
-        ([], RecordKind::Study) => UNKNOWN.to_owned(),
+        ([], RecordKind::Study | RecordKind::Bisect) => UNKNOWN.to_owned(),
         ([only], _) => one_verdict(only),
         (several, _) => plural(several.len() as u64, "verdict"),
+    }
+}
+
+/// How a search for a commit ended, in a word or two.
+fn ending(conclusion: Option<&BisectConclusion>) -> &'static str {
+    match conclusion {
+        None => "unfinished",
+        Some(BisectConclusion::Culprit { .. }) => "found",
+        Some(BisectConclusion::NothingToFind) => "nothing to find",
+        Some(BisectConclusion::NotConfirmed { .. } | BisectConclusion::Spread { .. }) => {
+            "no single commit"
+        }
+        Some(BisectConclusion::Undecided { .. }) => "undecided",
+        Some(BisectConclusion::AllSkipped { .. }) => "one of several",
     }
 }
 
@@ -155,13 +177,25 @@ fn rows(entries: &[Entry], style: &Style) -> String {
     for (cells, entry) in lines.iter().zip(entries) {
         line(&mut out, cells, &widths);
         let below = format!("{}{GAP}", " ".repeat(widths[0]));
-        let mut file = clean_name(&entry.file);
+        let mut file = file_and_label(entry);
         if let Some(verdicts) = verdicts(entry) {
             file.push_str(&format!(": {verdicts}"));
         }
         out.push_str(&wrap(&file, &below, &below, style.columns()));
     }
     out
+}
+
+/// The file of a record, after the text that a person gave it, and the commit that a search found.
+fn file_and_label(entry: &Entry) -> String {
+    let mut file = clean_name(&entry.file);
+    if let (Some(_), [found]) = (&entry.outline.search, &entry.outline.comparisons[..]) {
+        file.push_str(&format!(": commit {}", clean_name(&found.subject)));
+    }
+    match &entry.outline.label {
+        Some(label) => format!("\"{}\" {file}", clean_name(label)),
+        None => file,
+    }
 }
 
 /// Takes from the widest of the columns that may be shortened until all fit. Subjects keep room
@@ -356,7 +390,7 @@ fn row(entry: &Entry) -> Element {
         .add(cell(&loads))
         .add(signed(only, &verdicts(entry).unwrap_or(verdict)))
         .add(cell(&blocks).class("figure"))
-        .add(cell(&clean_name(&entry.file)).class("file"))
+        .add(cell(&file_and_label(entry)).class("file"))
 }
 
 fn signed(verdict: Option<Verdict>, text: &str) -> Element {

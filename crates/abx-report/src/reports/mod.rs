@@ -12,3 +12,4 @@ pub(crate) mod run;
 pub(crate) mod side_by_side;
 pub(crate) mod study;
 pub(crate) mod timer;
+pub(crate) mod trend;

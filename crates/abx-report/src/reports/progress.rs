@@ -7,6 +7,7 @@ use abx_evidence::Outcomes;
 use abx_verdict::StudyRecord;
 
 use crate::sections::measured::outcomes::named_failures;
+use crate::words::sparkline::sparkline;
 use crate::words::units::{GLUE, TimeUnit, UNKNOWN, count, figure, minutes, plural};
 use crate::words::verdict::{bounds, so_far};
 use crate::words::wrap::{clean_name, shorten};
@@ -270,18 +271,6 @@ fn time(us: Option<u64>) -> String {
         Some(_) => format!("{}{GLUE}{}", unit.show(us), unit.sign()),
     }
 }
-
-/// One column for each figure, from zero to the highest of them.
-fn sparkline(figures: &[f64]) -> String {
-    let most = figures.iter().copied().fold(0.0, f64::max);
-    let column = |figure: &f64| {
-        let level = (figure / most.max(f64::MIN_POSITIVE) * COLUMNS.len() as f64).ceil();
-        COLUMNS[(level as usize).clamp(1, COLUMNS.len()) - 1]
-    };
-    figures.iter().map(column).collect()
-}
-
-const COLUMNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,7 @@ use crate::sections::compared::findings::{
 use crate::sections::flame_graphs::flame_graphs;
 use crate::sections::measured::course::course;
 use crate::sections::measured::held::held_text;
-use crate::sections::measured::how_measured::{machine, machine_briefly};
+use crate::sections::measured::how_measured::{labelled, machine, machine_briefly};
 use crate::sections::measured::outcomes::{by_class, run_outcomes};
 use crate::sections::measured::phases::run_phases;
 use crate::sections::measured::run_times::run_times;
@@ -369,6 +369,8 @@ fn how_measured(run: &RunView) -> Document {
         ("time-out", seconds(settings.timeout.as_secs_f64())),
         ("bodies hashed", hashed(settings)),
     ];
+    let label = run.measured.label.as_deref();
+    all_pairs.extend(label.map(|label| ("label", clean_name(label))));
     all_pairs.extend(machine(&run.measured.machine));
     Table::pairs("Settings and machine", all_pairs).into()
 }
@@ -439,7 +441,8 @@ fn all_sections(run: &RunView, style: &Style) -> Vec<Document> {
         ]);
     }
     sections.extend([run_why(run), sides(run)]);
-    sections.push(Document::from_iter([scope(run)]));
+    let label = labelled(run.measured.label.as_deref());
+    sections.push(std::iter::once(scope(run)).chain(label).collect());
     sections
 }
 

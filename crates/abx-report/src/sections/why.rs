@@ -51,6 +51,19 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     out
 }
 
+/// The first pair of a study with its figures by purpose; nothing unless it was sampled.
+pub(crate) fn first_why(record: &StudyRecord) -> Document {
+    let Some(first) = record.conclusions.cpu_differences.first() else {
+        return Document::default();
+    };
+    let mut out = difference_part(record, first, false, true);
+    let mut ledgers = record.conclusions.cpu_ledgers.iter();
+    if ledgers.any(|ledger| !ledger.is_kernel_split) {
+        out.note(KERNEL_NOT_SPLIT);
+    }
+    out.explained(WHY_LEGEND)
+}
+
 /// Where the CPU time of a server goes that is compared with nothing; nothing unless it was
 /// sampled.
 pub(crate) fn of_one(ledgers: &[CpuLedger]) -> Document {

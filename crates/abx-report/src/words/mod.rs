@@ -7,6 +7,8 @@ pub(crate) mod load;
 pub(crate) mod metrics;
 pub(crate) mod prose;
 pub(crate) mod ratio;
+pub(crate) mod ratio_scale;
+pub(crate) mod sparkline;
 pub(crate) mod style;
 pub(crate) mod terms;
 pub(crate) mod times;

@@ -27,6 +27,8 @@ pub fn study() -> StudyRecord {
     let measured = Measured {
         abx_version: "0.1.0".to_owned(),
         command: vec!["abx".to_owned(), "compare".to_owned()],
+        study: None,
+        label: None,
         started_unix_ms: 1_750_000_000_000,
         elapsed_s: 38.2,
         seed: 42,

@@ -8,6 +8,7 @@ use crate::bisect::confirmation::Confirmation;
 use crate::bisect::ratios::BlockRatios;
 use crate::bisect::search::TrialOutcome;
 use crate::judge::metric::Metric;
+use crate::judge::verdict::Verdict;
 
 /// A search for a commit. It is saved after each step, and a search that was interrupted goes
 /// on from it.
@@ -21,6 +22,9 @@ pub struct BisectRecord {
     pub started_unix_ms: u64,
     /// The command line.
     pub command: Vec<String>,
+    /// The text that a person gave the record (`--label`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// GOOD and BAD as they were given.
     pub revisions: [String; 2],
     /// The commands that build a commit.
@@ -84,6 +88,14 @@ pub struct TrialRecord {
     /// The id of the record of its comparison; absent for a commit that was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<String>,
+}
+
+impl BisectRecord {
+    /// What a change by this ratio is, by the metric of the search.
+    #[must_use]
+    pub fn direction(&self, ratio: f64) -> Verdict {
+        Verdict::of_change(ratio, self.metric.sense())
+    }
 }
 
 impl CommitRecord {

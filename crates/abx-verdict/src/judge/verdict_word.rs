@@ -52,6 +52,16 @@ impl Verdict {
         }
     }
 
+    /// What a ratio of a metric of this sense is, for a difference that is known to be there.
+    #[must_use]
+    pub fn of_change(ratio: f64, sense: Sense) -> Verdict {
+        if ratio > 1.0 {
+            Verdict::Faster.in_sense(sense)
+        } else {
+            Verdict::Slower.in_sense(sense)
+        }
+    }
+
     /// Whether the blocks decide the question: which way the two differ, or that they do not.
     #[must_use]
     pub fn is_decided(self) -> bool {

@@ -3,13 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bisect::{BisectConclusion, BisectRecord, CommitRecord};
 use crate::file::run::{OLD_RUN_SCHEMA, RUN_SCHEMA};
 use crate::judge::comparison::Role;
 use crate::judge::metric::Metric;
 use crate::judge::verdict::Verdict;
 use crate::listing::fingerprint::Fingerprint;
-use abx_evidence::OutputHead;
 use abx_evidence::record::{Machine, STUDY_SCHEMA};
+use abx_evidence::{OUTPUT_SCHEMA, OutputHead};
 
 /// A list of records, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,6 +53,10 @@ pub struct UnreadFile {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outline {
     pub kind: RecordKind,
+    /// The name of the study file, if there was one.
+    pub study: Option<String>,
+    /// The text that a person gave the record.
+    pub label: Option<String>,
     /// When it started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     /// How long it took, in seconds.
@@ -67,6 +72,8 @@ pub struct Outline {
     pub is_measured: bool,
     /// Verified responses, messages or sessions per second of a run.
     pub throughput_per_s: Option<f64>,
+    /// Of a search for a commit.
+    pub search: Option<OutlineSearch>,
     pub machine: Fingerprint,
     /// What its randomness was drawn from; `None` where that was not kept.
     pub seed: Option<u64>,
@@ -81,6 +88,17 @@ pub enum RecordKind {
     Study,
     /// One server, loaded once.
     Run,
+    /// A search for the commit that changed a server.
+    Bisect,
+}
+
+/// A search for a commit, in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutlineSearch {
+    /// The commits after GOOD, up to BAD.
+    pub commits: usize,
+    /// How it ended; `None` before that.
+    pub conclusion: Option<BisectConclusion>,
 }
 
 /// Who was measured.
@@ -124,6 +142,9 @@ pub enum OutlineError {
          the version of abx that wrote it"
     )]
     Schema(String),
+    /// It is output that no list has.
+    #[error("it is none of a study, a run or a search for a commit, which alone are listed")]
+    Kind,
 }
 
 impl Outline {
@@ -132,7 +153,7 @@ impl Outline {
     /// # Errors
     /// [`OutlineError`] when the text is no record of this version.
     pub fn read(json: &str) -> Result<Outline, OutlineError> {
-        let Schema { schema } = serde_json::from_str(json)?;
+        let Schema { schema, kind } = serde_json::from_str(json)?;
         match schema.as_str() {
             STUDY_SCHEMA => Ok(serde_json::from_str::<StudyOutline>(json)?.outline()),
             RUN_SCHEMA => Ok(Outline {
@@ -147,6 +168,10 @@ impl Outline {
                     ..old.measured.outline()
                 })
             }
+            OUTPUT_SCHEMA if kind.as_deref() == Some("bisect") => {
+                Ok(outline_of_search(serde_json::from_str(json)?))
+            }
+            OUTPUT_SCHEMA => Err(OutlineError::Kind),
             _ => Err(OutlineError::Schema(schema)),
         }
     }
@@ -171,12 +196,71 @@ impl Outline {
 #[derive(Deserialize)]
 struct Schema {
     schema: String,
+    kind: Option<String>,
+}
+
+fn outline_of_search(record: BisectRecord) -> Outline {
+    let subject = |name: &String| OutlineSubject {
+        name: name.clone(),
+        ..OutlineSubject::default()
+    };
+    let tried = { record.ends.iter() }
+        .map(|ends| &ends.ratios)
+        .chain(record.trials.iter().map(|trial| &trial.ratios))
+        .chain({ record.confirmation.iter() }.flat_map(|confirmation| {
+            let first = confirmation.pairs.first();
+            first.map(|pair| &pair.ratios)
+        }));
+    Outline {
+        kind: RecordKind::Bisect,
+        study: None,
+        started_unix_ms: record.started_unix_ms,
+        elapsed_s: Some(record.elapsed_s),
+        subjects: record.revisions.iter().map(subject).collect(),
+        loads: Vec::new(),
+        comparisons: culprit(&record).into_iter().collect(),
+        blocks: tried.map(|ratios| ratios.per_block.len()).sum(),
+        is_measured: record.ends.is_some(),
+        throughput_per_s: None,
+        search: Some(OutlineSearch {
+            commits: record.commits.len().saturating_sub(1),
+            conclusion: record.conclusion,
+        }),
+        machine: Fingerprint::default(),
+        seed: None,
+        abx_version: record.abx_version,
+        label: record.label,
+    }
+}
+
+/// The commit that a search found, compared with its parent.
+fn culprit(record: &BisectRecord) -> Option<OutlineComparison> {
+    let Some(BisectConclusion::Culprit { position }) = record.conclusion else {
+        return None;
+    };
+    let confirmation = record.confirmation.as_ref()?;
+    let bounds = confirmation.bounds()?;
+    Some(OutlineComparison {
+        load: String::new(),
+        subject: record.commits.get(position)?.short().to_owned(),
+        baseline: CommitRecord::shortened(&confirmation.parent).to_owned(),
+        metric: record.metric,
+        ratio: Some(bounds.ratio),
+        low: Some(bounds.low),
+        high: Some(bounds.high),
+        verdict: record.direction(bounds.ratio),
+        blocks: { confirmation.pairs.first() }.map_or(0, |pair| pair.ratios.per_block.len()),
+    })
 }
 
 /// The keys of a study that count here; the rest is passed over.
 #[derive(Deserialize)]
 struct StudyOutline {
     abx_version: String,
+    #[serde(default)]
+    study: Option<String>,
+    #[serde(default)]
+    label: Option<String>,
     started_unix_ms: u64,
     elapsed_s: f64,
     seed: u64,
@@ -240,6 +324,8 @@ impl StudyOutline {
             comparison_keys.filter(|comparison_keys| comparison_keys.role == Role::Primary);
         Outline {
             kind: RecordKind::Study,
+            study: self.study,
+            label: self.label,
             started_unix_ms: self.started_unix_ms,
             elapsed_s: Some(self.elapsed_s),
             subjects: self.subjects,
@@ -250,6 +336,7 @@ impl StudyOutline {
             blocks: self.blocks.iter().filter(|block| block.complete).count(),
             is_measured: !self.blocks.is_empty(),
             throughput_per_s: self.throughput_per_s,
+            search: None,
             machine: Fingerprint {
                 subject_cpus: self.settings.subject_cpus,
                 generator_cpus: self.settings.generator_cpus,

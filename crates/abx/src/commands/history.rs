@@ -2,10 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use abx_lab::history::{Archive, HistoryError, Query, resolve, short_id_of_file};
-use abx_lab::{Store, state_folder};
-use clap::Args;
+use abx_lab::history::{
+    AddError, Added, Adding, Archive, HistoryError, Query, SEARCHES, resolve, short_id_of_file,
+};
+use abx_lab::{Store, read_text, state_folder};
+use abx_verdict::trend::Trend;
+use clap::{Args, Subcommand};
 
+use crate::commands::saved;
+use crate::flags::metric::MetricName;
 use crate::flags::output::{self, OutputFlags, print, style};
 use crate::flags::saved_file::SavedFile;
 use crate::ui::end::{End, Failure, tell};
@@ -15,19 +20,39 @@ use crate::ui::end::{End, Failure, tell};
 #[command(after_help = "Examples:\n  \
     abx history\n  \
     abx history nginx --limit 5\n  \
+    abx history add artifacts/*.json.zst\n  \
+    abx history --trend nginx-sendfile\n  \
     abx report 3fa9c1\n  \
     abx report last\n\n\
     Wherever a record is expected, its id will do, or the first four letters of it, or last for \
     the newest record and last~1 for the one before it.")]
-#[command(mut_arg("json", |json| output::saves(json, "the list")))]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(mut_arg("json", |json| output::saves(json, "the list or the trend")))]
 pub struct HistoryArgs {
-    /// Only records that contain this text in a subject (name, version, command, address),
-    /// load, file name or id.
+    #[command(subcommand)]
+    command: Option<HistoryCommand>,
+    /// Only records that contain this text in their label, study, a subject (name, version,
+    /// command, address), load, file name or id.
     #[arg(value_name = "SUBJECT|TEXT")]
     text: Option<String>,
-    /// List at most this many records.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit)]
-    limit: usize,
+    /// List at most this many records, the newest [default: 20; of a trend: 200].
+    #[arg(long, value_name = "N", value_parser = limit)]
+    limit: Option<usize>,
+    /// Show how the figures of a study changed from record to record, and where their level
+    /// changes.
+    ///
+    /// STUDY is the name of a study file, or that of a subject of the command line.
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["text", "all"])]
+    trend: Option<String>,
+    /// What the trend is of [default: throughput; under a rate: p99].
+    #[arg(long, value_enum, requires = "trend")]
+    metric: Option<MetricName>,
+    /// Write the trend as one HTML page with plots; - as with --json.
+    #[arg(long, value_name = "FILE|-", requires = "trend")]
+    html: Option<String>,
+    /// Write the trend as Markdown; - as with --json.
+    #[arg(long, value_name = "FILE|-", requires = "trend")]
+    markdown: Option<String>,
     /// Also list studies that failed before anything was measured.
     #[arg(long)]
     all: bool,
@@ -38,6 +63,30 @@ pub struct HistoryArgs {
     output: OutputFlags,
 }
 
+/// What else can be done with the records.
+#[derive(Debug, Subcommand)]
+enum HistoryCommand {
+    /// Add records from elsewhere, such as those of CI jobs.
+    Add(HistoryAdd),
+}
+
+/// Add records from elsewhere, such as those of CI jobs.
+///
+/// Each is copied. A record that is already there is not added again.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx history add record.json\n  \
+    abx history add artifacts/*.json.zst\n\n\
+    Exit codes: 0 every record is there; 2 a file is not a record; 3 a record cannot be written.")]
+struct HistoryAdd {
+    /// Records that `abx compare`, `abx run` or `abx bisect` saved, at most 1,000.
+    #[arg(required = true, value_name = "FILE", num_args = 1..=FILES_MAX)]
+    files: Vec<PathBuf>,
+}
+
+/// The most files of one command.
+const FILES_MAX: usize = 1_000;
+
 fn limit(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|limit| *limit > 0);
     count.ok_or_else(|| format!("`{text}` is not a number of records: give one such as 20"))
@@ -45,6 +94,53 @@ fn limit(text: &str) -> Result<usize, String> {
 
 /// Brings the index up to date and prints the list.
 pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
+    match &history.command {
+        Some(HistoryCommand::Add(flags)) => add(flags),
+        None => list(history),
+    }
+}
+
+/// Adds every file that is a record, and reports what became of each.
+fn add(flags: &HistoryAdd) -> Result<End, Failure> {
+    let archive = Archive::open(&state_folder()).map_err(Failure::usage)?;
+    let mut adding = archive.adding().map_err(Failure::no_claim)?;
+    let mut end = End::Done;
+    for file in &flags.files {
+        let shown = file.display();
+        let line = match add_file(&mut adding, file) {
+            Ok(Added::New { id }) => format!("{shown}: added as {id}\n"),
+            Ok(Added::Known { id }) => format!("{shown}: already there as {id}\n"),
+            Err(failure) => {
+                tell(&format!("abx: {}", failure.message));
+                end = failure.end;
+                continue;
+            }
+        };
+        output::to_stdout(&line).map_err(Failure::no_claim)?;
+    }
+    // The next list finds them in any case, and needs less time after this.
+    if let Err(error) = Archive::open(&state_folder()) {
+        tell(&format!("abx: {error}"));
+    }
+    Ok(end)
+}
+
+fn add_file(adding: &mut Adding, file: &Path) -> Result<Added, Failure> {
+    // Whatever is added can be reported.
+    saved::read(file)?;
+    let text = read_text(file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+    adding.add(&text).map_err(|error| match error {
+        AddError::NoRecord(error) => Failure::usage(format!(
+            "{} cannot be added ({error}): give a file that `abx compare`, `abx run` or `abx bisect` \
+             saved",
+            file.display()
+        )),
+        error @ AddError::Write { .. } => Failure::no_claim(error),
+    })
+}
+
+fn list(history: &HistoryArgs) -> Result<End, Failure> {
     let folder = state_folder();
     let archive = if history.rebuild {
         Archive::rebuild(&folder)
@@ -55,9 +151,12 @@ pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
     if let Some(problem) = archive.problem() {
         tell(&format!("abx: {problem}"));
     }
+    if let Some(study) = &history.trend {
+        return trend(history, &archive, study);
+    }
     let query = Query {
         text: history.text.clone(),
-        limit: Some(history.limit),
+        limit: Some(history.limit.unwrap_or(LISTED)),
         with_unmeasured: history.all,
     };
     let found_history = archive.list(&query).map_err(Failure::no_claim)?;
@@ -65,6 +164,38 @@ pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
     print(&text, &found_history, &history.output)?;
     Ok(End::Done)
 }
+
+/// Prints how the figures of a study changed.
+fn trend(history: &HistoryArgs, archive: &Archive, study: &str) -> Result<End, Failure> {
+    let flags = &history.output;
+    let formats = [
+        (
+            output::HTML,
+            &history.html,
+            abx_report::trend_html as fn(&Trend) -> String,
+        ),
+        ("--markdown", &history.markdown, abx_report::trend_markdown),
+    ];
+    let formats = { formats.into_iter() }
+        .filter_map(|(flag, place, text)| Some((flag, place.as_deref()?, text)));
+    let json = { flags.json.iter() }.map(|place| ("--json", place.as_str()));
+    let places = formats.clone().map(|(flag, place, _)| (flag, place));
+    output::check_places(&json.chain(places).collect::<Vec<_>>())?;
+    let metric = history.metric.map(MetricName::metric);
+    let limit = history.limit.unwrap_or(TREND_RECORDS);
+    let trend = archive
+        .trend(study, metric, limit)
+        .map_err(Failure::usage)?;
+    let text = abx_report::trend_text(&trend, &style(flags));
+    let formats = formats.map(|(flag, place, text)| (flag, place, text(&trend)));
+    output::print_with(&text, &trend, flags, formats)?;
+    Ok(End::Done)
+}
+
+/// Records of a list, unless a person wants another number.
+const LISTED: usize = 20;
+/// Records of a trend: as many as the simulations of its method have.
+const TREND_RECORDS: usize = 200;
 
 /// The record that a word names: a file, the id of a record that is kept, or `last`.
 pub fn record_path(word: &str) -> Result<PathBuf, Failure> {
@@ -74,14 +205,35 @@ pub fn record_path(word: &str) -> Result<PathBuf, Failure> {
 /// What a record that was saved can be named by: its id, or its path where it is not among
 /// the others.
 pub fn name_of(store: &Store) -> String {
-    let path = store.path();
-    match (
-        store.moved(),
-        path.file_name().and_then(|name| name.to_str()),
-    ) {
-        (None, Some(name)) => short_id_of_file(name),
-        _ => path.display().to_string(),
+    match listed_name(store.path()) {
+        Some(name) => short_id_of_file(&name),
+        None => store.path().display().to_string(),
     }
+}
+
+/// The name by which the list has a file: `None` for one that it does not have.
+fn listed_name(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let there = path.parent()?.canonicalize().ok()?;
+    let kept = state_folder().canonicalize().ok()?;
+    if there == kept {
+        Some(name.to_owned())
+    } else if there == kept.join(SEARCHES) {
+        Some(format!("{SEARCHES}/{name}"))
+    } else {
+        None
+    }
+}
+
+/// Reports how a record is found again, and why it is not in its usual place.
+pub fn tell_where(store: &Store) {
+    if let Some(why) = store.moved() {
+        tell(&format!("abx: {why}"));
+    }
+    let name = name_of(store);
+    tell(&format!(
+        "Record: {name}\nPrint it again with: abx report {name}"
+    ));
 }
 
 /// The file of a record that was saved.
@@ -91,18 +243,10 @@ pub fn file_of(store: &Store) -> SavedFile {
 
 /// A record's file, named by its id if it is among the others, or else by its own name.
 pub fn saved_file(path: &Path) -> SavedFile {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let folder = |path: &Path| path.canonicalize().ok();
-    let is_kept = path
-        .parent()
-        .and_then(folder)
-        .is_some_and(|parent| Some(parent) == folder(&state_folder()));
+    let file_name = || path.file_name().unwrap_or_default().to_string_lossy();
+    let id = listed_name(path).map(|name| short_id_of_file(&name));
     SavedFile {
-        name: if is_kept {
-            short_id_of_file(&name)
-        } else {
-            name.into_owned()
-        },
+        name: id.unwrap_or_else(|| file_name().into_owned()),
         path: path.to_owned(),
     }
 }

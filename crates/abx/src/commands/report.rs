@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::commands::compare;
 use crate::commands::history::{record_path, saved_file};
-use crate::commands::saved::{SavedRecord, read};
+use crate::commands::saved::{self, SavedRecord, read};
 use crate::flags::expect;
 use crate::flags::expect::ExpectFlags;
 use crate::flags::help;
@@ -105,10 +105,16 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             compare::print(&record, &results, Some(&file), (&outputs, flags))
         }
         SavedRecord::Bisect(record) => {
-            let given = report.formats.first().or(report.of_studies());
-            report.refuse("`abx bisect`, which has text and --json", given)?;
-            let text = abx_report::bisect_text(&record, &style);
-            output::print(&text, &record, flags)?;
+            let given = report.formats.first_but_html().or(report.of_studies());
+            report.refuse("`abx bisect`, which has text, --json and --html", given)?;
+            let confirmed = saved::confirmed(&record);
+            let text = abx_report::bisect_text(&record, confirmed.as_ref(), &style);
+            let page = report.formats.html.as_deref();
+            let page = page.map(|place| {
+                let page = abx_report::bisect_html(&record, confirmed.as_ref());
+                (output::HTML, place, page)
+            });
+            output::print_with(&text, &record, flags, page)?;
             Ok(End::Done)
         }
         SavedRecord::Machine(record) => {

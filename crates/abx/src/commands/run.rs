@@ -21,7 +21,7 @@ use crate::flags::expect::{ExpectFlags, ThresholdFlags};
 use crate::flags::fleet::FleetFlags;
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
-use crate::flags::output::{FormatFlags, MeasuredFormatFlags, OutputFlags, Outputs};
+use crate::flags::output::{FormatFlags, LabelFlag, MeasuredFormatFlags, OutputFlags, Outputs};
 use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
 use crate::ui::invocation;
@@ -92,6 +92,8 @@ pub struct Run {
     fleet: FleetFlags,
     #[command(flatten)]
     thresholds: ThresholdFlags,
+    #[command(flatten)]
+    label: LabelFlag,
     #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
@@ -392,6 +394,7 @@ fn study(run: &Run, name: String, target: Target, loads: Vec<Load>) -> Study {
         wait: generator.wait().unwrap_or(WaitChoice::Auto),
         local_addresses: generator.local_address.clone(),
         why: run.why,
+        label: run.label.text(),
         ..Study::of_one(subject, loads, generator.seed(), invocation::recorded())
     }
 }

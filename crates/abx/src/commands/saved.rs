@@ -5,6 +5,8 @@ use std::path::Path;
 
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{Measured, OUTPUT_SCHEMA};
+use abx_lab::history::find;
+use abx_lab::state_folder;
 use abx_verdict::bisect::BisectRecord;
 use abx_verdict::doctor::{DoctorRecord, examine};
 use abx_verdict::timer::{TimerRecord, TimerRuns};
@@ -57,6 +59,17 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
         return Err(unknown_schema(&shown, &schema));
     }
     parse(&text, &schema, head.kind.as_deref()).map_err(not_a_record)
+}
+
+/// The comparison that confirmed the commit that a search found; `None` if it is not among the
+/// records that are kept.
+pub fn confirmed(search: &BisectRecord) -> Option<StudyRecord> {
+    let id = &search.confirmation.as_ref()?.record;
+    let path = find(id, &state_folder()).ok()?;
+    match read(&path).ok()? {
+        SavedRecord::Study(record) => Some(*record),
+        _ => None,
+    }
 }
 
 /// The record in a text of one of the [`SCHEMAS`].

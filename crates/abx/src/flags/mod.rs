@@ -6,6 +6,7 @@ pub mod expect;
 pub mod fleet;
 pub mod help;
 pub mod load;
+pub mod metric;
 pub mod output;
 pub mod replay;
 pub mod requests;

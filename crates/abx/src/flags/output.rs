@@ -10,6 +10,7 @@ use clap::{Arg, Args};
 use serde::Serialize;
 
 use crate::flags::saved_file::{SavedFile, file_with};
+use crate::flags::units;
 use crate::ui::end::{Failure, tell};
 use crate::ui::otlp;
 
@@ -45,6 +46,22 @@ fn json_long_help(what: &str) -> String {
         "Also save {what} as JSON to this file, compressed if its name ends in .zst; - prints the \
          JSON on standard output instead of the text"
     )
+}
+
+/// The text by which a person finds a record again.
+#[derive(Debug, Clone, Args)]
+pub struct LabelFlag {
+    /// Save this text in the record, such as a version or a build number; `abx history` shows it
+    /// and finds it.
+    #[arg(long, help_heading = "Output", value_name = "TEXT", value_parser = units::label)]
+    label: Option<String>,
+}
+
+impl LabelFlag {
+    /// The text, if there is one.
+    pub fn text(&self) -> Option<String> {
+        self.label.clone()
+    }
 }
 
 /// Formats of studies and of runs.
@@ -131,6 +148,20 @@ pub struct Outputs<'a> {
     places: Vec<(&'static str, &'a str)>,
 }
 
+/// Refuses two flags that write to one place.
+pub fn check_places(places: &[(&'static str, &str)]) -> Result<(), Failure> {
+    for (number, (flag, place)) in places.iter().enumerate() {
+        let mut before = places[..number].iter();
+        if let Some((other, _)) = before.find(|(_, other)| other == place) {
+            return Err(Failure::usage(format!(
+                "{other} and {flag} both write to {}: give each its own file",
+                said(place)
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// A text and where it goes.
 struct Document {
     flag: &'static str,
@@ -150,15 +181,7 @@ impl<'a> Outputs<'a> {
         let record = record.map(|place| ("--json", place));
         let shared = record.into_iter().chain(formats.given());
         let places: Vec<_> = shared.chain(others).collect();
-        for (number, (flag, place)) in places.iter().enumerate() {
-            let mut before = places[..number].iter();
-            if let Some((other, _)) = before.find(|(_, other)| other == place) {
-                return Err(Failure::usage(format!(
-                    "{other} and {flag} both write to {}: give each its own file",
-                    said(place)
-                )));
-            }
-        }
+        check_places(&places)?;
         Ok(Outputs {
             flags,
             formats,
@@ -274,6 +297,14 @@ impl FormatFlags {
             .next()
     }
 
+    /// The first of them that was given and is no page.
+    pub fn first_but_html(&self) -> Option<&'static str> {
+        let given = self.given().map(|(flag, _)| flag);
+        let mut given = given.filter(|flag| *flag != HTML);
+        let embedded = self.embed_record.then_some("--embed-record");
+        given.next().or(self.posted()).or(embedded)
+    }
+
     fn posted(&self) -> Option<&'static str> {
         self.otlp.as_ref().map(|_| OTLP)
     }
@@ -363,14 +394,30 @@ fn said(place: &str) -> &str {
     }
 }
 
-const HTML: &str = "--html";
+/// The flag of pages.
+pub const HTML: &str = "--html";
 const OTLP: &str = "--otlp";
 const FOLDED: &str = "--folded";
 
 /// Prints a report that has no other formats, or the record itself where that
 /// was asked for by `-`.
 pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Result<(), Failure> {
-    let mut documents = Vec::new();
+    print_with(report, record, flags, [])
+}
+
+/// The same with other formats: the flag of each, its place and its text.
+pub fn print_with<'a>(
+    report: &str,
+    record: &impl Serialize,
+    flags: &OutputFlags,
+    others: impl IntoIterator<Item = (&'static str, &'a str, String)>,
+) -> Result<(), Failure> {
+    let others = others.into_iter().map(|(flag, place, text)| Document {
+        flag,
+        place: place.to_owned(),
+        text,
+    });
+    let mut documents: Vec<Document> = others.collect();
     if let Some(place) = &flags.json {
         let text = serde_json::to_string(record)
             .map_err(|error| Failure::no_claim(format!("cannot write the record: {error}")))?;

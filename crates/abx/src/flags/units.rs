@@ -198,6 +198,26 @@ pub fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// Reads a label: one line of at most [`LABEL_LETTERS_MAX`] letters.
+pub fn label(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let letters = text.chars().count();
+    if text.is_empty() {
+        Err("the label is empty: give a text, or leave --label out".to_owned())
+    } else if letters > LABEL_LETTERS_MAX {
+        Err(format!(
+            "the label has {letters} letters: give at most {LABEL_LETTERS_MAX}"
+        ))
+    } else if text.chars().any(char::is_control) {
+        Err("the label has a control character, such as a line end: give one line".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// Longer than a subject line of a commit should be, and no wider than a report.
+const LABEL_LETTERS_MAX: usize = 80;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,5 +281,26 @@ mod tests {
         assert_eq!(work("10us"), Ok(Work::Time(Duration::from_micros(10))));
         assert_eq!(work("4000turns"), Ok(Work::Turns(4_000)));
         assert!(work("4000").is_err() && work("turns").is_err() && work("-1turns").is_err());
+    }
+
+    #[test]
+    fn a_label_is_one_line_of_some_letters() {
+        // Method: the longest label and one letter more, in letters of several bytes; blanks
+        // around it; nothing; and characters that steer a terminal.
+        let longest = "ä".repeat(LABEL_LETTERS_MAX);
+        assert_eq!(label(&longest), Ok(longest.clone()));
+        assert!(label(&format!("{longest}ä")).is_err());
+        assert_eq!(label(" build 7 "), Ok("build 7".to_owned()));
+        for text in [
+            "",
+            " ",
+            "a\nb",
+            "a\u{1b}[31mb",
+            "a\u{7}b",
+            "a\u{0}b",
+            "a\u{9b}b",
+        ] {
+            assert!(label(text).is_err(), "{text:?}");
+        }
     }
 }

@@ -108,9 +108,51 @@ fn the_commit_that_made_a_server_slower_is_found() {
     assert_eq!(record["confirmation"]["pairs"].as_array().unwrap().len(), 4);
     let printed = home.run_abx(&["report", "found.json"]);
     assert_eq!(printed.stdout, ended.stdout);
+    let list = home.run_abx(&["history", "--json", "-", "-q"]).json();
+    let mut listed = list["entries"].as_array().unwrap().iter();
+    let listed = listed.find(|entry| entry["kind"] == "bisect").unwrap();
+    assert_eq!(listed["comparisons"][0]["subject"], short);
+    let id = listed["id"].as_str().unwrap();
+    assert!(
+        ended.stderr.contains(&format!("Record: {id}")),
+        "{ended:#?}"
+    );
+    let by_id = home.run_abx(&["report", id, "--html", "found.html"]);
+    assert_eq!(by_id.stdout, ended.stdout);
+    let page = fs::read_to_string(home.join("found.html")).unwrap();
+    assert!(page.contains(&found), "{page}");
     let comparison = record["ends"]["record"].as_str().unwrap();
     let comparison = home.run_abx(&["report", comparison]);
     assert!(comparison.stdout.contains("slower"), "{comparison:#?}");
+}
+
+#[test]
+fn the_cause_of_a_change_stands_below_it() {
+    // Method: one commit between the ends, which works for longer, sampled; the report compares a
+    // build of it with one of its parent, also when it is printed again. A machine that lets
+    // nobody sample has to say so before anything is compared.
+    let home = Home::new();
+    repository(&home);
+    let ended = home.run_abx(&words("HEAD~4", "HEAD~3", &["--why"]));
+    if ended.status.code() == Some(2) {
+        assert!(ended.stderr.contains("abx doctor"), "{ended:#?}");
+        return;
+    }
+    ended.expect(0, &[]);
+    let [commit, parent] = ["HEAD~3", "HEAD~4"].map(|name| {
+        let hash = git(&home, &["rev-parse", name]);
+        format!("{}-1", &hash[..9])
+    });
+    let why = format!("Why: {commit} compared with {parent}");
+    for part in [&why, "more CPU per response", "own code"] {
+        assert!(
+            ended.stdout.contains(part),
+            "`{part}` is missing: {ended:#?}"
+        );
+    }
+    let id = ended.stderr.split("Record: ").nth(1).unwrap();
+    let id = id.split_whitespace().next().unwrap();
+    assert_eq!(home.run_abx(&["report", id]).stdout, ended.stdout);
 }
 
 #[test]

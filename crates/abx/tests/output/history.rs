@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Home, Server, in_five_looks, subject};
+use crate::support::{Home, Server, in_five_looks, read_json, subject};
 
 #[rustfmt::skip]
 const SIX: [&str; 8] = [
@@ -230,4 +230,138 @@ fn a_history_of_nothing_leaves_nothing() {
     let list = home.run_abx(&["history"]);
     assert!(list.expect(0, &[]).stdout.contains("No matching record"));
     assert!(!home.join("state/abx").exists());
+}
+
+/// A run of a few requests with this label; its record as JSON.
+fn labelled_run(home: &Home, label: &str) -> Value {
+    let server = Server::start(&[]);
+    let words = ["run", &server.url, "-n", "99", "-c", "3", "--label", label];
+    let words = [&words[..], &["--json", "run.json"]].concat();
+    home.run_abx(&words).expect(0, &["Record: "]);
+    read_json(&home.join("run.json"))
+}
+
+#[test]
+fn a_record_is_found_by_its_label() {
+    // Method: a run with a label, in the list, by a part of it in another case, in its record
+    // and its report; labels that are refused before anything is loaded.
+    let home = Home::new();
+    let record = labelled_run(&home, "Nightly <7>");
+    assert_eq!(record["label"], "Nightly <7>");
+    let found = history(&home, &["nightly"]);
+    assert_eq!(entries(&found).len(), 1);
+    assert_eq!(entries(&found)[0]["label"], "Nightly <7>");
+    let list = home.run_abx(&["history"]);
+    assert!(list.stdout.contains("\"Nightly <7>\""), "{list:#?}");
+    let report = home.run_abx(&["report", "last", "--full"]);
+    assert!(report.stdout.contains("Label: Nightly <7>"), "{report:#?}");
+    let long = "a".repeat(81);
+    for (label, part) in [
+        ("", "empty"),
+        ("a\nb", "control character"),
+        (&long, "at most 80"),
+    ] {
+        let words = ["run", "http://127.0.0.1:9/", "--label", label];
+        home.run_abx(&words).expect(2, &["--label", part]);
+    }
+}
+
+#[test]
+fn records_of_elsewhere_are_added_and_listed() {
+    // Method: a record from another home, twice, compressed and not, among files that are no
+    // records, one that is missing and the output of a list.
+    let other = Home::new();
+    labelled_run(&other, "from CI");
+    other.run_abx(&["report", "run.json", "--json", "run.json.zst"]);
+    other.run_abx(&["history", "--json", "list.json"]);
+    let home = Home::new();
+    let at = |name: &str| other.join(name).display().to_string();
+    let [plain, packed, list] = ["run.json", "run.json.zst", "list.json"].map(at);
+    home.write("notes.json", "{}");
+    let added = home.run_abx(&["history", "add", &plain, &packed, &plain]);
+    added.expect(0, &[]);
+    assert_eq!(added.stdout.matches(": added as ").count(), 1, "{added:#?}");
+    assert_eq!(
+        added.stdout.matches(": already there as ").count(),
+        2,
+        "{added:#?}"
+    );
+    let refused = home.run_abx(&["history", "add", "notes.json", &list, "gone.json", &plain]);
+    refused.expect(2, &["notes.json", "list.json", "gone.json"]);
+    assert!(refused.stdout.contains("already there"), "{refused:#?}");
+    let total = history(&home, &[]);
+    assert_eq!(entries(&total).len(), 1);
+    let id = entries(&total)[0]["id"].as_str().unwrap();
+    assert!(added.stdout.contains(id), "{added:#?} {id}");
+    home.run_abx(&["report", id]).expect(0, &[]);
+    home.run_abx(&["history", "add"]).expect(2, &["FILE"]);
+}
+
+#[test]
+fn a_trend_shows_where_a_server_became_slower() {
+    // Method: a run, made into thirty records with a ripple of 1 %, of which the last ten serve
+    // a tenth less; four of another machine; and a study that no record is of.
+    let home = Home::new();
+    let mut record = labelled_run(&home, "nightly");
+    let url = record["subjects"][0]["name"].as_str().unwrap().to_owned();
+    let state = home.join("state/abx");
+    for path in home.records_in("state/abx") {
+        fs::remove_file(state.join(path)).unwrap();
+    }
+    for number in 0..34_u64 {
+        let ripple = 1.0 + 0.002 * (number * 7 % 11) as f64;
+        let level = if number < 20 { 1_000.0 } else { 900.0 };
+        record["started_unix_ms"] = (1_750_000_000_000 + 86_400_000 * number).into();
+        record["label"] = format!("night {number}").into();
+        record["conclusions"]["summaries"][0]["throughput_per_s"] = (level * ripple).into();
+        if number >= 30 {
+            record["machine"]["cpu_model"] = "Another".into();
+        }
+        fs::write(state.join(format!("run-{number}.json")), record.to_string()).unwrap();
+    }
+    let words = [
+        "history",
+        "--trend",
+        &url,
+        "--html",
+        "trend.html",
+        "--markdown",
+        "trend.md",
+    ];
+    let trend = home.run_abx(&words);
+    trend.expect(0, &[]);
+    for part in [
+        "became slower",
+        "\"night 20\"",
+        "\"night 19\"",
+        "2 kinds of machine",
+        "fewer than 8",
+    ] {
+        assert!(
+            trend.stdout.contains(part),
+            "`{part}` is missing: {trend:#?}"
+        );
+    }
+    let json = home
+        .run_abx(&["history", "--trend", &url, "--json", "-", "-q"])
+        .json();
+    assert_eq!(json["kind"], "trend");
+    let change = &json["series"][0]["changes"][0];
+    assert_eq!(
+        (&change["at"], &change["verdict"]),
+        (&20.into(), &"slower".into())
+    );
+    let ratio = change["ratio"].as_f64().unwrap();
+    assert!((ratio - 0.9).abs() < 0.01, "{change}");
+    for file in ["trend.html", "trend.md"] {
+        let text = fs::read_to_string(home.join(file)).unwrap();
+        assert!(
+            text.contains("became slower") && text.contains("night 33"),
+            "{text}"
+        );
+    }
+    home.run_abx(&["history", "--trend", "nginx-sendfile"])
+        .expect(2, &["nginx-sendfile"]);
+    home.run_abx(&["history", "--trend", &url, "--html", "x", "--markdown", "x"])
+        .expect(2, &["both write"]);
 }

@@ -307,6 +307,8 @@ pub fn study(slice: Option<Duration>) -> Study {
         wait: WaitChoice::Asleep,
         seed: 1,
         command: Vec::new(),
+        name: None,
+        label: None,
         services: Vec::new(),
         skipped: Vec::new(),
         pilot: PilotEffort::Usual,
@@ -329,6 +331,8 @@ pub fn nothing_measured(loads: &[Load]) -> Measured {
     Measured {
         abx_version: String::new(),
         command: Vec::new(),
+        study: None,
+        label: None,
         started_unix_ms: 0,
         elapsed_s: 0.0,
         seed: 1,

@@ -45,6 +45,16 @@ pub enum HistoryError {
     )]
     Empty { word: String },
     #[error(
+        "there is no record of a study `{word}`{}: give the name of a study file, or that of a \
+         subject that stood on the command line",
+        known_studies(studies)
+    )]
+    NoStudy {
+        word: String,
+        /// Those that records are of.
+        studies: Vec<String>,
+    },
+    #[error(
         "there is no record `{word}`: {}. `abx history` lists what there is",
         kept(*.count)
     )]
@@ -55,6 +65,13 @@ pub enum HistoryError {
         /// Ids and files that it may mean.
         files: Vec<String>,
     },
+}
+
+fn known_studies(studies: &[String]) -> String {
+    match studies {
+        [] => String::new(),
+        _ => format!(" (there are records of {})", studies.join(", ")),
+    }
 }
 
 fn kept(count: usize) -> String {

@@ -15,6 +15,9 @@ pub(super) const ID_LETTERS: usize = 6;
 /// The fewest letters that name a record.
 pub(super) const ID_LETTERS_LEAST: usize = 4;
 
+/// The folder of searches for commits, in that of the records.
+pub const SEARCHES: &str = "bisect";
+
 /// How the names of records end.
 const ENDINGS: [&str; 2] = [".json", ".json.zst"];
 
@@ -44,15 +47,37 @@ pub(super) fn file_names(folder: &Path) -> Result<Vec<String>, HistoryError> {
     Ok(files(folder)?.into_iter().map(|file| file.name).collect())
 }
 
-/// The files in a folder that may hold records.
+/// The files in a folder that may hold records, those of searches under the name of their
+/// own folder.
 pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
     let failed = |source| HistoryError::Folder {
         folder: folder.to_owned(),
         source,
     };
     let mut known_files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    add_files(folder, "", &mut known_files).map_err(failed)?;
+    match add_files(
+        &folder.join(SEARCHES),
+        &format!("{SEARCHES}/"),
+        &mut known_files,
+    ) {
+        // Without a search there is no such folder.
+        Err(error)
+            if !matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Err(failed(error))
+        }
+        _ => Ok(known_files),
+    }
+}
+
+/// Adds the files of one folder, whose names begin so.
+fn add_files(folder: &Path, prefix: &str, known_files: &mut Vec<KnownFile>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
         // What has vanished since the folder was read is no longer there.
         let Ok(about) = fs::metadata(entry.path()) else {
             continue;
@@ -63,12 +88,12 @@ pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
             && ENDINGS.iter().any(|ending| name.ends_with(ending))
         {
             known_files.push(KnownFile {
-                name: name.to_owned(),
+                name: format!("{prefix}{name}"),
                 stamp: stamp(&about),
             });
         }
     }
-    Ok(known_files)
+    Ok(())
 }
 
 /// A file that is replaced by rename has another inode, also within a tick of

@@ -19,7 +19,7 @@ use super::files::{FileContents, ID_LETTERS, KnownFile, files, id_of, read};
 /// Which records to list.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Text that occurs in a record's subjects, their versions, commands and
+    /// Text that occurs in a record's label, study, subjects, their versions, commands and
     /// addresses, its loads, file or id, in any case; `None` for all.
     pub text: Option<String>,
     /// The most that are listed; `None` for all.
@@ -31,7 +31,7 @@ pub struct Query {
 /// The file's name.
 const NAME: &str = "history.sqlite3";
 /// To be raised with every change of [`TABLES`] or of what is written into them.
-const VERSION: i64 = 9;
+const VERSION: i64 = 10;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
 
@@ -52,7 +52,10 @@ const TABLES: &str = "
         machine TEXT NOT NULL,
         seed TEXT,
         abx_version TEXT NOT NULL,
-        words TEXT NOT NULL
+        words TEXT NOT NULL,
+        study TEXT,
+        label TEXT,
+        search TEXT
     ) STRICT;
     CREATE TABLE comparison (
         file TEXT NOT NULL REFERENCES record (file) ON DELETE CASCADE,
@@ -76,7 +79,7 @@ const TABLES: &str = "
 
 const SELECT_RECORD: &str = "
     SELECT file, kind, started_unix_ms, elapsed_s, subjects, loads, blocks, throughput_per_s,
-        machine, seed, abx_version, is_measured
+        machine, seed, abx_version, is_measured, study, label, search
     FROM record WHERE (is_measured OR ?3) AND (?1 IS NULL OR instr(words, ?1) > 0
         OR (length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1))
     ORDER BY started_unix_ms DESC, file DESC LIMIT ?2";
@@ -375,7 +378,7 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
     transaction
         .prepare(
             "INSERT INTO record VALUES \
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         )?
         .execute(params![
             file.name,
@@ -395,6 +398,9 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             outline.seed.map(|seed| seed.to_string()),
             outline.abx_version,
             words(&file.name, outline),
+            outline.study,
+            outline.label,
+            { outline.search.as_ref() }.map(json),
         ])?;
     let mut statement = transaction
         .prepare("INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
@@ -443,6 +449,11 @@ fn entry(row: &Row) -> rusqlite::Result<Entry> {
             seed: seed.and_then(|seed| seed.parse().ok()),
             abx_version: row.get(10)?,
             is_measured: row.get(11)?,
+            study: row.get(12)?,
+            label: row.get(13)?,
+            search: { row.get::<_, Option<String>>(14)? }
+                .map(|text| from_json(&text, 14))
+                .transpose()?,
         },
     })
 }
@@ -461,6 +472,8 @@ fn verdicts(outline: &Outline) -> String {
 fn words(file: &str, outline: &Outline) -> String {
     let mut words = vec![file.to_owned()];
     words.extend(outline.loads.iter().cloned());
+    words.extend(outline.study.clone());
+    words.extend(outline.label.clone());
     for subject in &outline.subjects {
         words.push(subject.name.clone());
         words.extend(subject.version.clone());

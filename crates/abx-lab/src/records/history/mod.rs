@@ -4,6 +4,7 @@
 //! them, which is only a cache: when it is missing, damaged, of another version
 //! or cannot be written, the responses are the same and take longer.
 
+mod adding;
 mod error;
 mod files;
 mod index;
@@ -11,12 +12,18 @@ mod index;
 use std::path::{Path, PathBuf};
 
 use abx_evidence::OutputKind;
-use abx_verdict::history::History;
+use abx_verdict::Metric;
+use abx_verdict::history::{Entry, History};
+use abx_verdict::trend::{Trend, TrendRecord};
 
 use files::{ID_LETTERS, ID_LETTERS_LEAST, file_names, id_of, is_id};
 use index::{Index, Listing, Refresh};
 
+use crate::records::file::read_text;
+
+pub use adding::{AddError, Added, Adding};
 pub use error::HistoryError;
+pub use files::SEARCHES;
 pub use index::Query;
 
 /// The records of a folder, with an index that is up to date.
@@ -72,6 +79,52 @@ impl Archive {
     #[must_use]
     pub fn problem(&self) -> Option<&HistoryError> {
         self.problem.as_ref()
+    }
+
+    /// How the figures of a study of this name changed, over its newest records.
+    ///
+    /// # Errors
+    /// [`HistoryError::NoStudy`] without any record of it, and [`HistoryError::Index`].
+    pub fn trend(
+        &self,
+        study: &str,
+        metric: Option<Metric>,
+        limit: usize,
+    ) -> Result<Trend, HistoryError> {
+        let mut entries = self.list(&Query::default())?.entries;
+        let mut studies: Vec<String> = { entries.iter() }
+            .filter_map(|entry| entry.outline.study.clone())
+            .collect();
+        entries.retain(|entry| entry.outline.is_of_study(study));
+        if entries.is_empty() {
+            studies.sort_unstable();
+            studies.dedup();
+            return Err(HistoryError::NoStudy {
+                word: study.to_owned(),
+                studies,
+            });
+        }
+        let left_out = entries.len().saturating_sub(limit);
+        entries.truncate(limit);
+        let read = |entry: Entry| {
+            // What has gone or changed since it was listed has no part in the trend.
+            let text = read_text(&self.folder.join(&entry.file)).ok()?;
+            TrendRecord::read(entry.id, &text, metric).ok()
+        };
+        let records = entries.into_iter().filter_map(read).collect();
+        Ok(Trend::of(study, records, left_out))
+    }
+
+    /// To add records from elsewhere.
+    ///
+    /// # Errors
+    /// [`HistoryError::Index`].
+    pub fn adding(&self) -> Result<Adding, HistoryError> {
+        let every = Query {
+            with_unmeasured: true,
+            ..Query::default()
+        };
+        Ok(Adding::to(&self.folder, self.list(&every)?.entries))
     }
 
     /// The records that a query asks for, newest first.

@@ -47,6 +47,7 @@ pub(crate) fn conduct(record: &StudyRecord) -> Document {
     let turns = alone(record).map(|load| turns(record, load));
     let lines = [
         Some(measured(record)),
+        labelled(record.measured.label.as_deref()),
         fleet,
         Some(versions(record)),
         Some(built_from(record)),
@@ -57,8 +58,15 @@ pub(crate) fn conduct(record: &StudyRecord) -> Document {
 
 /// The same without how the subjects took turns under each load.
 pub(crate) fn conduct_briefly(record: &StudyRecord) -> Document {
-    let lines = [measured(record), versions(record), built_from(record)].into_iter();
+    let label = labelled(record.measured.label.as_deref());
+    let lines = [measured(record)].into_iter().chain(label);
+    let lines = lines.chain([versions(record), built_from(record)]);
     lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// The text that a person gave a record.
+pub(crate) fn labelled(label: Option<&str>) -> Option<String> {
+    Some(format!("Label: {}", clean_name(label?)))
 }
 
 /// What subjects say of themselves; empty when none says anything.
@@ -436,7 +444,9 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         ("generator waits", waits(&settings.waiting)),
         ("seed", record.measured.seed.to_string()),
     ];
-    rows.into_iter().chain(fleet).collect()
+    let label = record.measured.label.as_deref();
+    let label = label.map(|label| ("label", clean_name(label)));
+    rows.into_iter().chain(fleet).chain(label).collect()
 }
 
 fn contrasts(declared: &[Contrast]) -> String {

@@ -12,7 +12,7 @@ use abx_verdict::bisect::{
 use insta::assert_snapshot;
 
 /// The fifth commit is 5 % slower; the third does not build.
-fn record() -> BisectRecord {
+pub fn record() -> BisectRecord {
     let commit = |place: usize| CommitRecord {
         commit: format!("{place}8f3a1c2d04b7e90a15f6c3d2b1a09f8e7d6c5b{place}4"),
         author_date: format!("2026-11-2{place}T03:12:21+01:00"),
@@ -31,6 +31,7 @@ fn record() -> BisectRecord {
         abx_version: "0.1.0".to_owned(),
         started_unix_ms: 1_750_000_000_000,
         command: words("abx bisect v1 main --build make --by 2% './server --port {port}'"),
+        label: None,
         revisions: ["v1", "main"].map(str::to_owned),
         build: vec!["make".to_owned()],
         server: "./server --port {port}".to_owned(),
@@ -89,7 +90,8 @@ fn a_commit_that_was_found() {
     });
     record.confirmation = confirmation(-0.05);
     record.conclusion = Some(BisectConclusion::Culprit { position: 5 });
-    assert_snapshot!(bisect_text(&record, &Style::plain()));
+    record.label = Some("nightly\n\u{1b}[31m7".to_owned());
+    assert_snapshot!(bisect_text(&record, None, &Style::plain()));
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn every_other_end() {
     ];
     let texts = ends.map(|conclusion| {
         record.conclusion = conclusion;
-        let text = bisect_text(&record, &Style::plain());
+        let text = bisect_text(&record, None, &Style::plain());
         let first = text.split("\n\n").next();
         first.unwrap_or_default().to_owned()
     });
@@ -135,7 +137,7 @@ fn what_a_change_does_is_said_in_the_words_of_its_metric() {
             conclusion: Some(BisectConclusion::Culprit { position: 5 }),
             ..record()
         };
-        let text = bisect_text(&record, &Style::plain());
+        let text = bisect_text(&record, None, &Style::plain());
         let sentence = format!("made the server {expected}: ");
         assert!(text.contains(&sentence), "{metric:?} {center}: {text}");
     }

@@ -51,6 +51,7 @@ fn hostile() -> StudyRecord {
     record.measured.subjects[1] = subject("127.0.0.1:8081");
     record.measured.subjects[1].version = Some(WORDS.to_owned());
     record.measured.command = vec!["abx".to_owned(), WORDS.to_owned(), "```".to_owned()];
+    record.measured.label = Some(WORDS.to_owned());
     record.conclusions.summaries[1].subject = "127.0.0.1:8081".to_owned();
     let void = new_finding(FindingId::FailedRequests, WORDS)
         .at(Level::Void)

@@ -5,3 +5,4 @@ pub mod catalog;
 pub mod doctor;
 pub mod formats;
 pub mod plan;
+pub mod trend;

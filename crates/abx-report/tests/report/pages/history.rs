@@ -2,8 +2,10 @@
 
 use abx_evidence::OutputKind;
 use abx_report::{Style, history_text};
+use abx_verdict::bisect::BisectConclusion;
 use abx_verdict::history::{
-    Entry, History, Outline, OutlineComparison, OutlineSubject, RecordKind, UnreadFile,
+    Entry, History, Outline, OutlineComparison, OutlineSearch, OutlineSubject, RecordKind,
+    UnreadFile,
 };
 use abx_verdict::{Metric, Verdict};
 use insta::assert_snapshot;
@@ -19,6 +21,8 @@ fn entry(id: &str, subjects: &[&str], comparisons: Vec<OutlineComparison>) -> En
         file: format!("compare-1750000000-{id}.json"),
         outline: Outline {
             kind: RecordKind::Study,
+            study: None,
+            label: None,
             started_unix_ms: 1_750_000_000_000,
             elapsed_s: Some(38.2),
             subjects: subjects.iter().map(named).collect(),
@@ -27,6 +31,7 @@ fn entry(id: &str, subjects: &[&str], comparisons: Vec<OutlineComparison>) -> En
             blocks: 12,
             is_measured: true,
             throughput_per_s: None,
+            search: None,
             machine: abx_verdict::Fingerprint::default(),
             seed: Some(42),
             abx_version: "0.1.0".to_owned(),
@@ -59,6 +64,23 @@ fn history(entries: Vec<Entry>) -> History {
     }
 }
 
+/// A search for a commit that ended so.
+fn searched(
+    id: &str,
+    comparisons: Vec<OutlineComparison>,
+    conclusion: Option<BisectConclusion>,
+) -> Entry {
+    let mut entry = entry(id, &["v1.4", "main"], comparisons);
+    entry.outline.kind = RecordKind::Bisect;
+    entry.outline.loads = Vec::new();
+    entry.outline.search = Some(OutlineSearch {
+        commits: 64,
+        conclusion,
+    });
+    entry.file = format!("bisect/{id}.json");
+    entry
+}
+
 /// A record of each kind.
 pub fn mixed() -> History {
     let faster = comparison(Some(1.12), Verdict::Faster);
@@ -83,8 +105,20 @@ pub fn mixed() -> History {
         metric: Metric::ServerCpu,
         ..comparison(Some(1.31), Verdict::More)
     };
+    let mut labelled = entry("3fa9c1", &["nginx", "lighttpd"], vec![faster.clone()]);
+    labelled.outline.label = Some("nightly 7".to_owned());
+    let slower = OutlineComparison {
+        subject: "58f3a1c2d".to_owned(),
+        ..comparison(Some(0.95), Verdict::Slower)
+    };
     let mut history = history(vec![
-        entry("3fa9c1", &["nginx", "lighttpd"], vec![faster]),
+        labelled,
+        searched(
+            "7b7b7b",
+            vec![slower],
+            Some(BisectConclusion::Culprit { position: 5 }),
+        ),
+        searched("8c8c8c", Vec::new(), None),
         entry("5b5b5b", &["nginx", "caddy"], vec![dearer]),
         entry("9c0d1e", &["nginx", "lighttpd"], vec![wide]),
         several,
@@ -142,7 +176,8 @@ proptest! {
             entry.file = words[3].clone();
             entry.outline.started_unix_ms = numbers[0];
             entry.outline.blocks = numbers[1] as u32 as usize;
-            entry.outline.loads[0] = words[4].clone();
+            entry.outline.loads = vec![words[4].clone()];
+            entry.outline.label = Some(words[3].clone());
             entry.outline.subjects[0].name = words[2].clone();
             entry.outline.throughput_per_s = ratio;
             for outline_comparison in &mut entry.outline.comparisons {

@@ -422,6 +422,7 @@ pub fn tainted(texts: &[String; 4]) -> StudyRecord {
     let mut record: StudyRecord = serde_json::from_str(&json).expect("a record");
     record.measured.abx_version = message.clone();
     record.measured.command = texts.to_vec();
+    record.measured.label = Some(message.clone());
     record.measured.machine.kernel = Some(message.clone());
     record.measured.machine.cpu_model = Some(other.clone());
     record.measured.subjects[0].version = Some(message.clone());

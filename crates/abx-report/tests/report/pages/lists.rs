@@ -1,7 +1,8 @@
 //! The pages of several records: the list, and side by side.
 
 use abx_report::{
-    Listed, NamedRecord, NotShown, index_html, notice_html, page_policy, side_by_side_html,
+    Listed, NamedRecord, NotShown, bisect_html, index_html, notice_html, page_policy,
+    side_by_side_html, trend_html,
 };
 use abx_verdict::{Metric, Verdict};
 use insta::assert_snapshot;
@@ -125,7 +126,8 @@ proptest! {
             let mut list = mixed();
             for entry in &mut list.entries {
                 entry.outline.subjects[0].name = format!("a{name}");
-                entry.outline.loads[0] = load.clone();
+                entry.outline.loads = vec![load.clone()];
+                entry.outline.label = Some(message.clone());
                 entry.file = format!("{message}.json");
             }
             list.folder = message.clone();
@@ -137,7 +139,24 @@ proptest! {
             let not_shown = NotShown { id: format!("a{name}"), why: "x".to_owned() };
             let records = [side("a", &record), side("b", &run)];
             let listed = Listed::ObjectiveInput { text: Some(message) };
+            let mut trend = crate::others::trend::mixed();
+            trend.study = format!("a{name}");
+            for series in &mut trend.series {
+                series.subject = format!("a{name}");
+                series.load = load.clone();
+                series.machine.cpu_model = Some(message.clone());
+                for point in &mut series.points {
+                    point.label = Some(message.clone());
+                    point.commit = Some(load.clone());
+                }
+            }
+            let mut search = crate::others::bisect::record();
+            search.label = Some(message.clone());
+            search.revisions = [format!("a{name}"), load.clone()];
+            search.commits[5].subject_line = message.clone();
             [
+                trend_html(&trend),
+                bisect_html(&search, None),
                 index_html(&list, listed),
                 side_by_side_html(&records, &[not_shown]),
                 notice_html(&format!("a{name}"), &format!("a{}", message.replace(['`', '\n', '\r'], ""))),

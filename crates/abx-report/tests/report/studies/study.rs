@@ -359,6 +359,7 @@ fn hostile_names() {
     // that differ only in their middle.
     let long = |middle: &str| format!("{}{middle}{}", "a".repeat(60), "z".repeat(60));
     let mut record = study();
+    record.measured.label = Some("\x1b[2J\x07evil\nlabel".to_owned());
     let names = [long("1"), long("2"), "\x1b[2J\x07evil\nname".to_owned()];
     record.measured.settings.baseline = names[0].clone();
     record.measured.subjects = names.iter().map(|name| subject(name)).collect();

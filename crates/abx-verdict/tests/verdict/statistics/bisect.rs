@@ -139,6 +139,7 @@ fn record() -> BisectRecord {
         abx_version: String::new(),
         started_unix_ms: 0,
         command: Vec::new(),
+        label: None,
         revisions: [String::new(), String::new()],
         build: Vec::new(),
         server: String::new(),

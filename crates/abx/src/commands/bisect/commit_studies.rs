@@ -12,10 +12,11 @@ use abx_lab::{
 use abx_stats::Margin;
 use abx_verdict::{Metric, StudyRecord};
 
-use super::flags::{Bisect, MetricName};
+use super::flags::Bisect;
 use crate::commands::compare::PilotName;
 use crate::commands::history;
 use crate::flags::build::failure;
+use crate::flags::metric::MetricName;
 use crate::ui::end::{Failure, tell};
 use crate::ui::invocation::{self, own_program};
 use crate::ui::signals::Interruption;
@@ -62,6 +63,8 @@ pub struct CommitQuestion<'a> {
     pub fewest: u32,
     /// Whether the generator's ceiling is measured, which is the same for all commits.
     pub has_ceiling: bool,
+    /// Whether the servers are sampled, if a person wants that at all.
+    pub may_sample: bool,
     pub until: &'a dyn Fn(&StudyRecord) -> bool,
 }
 
@@ -105,6 +108,7 @@ impl<'a> CommitStudies<'a> {
         let ceiling = has_ceiling.then(invocation::ceiling_server).transpose();
         let study = Study {
             ceiling: ceiling.map_err(NotCompared::Failed)?,
+            why: self.flags.why && question.may_sample,
             ..self.study(question.subjects, question.contrasts, number)
         };
         let mut store = Store::for_new_record("bisect", study.seed);
@@ -153,6 +157,7 @@ impl<'a> CommitStudies<'a> {
             local_addresses: flags.generator.local_address.clone(),
             threads: flags.generator.threads.map(usize::from),
             wait: flags.generator.wait().unwrap_or(WaitChoice::Auto),
+            label: flags.label.text(),
             pilot: flags.pilot.map_or(PilotEffort::Usual, PilotName::effort),
             ..Study::of_one(
                 first,

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use abx_stats::Margin;
-use abx_verdict::Metric;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::commands::compare::PilotName;
 use crate::flags::build::BuildFlags;
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
-use crate::flags::output::OutputFlags;
+use crate::flags::metric::MetricName;
+use crate::flags::output::{LabelFlag, OutputFlags};
 use crate::flags::units;
 
 /// Find the commit that made a server slower, or faster.
@@ -61,6 +61,12 @@ pub struct Bisect {
     /// The smallest change that matters [default: 3%].
     #[arg(long, help_heading = "Search", value_parser = units::margin, value_name = "PERCENT")]
     pub by: Option<Margin>,
+    /// Show why the commit that is found is slower than its parent.
+    ///
+    /// Samples what both run, and reports which system calls and programs make one need more CPU
+    /// than the other.
+    #[arg(long, help_heading = "Search")]
+    pub why: bool,
     /// Time per comparison [default: 2m, to confirm 6m].
     #[arg(long, help_heading = "Search", value_name = "TIME", value_parser = units::duration)]
     pub budget: Option<Duration>,
@@ -88,6 +94,8 @@ pub struct Bisect {
     #[command(flatten)]
     pub generator: GeneratorFlags,
     #[command(flatten)]
+    pub label: LabelFlag,
+    #[command(flatten)]
     pub output: OutputFlags,
 }
 
@@ -105,28 +113,3 @@ const BRIEF: &[&str] = &[
     "json",
     "help",
 ];
-
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MetricName {
-    /// Verified responses per second.
-    Throughput,
-    /// CPU time of the server per response.
-    Cpu,
-    /// The response time of 99 % of the requests, at a --rate.
-    P99,
-    /// Memory of the server after the load.
-    Memory,
-}
-
-impl MetricName {
-    /// The metric of this name.
-    pub fn metric(self) -> Metric {
-        match self {
-            MetricName::Throughput => Metric::Throughput,
-            MetricName::Cpu => Metric::ServerCpu,
-            MetricName::P99 => Metric::ResponseP99,
-            MetricName::Memory => Metric::Memory,
-        }
-    }
-}

@@ -21,6 +21,7 @@ use abx_verdict::bisect::{
 use self::commit_studies::{CommitQuestion, CommitStudies, ComparedCommits, NotCompared};
 use self::commits::{CommitServer, Commits};
 use self::search_file::SearchFile;
+use crate::commands::{history, saved};
 use crate::flags::output::{self, OutputFlags};
 use crate::ui::end::{End, Failure, tell};
 use crate::ui::signals::Interruption;
@@ -88,13 +89,12 @@ fn finish(
         Err(Stopped::Interrupted) => End::Interrupted,
         Err(Stopped::Failed(failure)) => return Err(failure),
     };
-    let text = abx_report::bisect_text(&file.record, &output::style(flags));
+    history::note(file.store());
+    let confirmed = saved::confirmed(&file.record);
+    let text = abx_report::bisect_text(&file.record, confirmed.as_ref(), &output::style(flags));
     output::print(&text, &file.record, flags)?;
-    if !flags.quiet {
-        tell(&format!(
-            "Record: {0}\nPrint it again with: abx report {0}",
-            file.path()
-        ));
+    if !flags.quiet || file.store().moved().is_some() {
+        history::tell_where(file.store());
     }
     Ok(end)
 }
@@ -240,6 +240,8 @@ impl Search<'_> {
             contrasts: contrasts.clone(),
             fewest: BLOCKS_FOR_VERDICT as u32,
             has_ceiling: false,
+            // The ends are sampled too, so that a machine that forbids it is known at once.
+            may_sample: true,
             until: &until,
         })?;
         let logs = logs(&compared.record);
@@ -285,6 +287,7 @@ impl Search<'_> {
             contrasts: Vec::new(),
             fewest: fewest as u32,
             has_ceiling: are_ends,
+            may_sample: are_ends,
             until: &|record| enough(&logs(record)),
         })?;
         Ok((logs(&compared.record), compared))

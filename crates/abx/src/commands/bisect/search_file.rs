@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use abx_evidence::OutputKind;
-use abx_lab::history::id_of_file;
+use abx_lab::history::{SEARCHES, id_of_file};
 use abx_lab::{Store, read_text};
 use abx_verdict::bisect::{BisectRecord, CommitRecord};
 
@@ -40,8 +40,10 @@ impl SearchFile {
             new.server,
             studies.described()
         );
-        let store =
-            Store::in_state_folder(&format!("bisect/{}.json", &id_of_file(&key)[..KEY_LETTERS]));
+        let store = Store::in_state_folder(&format!(
+            "{SEARCHES}/{}.json",
+            &id_of_file(&key)[..KEY_LETTERS]
+        ));
         let unfinished = read_text(store.path()).ok();
         let unfinished = unfinished.and_then(|text| serde_json::from_str(&text).ok());
         let unfinished = unfinished.filter(|record: &BisectRecord| {
@@ -73,9 +75,9 @@ impl SearchFile {
         saved.map_err(Failure::no_claim)
     }
 
-    /// Where it is.
-    pub fn path(&self) -> String {
-        self.store.path().display().to_string()
+    /// Its name in the history.
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 }
 
@@ -87,6 +89,7 @@ fn new_record(flags: &Bisect, studies: &CommitStudies, commits: Vec<CommitRecord
         abx_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: u64::try_from(started_ms).unwrap_or(u64::MAX),
         command: invocation::recorded(),
+        label: flags.label.text(),
         revisions: [&flags.good, &flags.bad].map(String::clone),
         build: flags.build.build.clone(),
         server: flags.server.clone(),

@@ -12,7 +12,7 @@ use crate::flags::expect::ExpectFlags;
 use crate::flags::fleet::FleetFlags;
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
-use crate::flags::output::{FormatFlags, OutputFlags, StudyFormatFlags};
+use crate::flags::output::{FormatFlags, LabelFlag, OutputFlags, StudyFormatFlags};
 use crate::flags::units;
 
 /// Compare servers: which is faster, by how much, and is it real?
@@ -132,6 +132,8 @@ pub struct Compare {
     pub fleet: FleetFlags,
     #[command(flatten)]
     pub expect: ExpectFlags,
+    #[command(flatten)]
+    pub label: LabelFlag,
     #[command(flatten)]
     pub output: OutputFlags,
     #[command(flatten)]

@@ -104,7 +104,7 @@ pub fn conduct(
     history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
-        tell_where(&store);
+        history::tell_where(&store);
     }
     match error {
         Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
@@ -231,22 +231,11 @@ pub fn keep(
         Ok(()) => {
             history::note(&store);
             if !flags.quiet || store.moved().is_some() {
-                tell_where(&store);
+                history::tell_where(&store);
             }
         }
     }
     printed
-}
-
-/// Tells how a record is found again, and why it is not where it usually would be.
-fn tell_where(store: &Store) {
-    if let Some(why) = store.moved() {
-        tell(&format!("abx: {why}"));
-    }
-    let name = history::name_of(store);
-    tell(&format!(
-        "Record: {name}\nPrint it again with: abx report {name}"
-    ));
 }
 
 fn failure(study: &Study, error: StudyError) -> Failure {

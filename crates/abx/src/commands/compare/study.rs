@@ -86,6 +86,8 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
         wait: compare.generator.wait().unwrap_or(WaitChoice::Auto),
         seed: compare.generator.seed(),
         command: invocation::recorded(),
+        name: None,
+        label: compare.label.text(),
         services: Vec::new(),
         skipped: Vec::new(),
         ordered_time: None,
@@ -213,6 +215,8 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
             .or(file.seed)
             .unwrap_or_else(seed_from_clock),
         command: invocation::recorded(),
+        name: Some(file.name),
+        label: compare.label.text(),
         skipped,
         ordered_time: None,
         pilot: pilot(compare),

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use abx_lab::history::HistoryError;
 use abx_report::{
-    Listed, NamedRecord, NotShown, RecordPlace, index_html, side_by_side_html, study_html,
+    Listed, NamedRecord, NotShown, RecordPlace, bisect_html, index_html, side_by_side_html,
+    study_html,
 };
 
 use super::record_index::RecordIndex;
 use super::response::{ResponseStatus, ViewResponse};
 use crate::commands::history::saved_file;
-use crate::commands::saved::{SavedRecord, read};
+use crate::commands::saved::{SavedRecord, confirmed, read};
 
 /// How many records one page shows side by side.
 const SIDE_MOST: usize = 12;
@@ -59,13 +60,14 @@ fn record(records: &RecordIndex, id: &str) -> ViewResponse {
     };
     match open(records, id) {
         Ok(SavedRecord::Study(record)) => ViewResponse::page(study_html(&record, &[], place)),
-        Ok(SavedRecord::Bisect(_) | SavedRecord::Machine(_) | SavedRecord::Timer(_)) => {
-            ViewResponse::notice(
-                ResponseStatus::NotFound,
-                "This record has no page",
-                WITHOUT_A_PAGE,
-            )
+        Ok(SavedRecord::Bisect(record)) => {
+            ViewResponse::page(bisect_html(&record, confirmed(&record).as_ref()))
         }
+        Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => ViewResponse::notice(
+            ResponseStatus::NotFound,
+            "This record has no page",
+            WITHOUT_A_PAGE,
+        ),
         Err(Unavailable { status, why }) => {
             let title = match status {
                 ResponseStatus::NotFound => "There is no such record",
@@ -90,12 +92,14 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
     let mut not_shown = Vec::new();
     for id in ids {
         match open(records, &id) {
-            Ok(SavedRecord::Bisect(_) | SavedRecord::Machine(_) | SavedRecord::Timer(_)) => {
-                not_shown.push(NotShown {
-                    id,
-                    why: WITHOUT_A_PAGE.to_owned(),
-                })
-            }
+            Ok(SavedRecord::Bisect(_)) => not_shown.push(NotShown {
+                id,
+                why: ALONE.to_owned(),
+            }),
+            Ok(SavedRecord::Machine(_) | SavedRecord::Timer(_)) => not_shown.push(NotShown {
+                id,
+                why: WITHOUT_A_PAGE.to_owned(),
+            }),
             Ok(SavedRecord::Study(record)) => opened.push((id, record)),
             Err(Unavailable { why, .. }) => not_shown.push(NotShown { id, why }),
         }
@@ -195,6 +199,7 @@ fn hex(digit: u8) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
+const ALONE: &str = "It is a search for a commit, which has a page of its own.";
 const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, or `abx timer` of a command: \
     `abx report FILE` prints that.";
 

@@ -1,0 +1,95 @@
+//! Ratios as bars of letters on one scale.
+
+use crate::words::units::ratios;
+use crate::words::wrap::columns;
+
+/// A log scale with 1 in the middle.
+pub(crate) struct RatioScale {
+    /// The logarithm at the right end; its negative is at the left.
+    end: f64,
+    margin: f64,
+    /// Columns on each side of 1.
+    half: usize,
+}
+
+impl RatioScale {
+    pub(crate) fn of(
+        values: impl Iterator<Item = [f64; 3]>,
+        margin: f64,
+        width: usize,
+    ) -> RatioScale {
+        let margin = margin.max(0.0).ln_1p();
+        let furthest = values.flatten().map(|value| value.ln().abs());
+        RatioScale {
+            end: ROOM * furthest.fold(margin.max(f64::MIN_POSITIVE), f64::max),
+            margin,
+            half: (width - 1) / 2,
+        }
+    }
+
+    /// The place of a ratio and its interval, of which one end is open if it is a bound.
+    pub(crate) fn bar(&self, [ratio, low, high]: [f64; 3], at_least: bool) -> String {
+        let mut cells = vec![' '; 2 * self.half + 1];
+        cells[self.place(-self.margin)..=self.place(self.margin)].fill('░');
+        let [ratio_at, low_at, high_at] = [ratio, low, high].map(|value| self.place(value.ln()));
+        if low_at <= high_at {
+            cells[low_at..=high_at].fill('━');
+        }
+        cells[low_at] = if at_least && ratio < 1.0 {
+            '◀'
+        } else {
+            '┣'
+        };
+        cells[high_at] = if at_least && ratio >= 1.0 {
+            '▶'
+        } else {
+            '┫'
+        };
+        cells[self.half] = '│';
+        cells[ratio_at] = '●';
+        cells.into_iter().collect()
+    }
+
+    pub(crate) fn axis(&self) -> String {
+        let [text, left, right] = ratios([1.0, (-self.end).exp(), self.end.exp()]);
+        let half = self.half;
+        let before = half.saturating_sub(columns(&text) / 2);
+        let after = (2 * half + 1).saturating_sub(before + columns(&text));
+        format!("{left:before$}{text}{right:>after$}")
+    }
+
+    fn place(&self, log: f64) -> usize {
+        let half = self.half as f64;
+        let column = half + (log / self.end * half).round();
+        column.clamp(0.0, 2.0 * half) as usize
+    }
+}
+
+const ROOM: f64 = 1.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_marks_ratio_ends_margin_and_one() {
+        // Method: a scale that ends at ln 1.1 · 1.1, read by the places of the signs.
+        let scale = RatioScale::of([[1.05, 1.02, 1.1]].into_iter(), 0.03, 41);
+        let bar: Vec<char> = scale.bar([1.05, 1.02, 1.1], false).chars().collect();
+        let at = |sign| bar.iter().position(|cell| *cell == sign);
+        assert_eq!(bar.len(), 41);
+        assert_eq!(at('│'), Some(20));
+        assert_eq!(at('┣'), Some(24));
+        assert_eq!(at('●'), Some(29));
+        assert_eq!(at('┫'), Some(38));
+        assert_eq!(at('░'), Some(14));
+    }
+
+    #[test]
+    fn a_bound_ratio_points_away_from_one() {
+        // Method: one above and one below 1.
+        let scale = RatioScale::of([[0.9, 0.8, 0.95]].into_iter(), 0.03, 41);
+        assert!(scale.bar([0.9, 0.8, 0.95], true).contains('◀'));
+        assert!(scale.bar([1.1, 1.05, 1.2], true).contains('▶'));
+    }
+}
