@@ -5,6 +5,7 @@
 //! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
 
+pub mod bpf;
 pub mod calendar;
 pub mod clock;
 mod counters_table;
@@ -23,6 +24,7 @@ pub use host::{
     calibration, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };
 pub use net::epoll::{Epoll, Events, Interest, SocketEvent};
+pub use net::segments::{Received, ReceivedSegments};
 pub use net::server_address::{ServerAddress, ServerAddressError, SocketPath};
 pub use net::socket::{
     ListenOptions, Socket, is_file_table_full, is_out_of_descriptors, is_out_of_memory,

@@ -4,6 +4,7 @@ pub mod epoll;
 pub mod names;
 pub mod network;
 pub mod ports;
+pub mod segments;
 pub mod server_address;
 pub mod socket;
 pub mod socket_tuning;

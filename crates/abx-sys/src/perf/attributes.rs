@@ -12,6 +12,9 @@ pub(super) enum EventScope {
     Processor,
     /// The user code of one thread, and of the threads and processes that it starts.
     ThreadUser(i32),
+    /// Every change of the processor from one thread to another: the kernel's functions of the
+    /// thread that leaves, and who comes. The rate does not matter.
+    Switches,
 }
 
 /// Opens an event that is off. `hz` counts samples per second of CPU time.
@@ -31,8 +34,15 @@ pub(super) fn open(scope: EventScope, cpu: i32, hz: u32) -> io::Result<OwnedFd> 
             | bindings::PERF_SAMPLE_CPU
             | bindings::PERF_SAMPLE_CALLCHAIN,
     );
-    attributes.sample_freq = u64::from(hz);
-    attributes.set_freq(1);
+    if scope == EventScope::Switches {
+        attributes.config = u64::from(bindings::PERF_COUNT_SW_CONTEXT_SWITCHES);
+        attributes.sample_period = 1;
+        attributes.set_context_switch(1);
+        attributes.set_exclude_callchain_user(1);
+    } else {
+        attributes.sample_freq = u64::from(hz);
+        attributes.set_freq(1);
+    }
     attributes.set_disabled(1);
     // An idle processor runs no subject.
     attributes.set_exclude_idle(1);
@@ -47,7 +57,7 @@ pub(super) fn open(scope: EventScope, cpu: i32, hz: u32) -> io::Result<OwnedFd> 
     attributes.set_use_clockid(1);
     attributes.clockid = libc::CLOCK_MONOTONIC;
     let thread = match scope {
-        EventScope::Processor => -1,
+        EventScope::Processor | EventScope::Switches => -1,
         EventScope::ThreadUser(thread) => {
             attributes.set_inherit(1);
             attributes.set_exclude_kernel(1);

@@ -10,6 +10,6 @@ mod ring;
 mod sampler;
 mod threads;
 
-pub use record::{CpuSample, MappedFile, SamplerEvent};
+pub use record::{CpuSample, MappedFile, SamplerEvent, SwitchDirection, ThreadSwitch};
 pub use rights::{SamplingLimit, SamplingRights, kptr_restrict, max_sample_rate, paranoid};
 pub use sampler::CpuSampler;

@@ -24,6 +24,27 @@ pub enum SamplerEvent<'a> {
     Exit {
         pid: u32,
     },
+    Switch(ThreadSwitch),
+}
+
+/// A thread got a processor, or left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadSwitch {
+    pub tid: u32,
+    /// By the monotonic clock.
+    pub time_ns: u64,
+    pub direction: SwitchDirection,
+}
+
+/// Which way a thread went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SwitchDirection {
+    /// It runs from now on.
+    In,
+    /// It waits from now on.
+    Out,
+    /// It could go on, and another thread took its processor.
+    Preempted,
 }
 
 /// What a processor was running at one moment.
@@ -114,12 +135,27 @@ pub(super) fn read<'a>(record: &'a [u8], chain: &'a mut Chain) -> Option<RawReco
                 pid: half(body, 0)?,
             }
         }
+        bindings::PERF_RECORD_SWITCH_CPU_WIDE => SamplerEvent::Switch(ThreadSwitch {
+            tid: half(record, record.len().checked_sub(TRAILER_BYTES - 4)?)?,
+            time_ns: time_ns(record)?,
+            direction: direction(u32::from(flags)),
+        }),
         bindings::PERF_RECORD_LOST => return Some(RawRecord::Lost(word(body, 8)?)),
         bindings::PERF_RECORD_LOST_SAMPLES => return Some(RawRecord::Lost(word(body, 0)?)),
         bindings::PERF_RECORD_THROTTLE => return Some(RawRecord::Throttled),
         _ => return Some(RawRecord::Other),
     };
     Some(RawRecord::Event(event))
+}
+
+fn direction(flags: u32) -> SwitchDirection {
+    if flags & bindings::PERF_RECORD_MISC_SWITCH_OUT == 0 {
+        SwitchDirection::In
+    } else if flags & bindings::PERF_RECORD_MISC_SWITCH_OUT_PREEMPT == 0 {
+        SwitchDirection::Out
+    } else {
+        SwitchDirection::Preempted
+    }
 }
 
 fn sample<'a>(body: &[u8], chain: &'a mut Chain) -> Option<CpuSample<'a>> {

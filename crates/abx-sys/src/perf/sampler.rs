@@ -35,9 +35,28 @@ impl CpuSampler {
     /// EACCES or EPERM if the machine forbids it (see [`super::SamplingRights`]), EINVAL if the
     /// rate is above `kernel.perf_event_max_sample_rate` or a processor is not there.
     pub fn open(cpus: &[usize], hz: u32, buffer_bytes_per_cpu: usize) -> io::Result<CpuSampler> {
+        CpuSampler::of_cpus(EventScope::Processor, cpus, hz, buffer_bytes_per_cpu)
+    }
+
+    /// Delivers every change of these processors from one thread to another: a
+    /// [`SamplerEvent::Switch`] for both threads, and before that of the thread that leaves a
+    /// sample with its functions in the kernel. Buffers are as in [`CpuSampler::open`].
+    ///
+    /// # Errors
+    /// EACCES or EPERM if the machine forbids it.
+    pub fn of_switches(cpus: &[usize], buffer_bytes_per_cpu: usize) -> io::Result<CpuSampler> {
+        CpuSampler::of_cpus(EventScope::Switches, cpus, 0, buffer_bytes_per_cpu)
+    }
+
+    fn of_cpus(
+        scope: EventScope,
+        cpus: &[usize],
+        hz: u32,
+        buffer_bytes_per_cpu: usize,
+    ) -> io::Result<CpuSampler> {
         let mut sampler = CpuSampler::empty();
         for cpu in cpus {
-            let event = attributes::open(EventScope::Processor, cpu_number(*cpu)?, hz)?;
+            let event = attributes::open(scope, cpu_number(*cpu)?, hz)?;
             sampler.rings.push(Ring::map(&event, buffer_bytes_per_cpu)?);
             sampler.events.push(event);
         }

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use abx_sys::perf::{CpuSampler, SamplerEvent, SamplingRights};
+use abx_sys::perf::{CpuSampler, SamplerEvent, SamplingRights, SwitchDirection};
 use abx_sys::{Nanos, cpus, thread_cpu};
 
 const HZ: u32 = 1000;
@@ -348,4 +348,41 @@ fn a_process_that_forks_and_dies_while_it_is_sampled_leaves_nothing() {
         shell.wait().unwrap();
     }
     assert_eq!(open_events(), (0, 0));
+}
+
+#[test]
+fn a_thread_that_waits_is_seen_to_leave_and_to_come_back() {
+    // Method: a thread of this process sleeps 20 times for a millisecond; each time it leaves its
+    // processor with functions of the kernel, and comes back later.
+    let _alone = alone();
+    let everywhere = cpus::allowed().unwrap();
+    let sampler = CpuSampler::of_switches(&everywhere, BUFFER_BYTES);
+    let Some(mut sampler) = allowed(sampler) else {
+        return;
+    };
+    sampler.enable().unwrap();
+    let sleeper = thread::spawn(|| {
+        (0..20).for_each(|_| thread::sleep(std::time::Duration::from_millis(1)));
+        thread_number()
+    });
+    let sleeper = sleeper.join().unwrap();
+    sampler.disable().unwrap();
+    let (mut samples, mut waits, mut left_ns) = (0, 0, None);
+    sampler.drain(|event| match event {
+        SamplerEvent::Sample(sample) if sample.tid == sleeper => {
+            assert!(!sample.kernel.is_empty() && sample.user.is_empty());
+            samples += 1;
+        }
+        SamplerEvent::Switch(switch) if switch.tid == sleeper => match switch.direction {
+            SwitchDirection::Out => left_ns = Some(switch.time_ns),
+            SwitchDirection::Preempted => left_ns = None,
+            SwitchDirection::In => {
+                let waited_ns = left_ns.take().map(|left_ns| switch.time_ns - left_ns);
+                waits += u32::from(waited_ns >= Some(1_000_000));
+            }
+        },
+        _ => {}
+    });
+    assert_eq!(sampler.lost(), 0);
+    assert!(samples >= 20 && waits == 20, "{samples} {waits}");
 }

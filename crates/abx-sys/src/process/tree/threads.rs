@@ -19,12 +19,24 @@ impl ThreadTimes {
     /// CPU time of the thread that used most since `earlier`.
     #[must_use]
     pub fn busiest_since(&self, earlier: &ThreadTimes) -> Nanos {
-        let used = |(thread, now): (&u32, &Nanos)| match earlier.0.get(thread) {
-            Some(then) if then <= now => now.since(*then),
-            // New, or new under an old number.
-            _ => *now,
-        };
-        self.0.iter().map(used).max().unwrap_or_default()
+        self.used_since(earlier).max().unwrap_or_default()
+    }
+
+    /// How many threads ran since `earlier`, of those that are still there.
+    #[must_use]
+    pub fn ran_since(&self, earlier: &ThreadTimes) -> usize {
+        let used = self.used_since(earlier);
+        used.filter(|used| *used > Nanos(0)).count()
+    }
+
+    fn used_since<'a>(&'a self, earlier: &'a ThreadTimes) -> impl Iterator<Item = Nanos> + 'a {
+        self.0
+            .iter()
+            .map(|(thread, now)| match earlier.0.get(thread) {
+                Some(then) if then <= now => now.since(*then),
+                // New, or new under an old number.
+                _ => *now,
+            })
     }
 }
 
