@@ -7,8 +7,9 @@ mod raw_stacks;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::kernel::inside;
 use crate::user::{CodeFiles, CodeKind, CodeMapping, Symbols};
-use crate::{Kallsyms, Ledger, Line, line_of_kernel_chain};
+use crate::{Kallsyms, Ledger, Line};
 use frame_names::FrameNames;
 use processes::Processes;
 use raw_stacks::{Frame, RawStacks};
@@ -64,7 +65,7 @@ impl<F: Fn(u32) -> bool> Collector<F> {
             });
         }
         let line = match frames.first() {
-            _ if !kernel.is_empty() => self.line_of_kernel(kernel),
+            _ if !kernel.is_empty() => self.kallsyms.line(kernel),
             None => Line::Unattributed,
             Some(Frame::File { file, .. }) => Line::user(self.files.name(*file)),
             Some(_) => Line::user(Line::JIT_CODE),
@@ -129,29 +130,12 @@ impl<F: Fn(u32) -> bool> Collector<F> {
         ledger.stacks.keep_heaviest(stacks_max);
         ledger
     }
-
-    fn line_of_kernel(&self, kernel: &[u64]) -> Line {
-        if self.kallsyms.is_empty() {
-            return Line::WholeKernel;
-        }
-        let functions = kernel.iter().enumerate();
-        line_of_kernel_chain(functions.map(|(depth, address)| {
-            let function = self.kallsyms.function(inside(depth, *address));
-            function.map_or("", |function| self.kallsyms.function_name(function))
-        }))
-    }
 }
 
 impl<F> fmt::Debug for Collector<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Collector").finish_non_exhaustive()
     }
-}
-
-/// An address inside the function of a frame: calls return to after their instruction, which
-/// may be the last of its function.
-fn inside(depth: usize, address: u64) -> u64 {
-    address.saturating_sub(u64::from(depth > 0))
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@ mod ledger;
 mod line;
 #[cfg(feature = "collector")]
 mod user;
+#[cfg(feature = "collector")]
+mod wait_collector;
+mod waits;
 
 #[cfg(all(feature = "collector", any(test, fuzzing)))]
 pub mod fuzz;
@@ -29,3 +32,6 @@ pub use ledger::Ledger;
 pub use line::{Line, LineError};
 #[cfg(feature = "collector")]
 pub use user::{CodeMapping, Symbols};
+#[cfg(feature = "collector")]
+pub use wait_collector::WaitCollector;
+pub use waits::{Wait, Waits};

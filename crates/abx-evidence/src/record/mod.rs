@@ -29,7 +29,7 @@ pub use container::{IMAGE, image_of, runs_container};
 pub use contrast::Contrast;
 pub use fault::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 pub use fleet::{AgentPace, AgentRecord, FleetRecord, OnLoss};
-pub use ledger::LedgerRecord;
+pub use ledger::{CallRecord, LedgerRecord, SegmentRecord};
 pub use load::load_record::{
     LoadRecord, LoadSettings, RequestBody, RequestSettings, ResponseRecord, ScenarioSettings,
 };

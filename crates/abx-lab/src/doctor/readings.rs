@@ -2,6 +2,7 @@
 
 use abx_ledger::Kallsyms;
 use abx_sys::Nanos;
+use abx_sys::bpf::CallCounter;
 use abx_sys::conditions::{self, Conditions};
 use abx_sys::cpus::CpuSplit;
 use abx_sys::machine::Machine;
@@ -67,6 +68,7 @@ fn sampling() -> Sampling {
     Sampling {
         reach,
         limit: limit.map(|limit| limit.to_string()),
+        calls_limit: CallCounter::open().err().map(|limit| limit.to_string()),
         has_kernel_names: kallsyms.is_ok_and(|kallsyms| !kallsyms.is_hidden()),
         perf_event_paranoid: perf::paranoid(),
         kptr_restrict: perf::kptr_restrict(),

@@ -9,14 +9,16 @@ use abx_engine::{
     SlicePlan, Stopper,
 };
 use abx_evidence::record::{
-    BlockService, BlockSubject, Histograms, InUse, LedgerRecord, PilotRecord, SliceRecord,
+    BlockService, BlockSubject, CallRecord, Histograms, InUse, LedgerRecord, PilotRecord,
+    SliceRecord,
 };
 use abx_evidence::{Course, Outcomes, SliceTally, TimelineTally};
 use abx_sys::Nanos;
 use abx_sys::strain::Strain;
 
 pub use crate::measure::abort::Abort;
-use crate::measure::host::profiler::Profiler;
+use crate::measure::host::profile_edge::ProfileEdge;
+use crate::measure::host::profiler::{Profiler, calls_interval_ns};
 use crate::measure::meter::Meter;
 use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, without_response};
@@ -319,29 +321,65 @@ impl<'a> RunningSubjects<'a> {
         let Some(profiler) = self.profiler.take() else {
             return Ok(None);
         };
-        let Some(members) = self.meter.subjects.members(subject) else {
-            self.profiler = Some(profiler);
-            return Ok(Some(LedgerRecord::failed("its processes cannot be seen")));
-        };
-        let samples_per_s = profiler.samples_per_s();
-        let effort_before = self.meter.subjects.effort_of_all(subject);
-        let (measured, ledger) = profiler.sample(&members, || self.slice(subject, pool, ns));
+        let record = self.sample(profiler, subject, pool, ns);
         self.profiler = Some(profiler);
-        let effort = self.meter.subjects.effort_of_all(subject);
-        let effort = effort.zip(effort_before);
-        let effort = effort.and_then(|(after, before)| after.since(&before));
-        let record = measured?.record;
-        let completed = record.outcomes.completed() + record.discarded.completed();
-        Ok(Some(LedgerRecord {
-            sampled_ns: record.window_ns,
-            samples_per_s,
-            completed,
-            server_cpu_ns: record.server_cpu_ns,
+        record.map(Some)
+    }
+
+    fn sample(
+        &mut self,
+        profiler: &mut Profiler,
+        subject: usize,
+        pool: PoolId,
+        ns: u64,
+    ) -> Result<LedgerRecord, Abort> {
+        let Some(members) = self.meter.subjects.members(subject) else {
+            return Ok(LedgerRecord::failed("its processes cannot be seen"));
+        };
+        let address = self.processes[subject].address.tcp();
+        let before = ProfileEdge::read(&mut self.meter.subjects, subject, address);
+        let (measured, ledger) = profiler.sample(&members, || self.slice(subject, pool, ns));
+        let after = ProfileEdge::read(&mut self.meter.subjects, subject, address);
+        let slice = measured?.record;
+        let effort = after.effort_since(&before);
+        Ok(LedgerRecord {
+            sampled_ns: slice.window_ns,
+            samples_per_s: profiler.samples_per_s(),
+            completed: slice.all_completed(),
+            server_cpu_ns: slice.server_cpu_ns,
             server_user_ns: effort.map(|effort| effort.user.0),
             server_system_ns: effort.map(|effort| effort.system.0),
+            threads: after.threads_since(&before),
+            segments: after.segments_since(&before, &slice),
+            calls: Some(self.count_calls(profiler, subject, pool, calls_interval_ns(ns))?),
             failure: ledger.as_ref().err().map(ToString::to_string),
             ledger: ledger.unwrap_or_default(),
-        }))
+        })
+    }
+
+    /// Loads a subject once more while its system calls and waits are counted.
+    fn count_calls(
+        &mut self,
+        profiler: &mut Profiler,
+        subject: usize,
+        pool: PoolId,
+        ns: u64,
+    ) -> Result<CallRecord, Abort> {
+        if let Some(limit) = profiler.calls.limit() {
+            return Ok(CallRecord {
+                failure: Some(limit.to_string()),
+                ..CallRecord::default()
+            });
+        }
+        let members = self.meter.subjects.members(subject).unwrap_or_default();
+        let calls = &mut profiler.calls;
+        let (measured, counted) = calls.count(&members, || self.slice(subject, pool, ns));
+        let slice = measured?.record;
+        Ok(CallRecord {
+            counted_ns: slice.window_ns,
+            completed: slice.all_completed(),
+            ..counted
+        })
     }
 
     /// Whether the load is the same for all slices of these subjects: it is not from where a

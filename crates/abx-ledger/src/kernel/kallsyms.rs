@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
+use super::chain::line_of_kernel_chain;
+use crate::Line;
+
 /// The functions of the running kernel by address.
 #[derive(Debug, Clone, Default)]
 pub struct Kallsyms {
@@ -69,16 +72,23 @@ impl Kallsyms {
         self.is_hidden
     }
 
-    /// Whether no function is known.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.functions.is_empty()
-    }
-
     /// The name of the function that an address is in.
     #[must_use]
     pub fn name(&self, address: u64) -> Option<&str> {
         self.function(address)
             .map(|function| self.function_name(function))
+    }
+
+    /// The line of a chain of addresses in the kernel, innermost first.
+    pub(crate) fn line(&self, chain: &[u64]) -> Line {
+        if self.functions.is_empty() {
+            return Line::WholeKernel;
+        }
+        let addresses = chain.iter().enumerate();
+        line_of_kernel_chain(addresses.map(|(depth, address)| {
+            let function = self.function(inside(depth, *address));
+            function.map_or("", |function| self.function_name(function))
+        }))
     }
 
     /// The number of the function that an address is in.
@@ -112,6 +122,12 @@ impl Kallsyms {
             preference: preference(kind, name),
         });
     }
+}
+
+/// An address inside the function of a frame: calls return to after their instruction, which
+/// may be the last of its function.
+pub(crate) fn inside(depth: usize, address: u64) -> u64 {
+    address.saturating_sub(u64::from(depth > 0))
 }
 
 /// Address, kind and name, if it is the line of a function.

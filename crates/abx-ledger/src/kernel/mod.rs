@@ -6,3 +6,4 @@ mod system_call;
 
 pub use chain::line_of_kernel_chain;
 pub use kallsyms::Kallsyms;
+pub(crate) use kallsyms::inside;

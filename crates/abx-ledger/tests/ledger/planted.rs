@@ -118,6 +118,7 @@ fn collect<F: Fn(u32) -> bool>(collector: &mut Collector<F>, event: SamplerEvent
         SamplerEvent::Fork { parent, child } => collector.fork(parent, child),
         SamplerEvent::Exec { pid } => collector.exec(pid),
         SamplerEvent::Exit { pid } => collector.exit(pid),
+        SamplerEvent::Switch(_) => {}
     }
 }
 

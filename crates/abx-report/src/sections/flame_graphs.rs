@@ -12,7 +12,7 @@ use crate::html::charts::{
     FlameSides, PlotCaption, draw_flame_graph, legend, purpose_class, share_in_words,
 };
 use crate::html::markup::{Element, element};
-use crate::sections::why::{micro, purpose_name};
+use crate::sections::cost_tables::{micro, purpose_name};
 use crate::words::units::count;
 use crate::words::verdict::name;
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod by_block;
 pub(crate) mod compared;
+pub(crate) mod cost_tables;
 pub(crate) mod each_load;
 pub(crate) mod flame_graphs;
 pub(crate) mod measured;

@@ -2,17 +2,19 @@
 //! a sentence, then line by line.
 
 use abx_verdict::{
-    Confounder, ConfounderKind, CostDifference, CpuDifference, CpuLedger, LedgerLine,
-    LineDifference, MeanInterval, Purpose, PurposeDifference, StudyRecord,
+    Confounder, ConfounderKind, CpuDifference, CpuLedger, LineDifference, PurposeDifference,
+    StudyRecord,
 };
 
-use crate::document::{Document, Table};
+use super::cost_tables::{
+    SYSTEM_CALL, count_table, counts_of_one, ledger_table, line_table, micro, names, purpose_name,
+    purpose_table, shown_name, us,
+};
+use crate::document::Document;
 use crate::words::style::ReportExtent;
-use crate::words::units::{GLUE, UNKNOWN, count, whole_percent};
-use crate::words::wrap::{clean_name, shorten};
+use crate::words::units::{count, whole_percent};
+use crate::words::wrap::clean_name;
 
-/// Lines below this share of the more costly subject's total are shown together.
-const SHOWN_SHARE_MIN: f64 = 0.01;
 /// A sentence names lines until they make up this share of the difference.
 const NAMED_SHARE: f64 = 0.8;
 const NAMED_MAX: usize = 4;
@@ -45,6 +47,15 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     if ledgers.iter().any(|ledger| !ledger.is_kernel_split) {
         out.note(KERNEL_NOT_SPLIT);
     }
+    let failure = ledgers
+        .iter()
+        .find_map(|ledger| ledger.calls_failure.as_ref());
+    if let Some(failure) = failure {
+        out.note(format!(
+            "System calls were not counted: {}. `abx doctor` shows what allows it.",
+            clean_name(failure)
+        ));
+    }
     if !out.is_empty() && (is_full || is_only) {
         out.note(WHY_LEGEND);
     }
@@ -71,6 +82,8 @@ pub(crate) fn of_one(ledgers: &[CpuLedger]) -> Document {
     for ledger in ledgers {
         out.heading(format!("CPU time of {}", clean_name(&ledger.subject)));
         out.table(Some(ledger_table(ledger)), "");
+        out.table(counts_of_one("per response", &ledger.work), "");
+        out.table(counts_of_one("µs waited per response", &ledger.waits), "");
     }
     out
 }
@@ -106,6 +119,16 @@ fn difference_part(
     }
     if has_lines {
         out.table(Some(line_table(difference)), "");
+    }
+    if has_purposes {
+        out.table(
+            count_table("per response", difference, &difference.work),
+            "",
+        );
+    }
+    if has_lines {
+        let waits = count_table("µs waited per response", difference, &difference.waits);
+        out.table(waits, "");
     }
     out
 }
@@ -194,32 +217,20 @@ fn cause(
         return name.to_owned();
     }
     let shown: Vec<String> = calls.iter().map(|line| shown_name(&line.name)).collect();
-    let is_avoided = calls
-        .iter()
-        .all(|line| line.cost.us_per_response[cheaper] == 0.0);
+    let is_avoided = calls.iter().all(|line| {
+        let calls = line.name.strip_prefix(SYSTEM_CALL);
+        let mut counted = difference.system_calls.iter();
+        let counted = counted.find(|count| Some(count.name.as_str()) == calls);
+        // A few calls may have no sample.
+        line.cost.us_per_response[cheaper] == 0.0
+            && counted.is_none_or(|count| count.values[cheaper] == 0.0)
+    });
     let avoided = if is_avoided {
         format!(", which {less} does not call")
     } else {
         String::new()
     };
     format!("{name} ({}{avoided})", listed(&shown))
-}
-
-pub(crate) fn purpose_name(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::OwnCode => "own code",
-        Purpose::Libraries => "libraries",
-        Purpose::Sending => "sending",
-        Purpose::Receiving => "receiving",
-        Purpose::Files => "files",
-        Purpose::Waiting => "waiting for events",
-        Purpose::Connections => "connections",
-        Purpose::Locks => "locks",
-        Purpose::Memory => "memory",
-        Purpose::Interruptions => "interrupts, scheduling",
-        Purpose::Others => "other kernel work",
-        Purpose::WholeKernel => "the kernel, not split",
-    }
 }
 
 /// A difference between the responses themselves, which is no merit of either server.
@@ -243,108 +254,6 @@ fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
             count((theirs * 1e3).round() as u64)
         ),
     }
-}
-
-/// A row for each purpose.
-fn purpose_table(difference: &CpuDifference) -> Table {
-    let parts = difference.purposes.iter();
-    let parts = parts.map(|part| (purpose_name(part.purpose).to_owned(), &part.cost));
-    difference_table(difference, parts.collect())
-}
-
-/// A row for each line.
-fn line_table(difference: &CpuDifference) -> Table {
-    let lines = difference.lines.iter();
-    let lines = lines.map(|line| (shown_name(&line.name), &line.cost));
-    difference_table(difference, lines.collect())
-}
-
-fn difference_table(difference: &CpuDifference, parts: Vec<(String, &CostDifference)>) -> Table {
-    let [subject, baseline] = match difference.starts {
-        Some(starts) => starts.map(starts_of),
-        None => names(difference).map(|name| shorten(&name, NAME_MAX)),
-    };
-    let greatest = difference.us_per_response.into_iter().fold(0.0, f64::max);
-    let is_shown = |(_, cost): &(String, &CostDifference)| {
-        let [ours, theirs] = cost.us_per_response;
-        ours.max(theirs) >= SHOWN_SHARE_MIN * greatest
-    };
-    let (shown, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_shown);
-    let mut rows: Vec<[String; 5]> = shown
-        .into_iter()
-        .map(|(name, cost)| difference_row(name, cost.us_per_response, &cost.difference_us))
-        .collect();
-    if !others.is_empty() {
-        let sum = |amount: &dyn Fn(&CostDifference) -> f64| -> f64 {
-            others.iter().map(|(_, cost)| amount(cost)).sum()
-        };
-        let costs = [0, 1].map(|side| sum(&|cost| cost.us_per_response[side]));
-        let rest = MeanInterval {
-            mean: sum(&|cost| cost.difference_us.mean),
-            low: None,
-            high: None,
-        };
-        rows.push(difference_row("others".to_owned(), costs, &rest));
-    }
-    rows.push(difference_row(
-        "total".to_owned(),
-        difference.us_per_response,
-        &difference.difference_us,
-    ));
-    let headers = [
-        "CPU µs per response".to_owned(),
-        baseline,
-        subject,
-        "difference".to_owned(),
-        "95 % interval".to_owned(),
-    ];
-    Table::new(headers, rows)
-}
-
-fn difference_row(name: String, [ours, theirs]: [f64; 2], apart: &MeanInterval) -> [String; 5] {
-    let ends = apart.low.zip(apart.high);
-    [
-        name,
-        us(theirs),
-        us(ours),
-        signed(apart.mean),
-        interval(ends),
-    ]
-}
-
-/// A row for each line of one subject that is no trifle.
-fn ledger_table(ledger: &CpuLedger) -> Table {
-    let is_shown =
-        |line: &&LedgerLine| line.us_per_response >= SHOWN_SHARE_MIN * ledger.us_per_response;
-    let (shown, others): (Vec<_>, Vec<_>) = ledger.lines.iter().partition(is_shown);
-    let share = |cost: f64| whole_percent(cost / ledger.us_per_response);
-    let mut rows: Vec<[String; 4]> = shown
-        .into_iter()
-        .map(|line| {
-            let functions = line
-                .functions
-                .iter()
-                .map(|function| clean_name(&function.name));
-            [
-                shown_name(&line.name),
-                us(line.us_per_response),
-                share(line.us_per_response),
-                shorten(&functions.collect::<Vec<_>>().join(", "), FUNCTIONS_COLUMNS),
-            ]
-        })
-        .collect();
-    if !others.is_empty() {
-        let sum: f64 = others.iter().map(|line| line.us_per_response).sum();
-        let name = format!("{} other lines", others.len());
-        rows.push([name, us(sum), share(sum), String::new()]);
-    }
-    rows.push([
-        "total".to_owned(),
-        us(ledger.us_per_response),
-        whole_percent(1.0),
-        String::new(),
-    ]);
-    Table::new(["CPU µs per response", "µs", "share", "most in"], rows)
 }
 
 /// What the samples do not show of each subject, over all loads, if that is much.
@@ -393,57 +302,12 @@ fn gaps(record: &StudyRecord) -> Vec<String> {
     each.collect()
 }
 
-/// Both sides, as a sentence in the singular begins with them.
-fn names(difference: &CpuDifference) -> [String; 2] {
-    match difference.starts {
-        Some(starts) => starts.map(|count| format!("the group of {}", starts_of(count))),
-        None => [&difference.subject, &difference.baseline].map(|name| clean_name(name)),
-    }
-}
-
-fn starts_of(count: usize) -> String {
-    match count {
-        1 => "1 start".to_owned(),
-        count => format!("{count} starts"),
-    }
-}
-
 /// The same with a capital letter, unless it is a name.
 fn sentence(text: String, difference: &CpuDifference) -> String {
     match text.strip_prefix("the ") {
         Some(rest) if difference.starts.is_some() => format!("The {rest}"),
         _ => text,
     }
-}
-
-const SYSTEM_CALL: &str = "system call ";
-const NAME_MAX: usize = 14;
-const FUNCTIONS_COLUMNS: usize = 32;
-
-/// A line's name without what its kind is plain from.
-fn shown_name(name: &str) -> String {
-    let short = name.strip_prefix(SYSTEM_CALL);
-    let short = short.or_else(|| name.strip_prefix("user ")).unwrap_or(name);
-    shorten(&clean_name(short), NAME_COLUMNS)
-}
-
-const NAME_COLUMNS: usize = 28;
-
-fn us(us: f64) -> String {
-    format!("{us:.2}")
-}
-
-pub(crate) fn micro(value: f64) -> String {
-    format!("{}{GLUE}µs", us(value))
-}
-
-fn signed(us: f64) -> String {
-    format!("{us:+.2}").replace('-', "\u{2212}")
-}
-
-fn interval(ends: Option<(f64, f64)>) -> String {
-    let text = ends.map(|(low, high)| format!("{} to {}", signed(low), signed(high)));
-    text.unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
 /// `a`, `a and b`, `a, b and c`.

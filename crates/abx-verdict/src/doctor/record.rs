@@ -104,6 +104,9 @@ pub struct Sampling {
     pub reach: SamplingReach,
     /// What forbids more; `None` if everything is allowed.
     pub limit: Option<String>,
+    /// What keeps system calls from being counted; `None` if nothing does.
+    #[serde(default)]
+    pub calls_limit: Option<String>,
     /// Whether the kernel shows abx the names of its functions.
     pub has_kernel_names: bool,
     pub perf_event_paranoid: Option<i32>,

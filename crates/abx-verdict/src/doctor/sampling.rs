@@ -11,10 +11,17 @@ pub(super) fn why(sampling: Option<&Sampling>) -> Check {
     let limit = sampling.limit.as_deref().unwrap_or("nothing says why");
     let check = match sampling.reach {
         SamplingReach::All if sampling.has_kernel_names => {
-            return ok(
-                id,
-                "`--why` can sample everything: the code of servers, and the kernel by its functions",
-            );
+            let everything = "`--why` can sample everything: the code of servers, and the kernel \
+                              by its functions";
+            return match &sampling.calls_limit {
+                None => ok(id, everything),
+                Some(limit) => limits(
+                    id,
+                    format!("{everything}; it cannot count system calls: {limit}"),
+                )
+                .remedy("run abx as root, or give its program the capabilities (as root)")
+                .command("setcap cap_bpf,cap_perfmon+ep \"$(command -v abx)\""),
+            };
         }
         SamplingReach::All => {
             let setting = sampling.kptr_restrict.map_or_else(String::new, |value| {

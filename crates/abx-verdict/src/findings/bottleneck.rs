@@ -88,6 +88,11 @@ impl Bottleneck {
         Some(throughput / busy)
     }
 
+    /// Whether the server's side of this subject was the limit.
+    pub(crate) fn is_subject_bound(&self, subject: &str) -> bool {
+        self.busy(subject).is_subject_bound()
+    }
+
     /// How busy both sides were while this subject was loaded.
     pub(in crate::findings) fn busy(&self, subject: &str) -> Busy {
         self.subjects.get(subject).copied().unwrap_or_default()

@@ -66,6 +66,19 @@ fn check_sums(difference: &Value) {
     }
 }
 
+/// 100 calls are planted or none; a machine may forbid to count them.
+fn check_calls(difference: &Value, cost: &str) {
+    let calls = difference["system_calls"].as_array().unwrap();
+    let more = calls.iter().find(|call| call["name"] == "getppid");
+    let more = more.map(|call| call["difference"]["mean"].as_f64().unwrap());
+    if !calls.is_empty() && cost.contains("syscalls") {
+        let more = more.unwrap();
+        assert!((99.0..101.0).contains(&more), "{difference:#}");
+    } else {
+        assert_eq!(more, None, "{difference:#}");
+    }
+}
+
 fn sum(lines: &Value) -> f64 {
     let lines = lines.as_array().unwrap().iter();
     lines
@@ -87,6 +100,7 @@ fn a_planted_cost_is_the_first_line_of_the_difference() {
         };
         assert_eq!(difference["lines"][0]["name"], name, "{difference:#}");
         check_sums(&difference);
+        check_calls(&difference, cost);
         let report = home.run_abx(&["report", "r.json"]).stdout.clone();
         assert!(report.contains("costly uses"), "{report}");
         let folded = home.run_abx(&["report", "r.json", "--folded", "-", "--quiet"]);
@@ -102,6 +116,57 @@ fn a_planted_cost_is_the_first_line_of_the_difference() {
             assert!(names.split(';').count() > 2, "{chain}");
             assert!(count.parse::<u64>().unwrap() > 0, "{chain}");
         }
+    }
+}
+
+#[test]
+fn segments_and_threads_are_counted_without_privileges() {
+    // Method: each response in 5 writes, for an abx without capabilities: 4 more segments; the
+    // reference server has one thread that serves.
+    let home = Home::new();
+    let Some(difference) = compared(&home, UNPRIVILEGED, "--split-writes 5") else {
+        return;
+    };
+    let values = |name: &str| {
+        let work = difference["work"].as_array().unwrap().iter();
+        let mut known = work.filter(|count| count["name"] == name);
+        known.next().map(|count| {
+            let value = |side: usize| count["values"][side].as_f64().unwrap();
+            [value(0), value(1)]
+        })
+    };
+    // A kernel may have no socket diagnostics.
+    if let Some([costly, plain]) = values("segments received") {
+        assert!((4.95..5.5).contains(&costly), "{difference:#}");
+        assert!((0.95..1.2).contains(&plain), "{difference:#}");
+    }
+    let [_, threads] = values("threads that ran").unwrap();
+    assert!((1.0..3.0).contains(&threads), "{difference:#}");
+}
+
+#[test]
+fn threads_that_sleep_are_seen_to_wait() {
+    // Method: a server whose threads sleep for 5 ms before each response, so that its CPU is
+    // idle; the longest waits are in the sleep.
+    let home = Home::new();
+    let server = format!("{ABX} serve --model thread --delay 5ms --port {{port}}");
+    let subjects = [format!("one={server}"), format!("other={server}")];
+    let Some(record) = sampled(
+        &home,
+        "",
+        &briefly(&subjects.each_ref().map(String::as_str)),
+    ) else {
+        return;
+    };
+    for ledger in record["conclusions"]["cpu_ledgers"].as_array().unwrap() {
+        let waits = ledger["waits"].as_array().unwrap();
+        let Some(longest) = waits.first() else {
+            let is_split = &ledger["is_kernel_split"];
+            assert_eq!(is_split, false, "{ledger:#}");
+            continue;
+        };
+        assert_eq!(longest["name"], "system call clock_nanosleep", "{ledger:#}");
+        assert!(longest["value"].as_f64() >= Some(5_000.0), "{ledger:#}");
     }
 }
 

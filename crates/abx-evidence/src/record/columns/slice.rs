@@ -147,4 +147,12 @@ impl SliceRecord {
             ..SliceRecord::default()
         }
     }
+
+    /// Whole responses over the whole slice: what is read at its edges holds its discarded part
+    /// too.
+    #[must_use]
+    pub fn all_completed(&self) -> u64 {
+        let discarded = self.discarded.completed();
+        self.outcomes.completed().saturating_add(discarded)
+    }
 }

@@ -2,10 +2,13 @@
 //! load comes from. On one machine both are this machine; what is read of each stays
 //! apart, since load may come from elsewhere.
 
+mod call_profiler;
+mod emptied;
 pub mod generator;
 mod idle_time;
 pub mod other_programs;
 pub mod processors;
+pub mod profile_edge;
 pub mod profiler;
 pub mod services;
 pub mod subjects;

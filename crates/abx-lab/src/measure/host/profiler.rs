@@ -5,34 +5,36 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
 
 use abx_ledger::{CodeMapping, Collector, Kallsyms, Ledger, Symbols};
 use abx_sys::limits::descriptor_limit;
 use abx_sys::perf::{CpuSampler, MappedFile, SamplerEvent, SamplingRights, max_sample_rate};
+
+use super::call_profiler::CallProfiler;
+use super::emptied::emptied;
 
 /// Samples per second of CPU time. A prime, so that samples do not keep step with timers.
 const SAMPLES_PER_S: u32 = 3_989;
 /// The largest buffer that the kernel gives to every user: `kernel.perf_event_mlock_kb` without
 /// its page of positions.
 const BUFFER_BYTES: usize = 512 << 10;
-/// Buffers are emptied so often: at most 1,100 bytes for each sample are then a sixth of them.
-const BUFFER_EMPTIED: Duration = Duration::from_millis(20);
 /// The most events of threads: the kernel needs some kilobytes for each, and some 10 us to open
 /// it.
 const EVENTS_MAX: usize = 4_096;
 /// Stacks that a ledger keeps of one interval; samples of the others are counted by line.
 const STACKS_MAX: usize = 400;
 /// The part of the counted load of a block that is sampled once more.
-const SHARE_OF_LOAD: f64 = 0.12;
+const SHARE_OF_LOAD: f64 = 0.1;
 /// A sampled interval takes so long, in ns: a shorter one has few samples, and of a longer one
 /// another block would tell more.
 const INTERVAL_NS: RangeInclusive<u64> = 100_000_000..=2_000_000_000;
+/// After it, calls are counted for so much of its time: a count needs less of it than a share.
+const CALLS_PART: u64 = 4;
 
 /// Samples what the subjects run.
 pub struct Profiler {
+    /// What counts calls and waits after the samples.
+    pub calls: CallProfiler,
     source: Source,
     /// For each second of CPU time.
     samples_per_s: u32,
@@ -66,10 +68,12 @@ impl Profiler {
             Source::Processors(_) => Kallsyms::of_this_machine()?,
             Source::OwnCode(_) => Kallsyms::default(),
         };
+        let kallsyms = Arc::new(kallsyms);
         Ok(Profiler {
+            calls: CallProfiler::open(cpus, Arc::clone(&kallsyms), BUFFER_BYTES),
             source,
             samples_per_s,
-            kallsyms: Arc::new(kallsyms),
+            kallsyms,
             symbols: Symbols::new(),
         })
     }
@@ -139,29 +143,18 @@ fn sampler_of(
     CpuSampler::of_processes(&pids, cpus, samples_per_s, BUFFER_BYTES, events_max)
 }
 
-/// Does this while a thread keeps the sampler's buffers from filling.
-fn emptied<T>(sampler: &mut CpuSampler, load: impl FnOnce() -> T) -> T {
-    let (end, ended) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        let emptying = thread::Builder::new().spawn_scoped(scope, move || {
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(BUFFER_EMPTIED) {
-                sampler.take();
-            }
-        });
-        // Without a thread, samples that find no room are counted as lost.
-        drop(emptying);
-        let given = load();
-        drop(end);
-        given
-    })
-}
-
 /// For how long a load is sampled in a block with so many slices of this length, in ns.
 #[must_use]
 pub fn interval_ns(rounds: u32, slice_ns: u64) -> u64 {
     let counted_ns = u64::from(rounds).saturating_mul(slice_ns);
     let part_ns = (counted_ns as f64 * SHARE_OF_LOAD) as u64;
     part_ns.clamp(*INTERVAL_NS.start(), *INTERVAL_NS.end())
+}
+
+/// For how long calls are counted after an interval of samples of this length, in ns.
+#[must_use]
+pub fn calls_interval_ns(interval_ns: u64) -> u64 {
+    interval_ns / CALLS_PART
 }
 
 fn collect<F: Fn(u32) -> bool>(collector: &mut Collector<F>, event: SamplerEvent<'_>) {
@@ -171,6 +164,8 @@ fn collect<F: Fn(u32) -> bool>(collector: &mut Collector<F>, event: SamplerEvent
         SamplerEvent::Fork { parent, child } => collector.fork(parent, child),
         SamplerEvent::Exec { pid } => collector.exec(pid),
         SamplerEvent::Exit { pid } => collector.exit(pid),
+        // Only a sampler of switches has them.
+        SamplerEvent::Switch(_) => {}
     }
 }
 
@@ -186,16 +181,35 @@ fn mapping<'a>(file: &MappedFile<'a>) -> CodeMapping<'a> {
 
 #[cfg(test)]
 mod tests {
+    use abx_sys::perf::SamplingLimit;
+
     use super::*;
 
     #[test]
     fn a_sampled_interval_is_a_part_of_the_load_within_bounds() {
         // Method: blocks of many slices, of few, of one long trial, and of very many.
         let ms = 1_000_000;
-        assert_eq!(interval_ns(100, 100 * ms), 1_200 * ms);
+        assert_eq!(interval_ns(100, 100 * ms), 1_000 * ms);
         assert_eq!(interval_ns(5, 100 * ms), 100 * ms);
         assert_eq!(interval_ns(1_000, 100 * ms), 2_000 * ms);
-        assert_eq!(interval_ns(1, 10_000 * ms), 1_200 * ms);
+        assert_eq!(interval_ns(1, 10_000 * ms), 1_000 * ms);
         assert_eq!(interval_ns(u32::MAX, u64::MAX), 2_000 * ms);
+    }
+
+    #[test]
+    fn without_rights_for_the_kernel_the_servers_own_code_is_sampled() {
+        // Method: each kind of rights, after the sampler of whole processors has failed.
+        let limit = SamplingLimit::Paranoid(3);
+        let source = |rights| {
+            let failed = io::Error::other("no such processor");
+            own_code(&[1, 3], rights, failed)
+        };
+        // Rights are not what failed.
+        let error = source(SamplingRights::All).err().unwrap();
+        assert_eq!(error.to_string(), "no such processor");
+        let own = source(SamplingRights::OwnUserOnly(limit)).unwrap();
+        assert!(matches!(own, Source::OwnCode(cpus) if cpus == [1, 3]));
+        let error = source(SamplingRights::None(limit)).err().unwrap();
+        assert_eq!(error.to_string(), limit.to_string());
     }
 }

@@ -89,6 +89,7 @@ fn sampling(reach: SamplingReach, limit: Option<&str>) -> Sampling {
     Sampling {
         reach,
         limit: limit.map(str::to_owned),
+        calls_limit: None,
         has_kernel_names: limit.is_none(),
         perf_event_paranoid: Some(2),
         kptr_restrict: Some(1),

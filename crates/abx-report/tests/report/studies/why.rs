@@ -3,8 +3,8 @@
 use abx_fixtures::pair;
 use abx_report::{ReportExtent, Style, study_text};
 use abx_verdict::{
-    CostDifference, CpuDifference, CpuLedger, LedgerLine, LineDifference, MeanInterval, Purpose,
-    PurposeDifference, StudyRecord,
+    CostDifference, Count, CountDifference, CpuDifference, CpuLedger, LedgerLine, LineDifference,
+    MeanInterval, Purpose, PurposeDifference, StudyRecord,
 };
 
 /// Two subjects of which `new` uses 3 µs more, all of it in one part.
@@ -35,6 +35,10 @@ fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
             us_per_response,
             functions: Vec::new(),
         }],
+        work: Vec::new(),
+        system_calls: Vec::new(),
+        calls_failure: None,
+        waits: Vec::new(),
     };
     record.conclusions.cpu_ledgers = vec![ledger("old", 5.0), ledger("new", 8.0)];
     record.conclusions.cpu_differences = vec![CpuDifference {
@@ -55,6 +59,9 @@ fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
             purpose,
             cost,
         }],
+        work: Vec::new(),
+        system_calls: Vec::new(),
+        waits: Vec::new(),
         confounders: Vec::new(),
     }];
     record
@@ -121,4 +128,58 @@ fn starts_that_differ_are_compared_by_their_number() {
         full.contains("CPU µs per response 22 starts 2 starts difference"),
         "{full}"
     );
+}
+
+/// A thing of which `new` has 101, and `old` 1.
+fn a_hundred_more(name: &str) -> CountDifference {
+    CountDifference {
+        name: name.to_owned(),
+        values: [101.0, 1.0],
+        difference: MeanInterval {
+            mean: 100.0,
+            low: Some(99.5),
+            high: Some(100.5),
+        },
+    }
+}
+
+#[test]
+fn calls_stand_next_to_the_time_that_they_cost() {
+    // Method: a line with its calls in a full report, and other work and waits below; a ledger by
+    // itself; a machine that forbids to count.
+    let mut record = sampled(Purpose::Others, "system call getppid");
+    let difference = &mut record.conclusions.cpu_differences[0];
+    difference.system_calls = vec![a_hundred_more("getppid")];
+    difference.work = vec![a_hundred_more("segments received")];
+    difference.waits = vec![a_hundred_more("system call futex")];
+    let full = study_text(&record, ReportExtent::Full, &Style::plain());
+    insta::assert_snapshot!(
+        full.split_once("Why:")
+            .unwrap()
+            .1
+            .split("Measured")
+            .next()
+            .unwrap()
+    );
+    let brief = text(&record, ReportExtent::Brief);
+    assert!(
+        brief.contains("segments received 1.00 101.00 +100.00"),
+        "{brief}"
+    );
+    assert!(!brief.contains("futex"), "{brief}");
+    record.conclusions.cpu_differences.clear();
+    let ledger = &mut record.conclusions.cpu_ledgers[0];
+    ledger.system_calls = vec![Count {
+        name: "getppid".to_owned(),
+        value: 1.5,
+    }];
+    let alone = text(&record, ReportExtent::Full);
+    assert!(
+        alone.contains("share calls most in getppid 5.00 100 % 1.50"),
+        "{alone}"
+    );
+    record.conclusions.cpu_ledgers[0].calls_failure = Some("abx has no CAP_BPF".to_owned());
+    let failed = text(&record, ReportExtent::Brief);
+    let note = "System calls were not counted: abx has no CAP_BPF. `abx doctor` shows";
+    assert!(failed.contains(note), "{failed}");
 }

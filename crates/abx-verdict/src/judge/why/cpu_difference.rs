@@ -7,9 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::confounder::{Confounder, confounders};
+use super::counts::{CountDifference, differences, in_order};
 use super::purpose::Purpose;
 use super::sampled_block::{SampledBlock, sampled};
 use super::sampled_sides::{CostDifference, SampledSides};
+use crate::findings::bottleneck::Bottleneck;
 use crate::findings::study::starts_differ::differing_starts;
 use crate::judge::faults::MeanInterval;
 use crate::view::{OfferView, StudyView, SubjectView};
@@ -35,6 +37,15 @@ pub struct CpuDifference {
     pub purposes: Vec<PurposeDifference>,
     /// The same by line.
     pub lines: Vec<LineDifference>,
+    /// What the two do for a response otherwise, in counts per response, and how many threads
+    /// ran.
+    pub work: Vec<CountDifference>,
+    /// System calls per response by name, those that differ most first; empty if they were not
+    /// counted.
+    pub system_calls: Vec<CountDifference>,
+    /// For how long threads waited by system call, in µs per response, those that differ most
+    /// first; empty if a side had no CPU time to spare, or that was not looked at.
+    pub waits: Vec<CountDifference>,
     /// What the two send or do differently for a response, which costs CPU time by itself.
     pub confounders: Vec<Confounder>,
 }
@@ -65,11 +76,16 @@ const OWN_CODE: &str = "own code";
 /// Every pair that the study compares under a load, if both were sampled.
 pub(crate) fn cpu_differences(study: &StudyView) -> Vec<CpuDifference> {
     let each = study.loads.iter().flat_map(|load| {
+        let bottleneck = Bottleneck::of(load);
         let pairs = study.study.pairs_under(load.load);
-        pairs
-            .into_iter()
-            .filter_map(|pair| between(load, pair))
-            .collect::<Vec<_>>()
+        let differences = pairs.into_iter().filter_map(|pair| {
+            let mut difference = between(load, pair)?;
+            if pair.iter().any(|side| bottleneck.is_subject_bound(side)) {
+                difference.waits.clear();
+            }
+            Some(difference)
+        });
+        differences.collect::<Vec<_>>()
     });
     each.collect()
 }
@@ -77,8 +93,15 @@ pub(crate) fn cpu_differences(study: &StudyView) -> Vec<CpuDifference> {
 /// Every subject whose starts fall into two groups, if both were sampled.
 pub(crate) fn start_differences(study: &StudyView) -> Vec<CpuDifference> {
     let each = study.loads.iter().flat_map(|load| {
+        let bottleneck = Bottleneck::of(load);
         let subjects = load.subjects.iter();
-        subjects.filter_map(move |subject| between_starts(load, subject))
+        subjects.filter_map(move |subject| {
+            let mut difference = between_starts(load, subject)?;
+            if bottleneck.is_subject_bound(subject.subject) {
+                difference.waits.clear();
+            }
+            Some(difference)
+        })
     });
     each.collect()
 }
@@ -159,6 +182,12 @@ fn difference(
         difference_us,
         purposes: purposes.collect(),
         lines,
+        work: in_order(
+            differences(sides, |counts| Some(&counts.work), None),
+            |count| &count.name,
+        ),
+        system_calls: differences(sides, |counts| counts.system_calls.as_ref(), Some(0.0)),
+        waits: differences(sides, |counts| counts.waits.as_ref(), Some(0.0)),
         confounders: Vec::new(),
     })
 }

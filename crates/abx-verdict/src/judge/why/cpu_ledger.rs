@@ -7,7 +7,9 @@ use abx_ledger::Line;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::counts::{Count, in_order, means};
 use super::sampled_block::{SampledBlock, sampled};
+use crate::findings::bottleneck::Bottleneck;
 use crate::view::{StudyView, SubjectView};
 
 /// Where the CPU time of a subject's responses goes under one load.
@@ -33,6 +35,17 @@ pub struct CpuLedger {
     pub us_per_response: f64,
     /// What it is made of, the greatest first; they add up to it.
     pub lines: Vec<LedgerLine>,
+    /// What it did for a response otherwise, in counts per response, and how many threads ran.
+    pub work: Vec<Count>,
+    /// System calls per response by name, the most frequent first; empty if they were not
+    /// counted.
+    pub system_calls: Vec<Count>,
+    /// Why they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls_failure: Option<String>,
+    /// For how long its threads waited by system call, in µs per response, the longest first;
+    /// empty if it had no CPU time to spare, or that was not looked at.
+    pub waits: Vec<Count>,
 }
 
 /// A line of one subject's ledger.
@@ -59,8 +72,27 @@ const FUNCTIONS_MAX: usize = 3;
 
 /// Every subject that was sampled, under each load.
 pub(crate) fn cpu_ledgers(study: &StudyView) -> Vec<CpuLedger> {
-    let views = study.loads.iter().flat_map(|load| &load.subjects);
-    views.filter_map(ledger_of).collect()
+    let ledgers = study.loads.iter().flat_map(|load| {
+        let bottleneck = Bottleneck::of(load);
+        let subjects = load.subjects.iter();
+        let ledgers = subjects.filter_map(|view| {
+            let ledger = ledger_of(view)?;
+            let is_bound = bottleneck.is_subject_bound(view.subject);
+            Some(ledger.with_waits_unless(is_bound))
+        });
+        ledgers.collect::<Vec<_>>()
+    });
+    ledgers.collect()
+}
+
+impl CpuLedger {
+    /// A subject that uses all of its CPU time waits for it, whatever its threads wait in.
+    fn with_waits_unless(mut self, is_bound: bool) -> CpuLedger {
+        if is_bound {
+            self.waits.clear();
+        }
+        self
+    }
 }
 
 fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
@@ -119,6 +151,15 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
             .sum::<f64>()
             / count,
         lines,
+        work: in_order(means(&blocks, |counts| Some(&counts.work), None), |count| {
+            &count.name
+        }),
+        system_calls: means(&blocks, |counts| counts.system_calls.as_ref(), Some(0.0)),
+        calls_failure: view.blocks.iter().find_map(|block| {
+            let calls = block.ledger()?.calls.as_ref()?;
+            calls.failure.clone()
+        }),
+        waits: means(&blocks, |counts| counts.waits.as_ref(), Some(0.0)),
     })
 }
 

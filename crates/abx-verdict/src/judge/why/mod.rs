@@ -7,6 +7,7 @@
 //! Welch's.
 
 pub(crate) mod confounder;
+pub(crate) mod counts;
 pub(crate) mod cpu_difference;
 pub(crate) mod cpu_ledger;
 pub(crate) mod flame_graph;

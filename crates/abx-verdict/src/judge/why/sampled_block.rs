@@ -6,13 +6,15 @@ use abx_evidence::record::LedgerRecord;
 use abx_evidence::{share, sum};
 use abx_ledger::{Ledger, Line};
 
+use super::counts::BlockCounts;
 use crate::view::BlockView;
 
 /// The samples of a block, with the CPU time per response that they are shares of, in µs.
 pub(super) struct SampledBlock<'a> {
     pub(super) ledger: &'a Ledger,
     pub(super) us_per_response: f64,
-    /// The part of it in the kernel that no sample is of.
+    pub(super) counts: BlockCounts,
+    /// The part of the CPU time in the kernel that no sample is of.
     kernel_us: f64,
 }
 
@@ -53,6 +55,7 @@ pub(super) fn sampled<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
     Some(SampledBlock {
         ledger: &record.ledger,
         us_per_response,
+        counts: BlockCounts::of(block, record),
         kernel_us: us_per_response * kernel_share,
     })
 }

@@ -76,6 +76,23 @@ impl SampledSides<'_> {
         Some(differences)
     }
 
+    /// As `compared`, of the blocks whose value is known: in pairs, on both sides.
+    pub(super) fn compared_known(
+        &self,
+        values: [Vec<Option<f64>>; 2],
+        confidence: Confidence,
+    ) -> Option<([f64; 2], MeanInterval)> {
+        let [ours, theirs] = values;
+        let known = if self.are_paired {
+            let pairs = ours.into_iter().zip(theirs);
+            let (ours, theirs) = pairs.filter_map(|(ours, theirs)| ours.zip(theirs)).unzip();
+            [ours, theirs]
+        } else {
+            [ours, theirs].map(|side| side.into_iter().flatten().collect())
+        };
+        self.compared(&known, confidence)
+    }
+
     /// Both means over blocks, and the difference with its interval.
     fn compared(
         &self,
@@ -108,7 +125,7 @@ impl SampledSides<'_> {
 }
 
 /// The confidence of each of so many intervals that hold together.
-fn together(lines: usize) -> Confidence {
+pub(super) fn together(lines: usize) -> Confidence {
     let miss = (1.0 - Confidence::COMPUTED.share()) / lines.max(1) as f64;
     Confidence::new(1.0 - miss).unwrap_or(Confidence::COMPUTED)
 }

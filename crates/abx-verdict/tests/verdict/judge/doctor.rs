@@ -37,6 +37,7 @@ fn good() -> DoctorRecord {
         sampling: Some(Sampling {
             reach: SamplingReach::All,
             limit: None,
+            calls_limit: None,
             has_kernel_names: true,
             perf_event_paranoid: Some(0),
             kptr_restrict: Some(0),
@@ -237,6 +238,7 @@ fn every_command_fits_on_a_line_of_the_report() {
     readings.sampling = Some(Sampling {
         reach: SamplingReach::OwnCode,
         limit: None,
+        calls_limit: None,
         has_kernel_names: false,
         perf_event_paranoid: Some(2),
         kptr_restrict: Some(1),
@@ -505,6 +507,7 @@ fn what_why_may_sample_has_the_command_that_allows_more() {
             record.readings.sampling = Some(Sampling {
                 reach,
                 limit: (reach != All).then(|| limit.to_owned()),
+                calls_limit: None,
                 has_kernel_names,
                 perf_event_paranoid: Some(paranoid),
                 kptr_restrict: Some(kptr),
@@ -515,4 +518,17 @@ fn what_why_may_sample_has_the_command_that_allows_more() {
         assert!(check.message.contains(message), "{check:?}");
         assert!(check.remedy.is_some(), "{check:?}");
     }
+}
+
+#[test]
+fn what_keeps_calls_from_being_counted_is_shown_with_its_remedy() {
+    // Method: a user who may sample everything, and has no right to load a program.
+    let check = check("why", |record| {
+        let sampling = record.readings.sampling.as_mut().unwrap();
+        sampling.calls_limit = Some("abx has no CAP_BPF".to_owned());
+    });
+    assert_eq!(check.status, CheckStatus::Limits, "{check:?}");
+    let message = "cannot count system calls: abx has no CAP_BPF";
+    assert!(check.message.contains(message), "{check:?}");
+    assert!(check.command.unwrap().contains("cap_bpf"));
 }

@@ -1,12 +1,12 @@
 //! Which parts of their CPU ledgers make one subject more costly than another.
 
-use abx_evidence::record::LedgerRecord;
+use abx_evidence::record::{CallRecord, LedgerRecord, SegmentRecord};
 use abx_evidence::{FindingId, Measured};
 use abx_fixtures::{OK, each_slice, find, pair, study};
-use abx_ledger::{Ledger, Line};
+use abx_ledger::{Ledger, Line, Wait, Waits};
 use abx_verdict::{
-    ConfounderKind, CpuDifference, DEEPER, FLAME_DEPTH_MAX, FlameFunction, FlameGraph, LedgerLine,
-    Purpose, flame_graph, flame_graph_of_pair, judge,
+    ConfounderKind, CountDifference, CpuDifference, DEEPER, FLAME_DEPTH_MAX, FlameFunction,
+    FlameGraph, LedgerLine, Purpose, flame_graph, flame_graph_of_pair, judge,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -25,8 +25,8 @@ fn ledger(lines: &[(&str, u64)]) -> LedgerRecord {
         server_cpu_ns: Some(100_000_000),
         server_user_ns: Some(60_000_000),
         server_system_ns: Some(40_000_000),
-        failure: None,
         ledger,
+        ..LedgerRecord::default()
     }
 }
 
@@ -424,4 +424,129 @@ fn deep_chains_end_in_one_function_for_all_that_is_deeper() {
         .collect();
     assert_eq!(deepest, ["f47", DEEPER]);
     assert!(seen.iter().all(|(depth, ..)| *depth < FLAME_DEPTH_MAX));
+}
+
+/// What was counted of a subject in each block, of 100 responses.
+fn give_calls(record: &mut Measured, subject: &str, calls: &CallRecord) {
+    for block in &mut record.blocks {
+        let ledgers = &mut block.loads[0].ledgers;
+        if let Some(ledger) = ledgers.get_mut(subject) {
+            ledger.calls = Some(calls.clone());
+        }
+    }
+}
+
+fn counted(calls: &[(&str, u64)]) -> CallRecord {
+    let by_name = calls
+        .iter()
+        .map(|(name, count)| ((*name).to_owned(), *count));
+    CallRecord {
+        counted_ns: 50_000_000,
+        completed: 100,
+        by_name: by_name.collect(),
+        ..CallRecord::default()
+    }
+}
+
+fn of<'a>(counts: &'a [CountDifference], name: &str) -> Option<&'a CountDifference> {
+    counts.iter().find(|count| count.name == name)
+}
+
+#[test]
+fn calls_and_segments_are_compared_per_response() {
+    // Method: by hand, 100 responses with 100 and 10,100 calls of `getppid`, one `writev` each,
+    // and a call that one side alone makes; 1,000 responses with 1 and 4 segments; with more
+    // connections, half of the segments, whose bytes are half of all.
+    let mut record = pair();
+    for (subject, calls, segments) in [("old", 100, 1_000), ("new", 10_100, 4_000)] {
+        give(&mut record, subject, 8, &[("user server", 100)]);
+        let mut counts = counted(&[("getppid", calls), ("writev", 100)]);
+        if subject == "new" {
+            counts.by_name.insert("openat".to_owned(), 50);
+        }
+        give_calls(&mut record, subject, &counts);
+        each_slice(&mut record, subject, |slice| {
+            slice.bytes = 200 * slice.outcomes.completed();
+        });
+        for block in &mut record.blocks {
+            let ledger = block.loads[0].ledgers.get_mut(subject).unwrap();
+            let is_partly_known = subject == "new";
+            let part = 1 + u64::from(is_partly_known);
+            ledger.threads = Some(3);
+            ledger.segments = Some(SegmentRecord {
+                received: segments / part,
+                bytes: 200_000 / part,
+                opened: u64::from(is_partly_known),
+            });
+        }
+    }
+    let pair = difference(&record);
+    let calls = &pair.system_calls;
+    assert_eq!(calls[0].name, "getppid");
+    assert_eq!(
+        (calls[0].values, calls[0].difference.mean),
+        ([101.0, 1.0], 100.0)
+    );
+    assert_eq!(of(calls, "openat").unwrap().values, [0.5, 0.0]);
+    assert_eq!(of(calls, "writev").unwrap().difference.mean, 0.0);
+    let work = &pair.work;
+    assert_eq!(of(work, "system calls").unwrap().values, [102.5, 2.0]);
+    assert_eq!(of(work, "segments received").unwrap().values, [4.0, 1.0]);
+    assert_eq!(of(work, "threads that ran").unwrap().values, [3.0, 3.0]);
+    let ledgers = judge(&record).cpu_ledgers;
+    let names: Vec<&str> = ledgers
+        .iter()
+        .map(|ledger| ledger.system_calls[0].name.as_str())
+        .collect();
+    assert!(names.contains(&"getppid"), "{names:?}");
+}
+
+#[test]
+fn calls_that_were_not_all_counted_are_not_compared() {
+    // Method: a table that was full, and a machine that forbids the program, in one of two
+    // subjects.
+    for spoil in [(|calls| calls.missed = 7) as fn(&mut CallRecord), |calls| {
+        calls.failure = Some("forbidden".to_owned())
+    }] {
+        let mut record = pair();
+        let mut calls = counted(&[("writev", 100)]);
+        for subject in ["old", "new"] {
+            give(&mut record, subject, 8, &[("user server", 100)]);
+            give_calls(&mut record, subject, &calls);
+            spoil(&mut calls);
+        }
+        let pair = difference(&record);
+        assert!(pair.system_calls.is_empty(), "{:?}", pair.system_calls);
+        assert!(of(&pair.work, "system calls").is_none());
+    }
+}
+
+#[test]
+fn waits_are_shown_of_subjects_with_time_to_spare() {
+    // Method: 20 and 10 µs in futex per response; then a subject whose CPU is full.
+    let mut record = pair();
+    for (subject, ns) in [("old", 1_000_000), ("new", 2_000_000)] {
+        give(&mut record, subject, 8, &[("user server", 100)]);
+        let wait = Wait { count: 100, ns };
+        let mut calls = counted(&[]);
+        calls.waits = Some(Waits {
+            lost: 0,
+            lines: [(Line::system_call("futex"), wait)].into(),
+        });
+        give_calls(&mut record, subject, &calls);
+        each_slice(&mut record, subject, |slice| {
+            slice.server_cpu_ns = Some(slice.window_ns / 4);
+        });
+    }
+    for block in &mut record.blocks {
+        let sides = block.loads[0].sides.values_mut();
+        sides.for_each(|side| side.busiest_thread_ns = None);
+    }
+    let pair = difference(&record);
+    let futex = of(&pair.waits, "system call futex").unwrap();
+    assert_eq!((futex.values, futex.difference.mean), ([20.0, 10.0], 10.0));
+    each_slice(&mut record, "new", |slice| {
+        slice.server_cpu_ns = Some(2 * slice.window_ns);
+    });
+    assert!(difference(&record).waits.is_empty());
 }

@@ -1,0 +1,129 @@
+//! What a subject asks of the kernel, and what its threads wait in: each system call is
+//! counted, and each change of threads is looked at.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use abx_evidence::record::CallRecord;
+use abx_ledger::{Kallsyms, WaitCollector, Waits};
+use abx_sys::bpf::{CallCounter, CallCounting, CallCounts, CallLimit};
+use abx_sys::perf::{CpuSampler, SamplerEvent, SwitchDirection};
+
+use super::emptied::emptied;
+
+/// Counts calls and waits. Both take some CPU time of the subject, so that they have an
+/// interval of their own.
+pub struct CallProfiler {
+    calls: Result<CallCounter, CallLimit>,
+    /// Of the subjects' processors; `None` if the machine forbids it.
+    switches: Option<CpuSampler>,
+    kallsyms: Arc<Kallsyms>,
+}
+
+impl CallProfiler {
+    /// One of these processors, which counts nothing yet. Each has a buffer of this size for
+    /// changes of threads.
+    pub fn open(cpus: &[usize], kallsyms: Arc<Kallsyms>, buffer_bytes: usize) -> CallProfiler {
+        CallProfiler {
+            calls: CallCounter::open(),
+            switches: CpuSampler::of_switches(cpus, buffer_bytes).ok(),
+            kallsyms,
+        }
+    }
+
+    /// Why nothing at all can be counted, so that no load is needed for it.
+    pub fn limit(&self) -> Option<CallLimit> {
+        let limit = self.calls.as_ref().err().copied();
+        limit.filter(|_| self.switches.is_none())
+    }
+
+    /// Counts while `load` goes on, what these processes do and those that they start meanwhile.
+    /// What `load` gives is given back; time and responses are for the caller to add.
+    pub fn count<T>(
+        &mut self,
+        members: &HashSet<u32>,
+        load: impl FnOnce() -> T,
+    ) -> (T, CallRecord) {
+        let counting = self.start();
+        let (given, looked_at) = match &mut self.switches {
+            Some(switches) => looked_at(switches, &self.kallsyms, members, || {
+                let given = load();
+                // Not while the changes are sorted.
+                (given, counting.map(drop))
+            }),
+            None => ((load(), counting.map(drop)), None),
+        };
+        let (given, counted) = given;
+        let (members, waits) = match looked_at {
+            Some((members, waits)) => (members, Some(waits)),
+            None => (members.clone(), None),
+        };
+        let counts = counted.and_then(|()| self.take());
+        let record = CallRecord {
+            failure: counts.as_ref().err().cloned(),
+            by_name: counts.as_ref().map_or_else(
+                |_| Default::default(),
+                |counts| counts.by_name(|process| members.contains(&process)),
+            ),
+            missed: counts.map_or(0, |counts| counts.missed),
+            waits,
+            ..CallRecord::default()
+        };
+        (given, record)
+    }
+
+    fn start(&self) -> Result<CallCounting, String> {
+        let counter = self.calls.as_ref().map_err(ToString::to_string)?;
+        counter.start().map_err(|error| error.to_string())
+    }
+
+    fn take(&self) -> Result<CallCounts, String> {
+        let counter = self.calls.as_ref().map_err(ToString::to_string)?;
+        counter.take().map_err(|error| error.to_string())
+    }
+}
+
+/// Does this while changes of threads are looked at. Gives the processes, with those that they
+/// started, and the waits of their threads.
+fn looked_at<T>(
+    switches: &mut CpuSampler,
+    kallsyms: &Arc<Kallsyms>,
+    members: &HashSet<u32>,
+    load: impl FnOnce() -> T,
+) -> (T, Option<(HashSet<u32>, Waits)>) {
+    switches.drain(|_| {});
+    let lost_before = switches.lost();
+    let enabled = switches.enable();
+    let given = emptied(switches, load);
+    let disabled = enabled.and_then(|()| switches.disable());
+    let waits = disabled.ok().map(|()| {
+        let (members, mut waits) = waits_of(switches, kallsyms, members);
+        waits.lost = switches.lost() - lost_before;
+        (members, waits)
+    });
+    (given, waits)
+}
+
+fn waits_of(
+    switches: &mut CpuSampler,
+    kallsyms: &Arc<Kallsyms>,
+    members: &HashSet<u32>,
+) -> (HashSet<u32>, Waits) {
+    let mut members = members.clone();
+    let mut collector = WaitCollector::new(Arc::clone(kallsyms));
+    switches.drain(|event| match event {
+        SamplerEvent::Sample(sample) if members.contains(&sample.pid) => {
+            collector.leaves(sample.tid, sample.time_ns, sample.kernel);
+        }
+        SamplerEvent::Switch(switch) => match switch.direction {
+            SwitchDirection::In => collector.returns(switch.tid, switch.time_ns),
+            SwitchDirection::Preempted => collector.was_preempted(switch.tid),
+            SwitchDirection::Out => {}
+        },
+        SamplerEvent::Fork { parent, child } if members.contains(&parent) => {
+            members.insert(child);
+        }
+        _ => {}
+    });
+    (members, collector.finish())
+}

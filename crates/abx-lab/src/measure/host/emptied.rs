@@ -1,0 +1,27 @@
+//! Buffers of samplers that are emptied while load goes on.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use abx_sys::perf::CpuSampler;
+
+/// Buffers are emptied so often: at most 1,100 bytes for each sample are then a sixth of them.
+const BUFFER_EMPTIED: Duration = Duration::from_millis(20);
+
+/// Does this while a thread keeps the sampler's buffers from filling.
+pub(super) fn emptied<T>(sampler: &mut CpuSampler, load: impl FnOnce() -> T) -> T {
+    let (end, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let emptying = thread::Builder::new().spawn_scoped(scope, move || {
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(BUFFER_EMPTIED) {
+                sampler.take();
+            }
+        });
+        // Without a thread, samples that find no room are counted as lost.
+        drop(emptying);
+        let given = load();
+        drop(end);
+        given
+    })
+}

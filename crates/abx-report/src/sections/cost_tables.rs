@@ -1,0 +1,233 @@
+//! Tables of what CPU time goes to, and of what a response takes otherwise.
+
+use abx_verdict::{
+    CostDifference, Count, CountDifference, CpuDifference, CpuLedger, LedgerLine, MeanInterval,
+    Purpose,
+};
+
+use crate::document::Table;
+use crate::words::units::{GLUE, UNKNOWN, whole_percent};
+use crate::words::wrap::{clean_name, shorten};
+
+/// Lines below this share of the more costly subject's total are shown together.
+const SHOWN_SHARE_MIN: f64 = 0.01;
+/// A row for each purpose.
+pub(super) fn purpose_table(difference: &CpuDifference) -> Table {
+    let parts = difference.purposes.iter();
+    let parts = parts.map(|part| (purpose_name(part.purpose).to_owned(), &part.cost, None));
+    difference_table(difference, parts.collect(), false)
+}
+
+/// A row for each line, with the system calls of both sides if they were counted.
+pub(super) fn line_table(difference: &CpuDifference) -> Table {
+    let calls = |name: &str| {
+        let name = name.strip_prefix(SYSTEM_CALL)?;
+        let mut calls = difference.system_calls.iter();
+        calls.find(|call| call.name == name).map(|call| call.values)
+    };
+    let lines = difference.lines.iter();
+    let lines = lines.map(|line| (shown_name(&line.name), &line.cost, calls(&line.name)));
+    let are_counted = !difference.system_calls.is_empty();
+    difference_table(difference, lines.collect(), are_counted)
+}
+
+/// A name with its cost, and the calls of subject and baseline.
+type Part<'a> = (String, &'a CostDifference, Option<[f64; 2]>);
+
+fn difference_table(difference: &CpuDifference, parts: Vec<Part>, has_calls: bool) -> Table {
+    let greatest = difference.us_per_response.into_iter().fold(0.0, f64::max);
+    let is_shown = |(_, cost, _): &Part| {
+        let [ours, theirs] = cost.us_per_response;
+        ours.max(theirs) >= SHOWN_SHARE_MIN * greatest
+    };
+    let (shown, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_shown);
+    let row = |name, costs, difference_us: &MeanInterval, calls: Option<[f64; 2]>| {
+        let [ours, theirs] = costs;
+        let calls = calls.map_or_else(Default::default, |calls| calls.map(us));
+        let [our_calls, their_calls]: [String; 2] = calls;
+        let mut row = vec![name, us(theirs), us(ours)];
+        if has_calls {
+            row.insert(2, their_calls);
+            row.push(our_calls);
+        }
+        row.push(signed(difference_us.mean));
+        row.push(interval(difference_us.low.zip(difference_us.high)));
+        row
+    };
+    let mut rows: Vec<Vec<String>> = shown
+        .into_iter()
+        .map(|(name, cost, calls)| row(name, cost.us_per_response, &cost.difference_us, calls))
+        .collect();
+    if !others.is_empty() {
+        let sum = |amount: &dyn Fn(&CostDifference) -> f64| -> f64 {
+            others.iter().map(|(_, cost, _)| amount(cost)).sum()
+        };
+        let costs = [0, 1].map(|side| sum(&|cost| cost.us_per_response[side]));
+        let rest = MeanInterval {
+            mean: sum(&|cost| cost.difference_us.mean),
+            low: None,
+            high: None,
+        };
+        rows.push(row("others".to_owned(), costs, &rest, None));
+    }
+    let costs = difference.us_per_response;
+    rows.push(row(
+        "total".to_owned(),
+        costs,
+        &difference.difference_us,
+        None,
+    ));
+    let [subject, baseline] = columns(difference);
+    let mut headers = vec!["CPU µs per response".to_owned(), baseline, subject];
+    if has_calls {
+        headers.insert(2, "calls".to_owned());
+        headers.push("calls".to_owned());
+    }
+    headers.extend(["difference", "95 % interval"].map(str::to_owned));
+    Table::new(headers, rows)
+}
+
+/// What the headers of both sides are: subject, baseline.
+fn columns(difference: &CpuDifference) -> [String; 2] {
+    match difference.starts {
+        Some(starts) => starts.map(starts_of),
+        None => names(difference).map(|name| shorten(&name, NAME_MAX)),
+    }
+}
+
+/// A row for each thing that was counted of both sides; `None` without any.
+pub(super) fn count_table(
+    what: &str,
+    difference: &CpuDifference,
+    counts: &[CountDifference],
+) -> Option<Table> {
+    let rows = counts.iter().map(|count| {
+        let [ours, theirs] = count.values;
+        let MeanInterval { mean, low, high } = count.difference;
+        let name = shown_name(&count.name);
+        [
+            name,
+            us(theirs),
+            us(ours),
+            signed(mean),
+            interval(low.zip(high)),
+        ]
+    });
+    let [subject, baseline] = columns(difference);
+    let headers = [what, &baseline, &subject, "difference", "95 % interval"];
+    (!counts.is_empty()).then(|| Table::new(headers, rows))
+}
+
+/// The greatest of what was counted of one subject; `None` without any.
+pub(super) fn counts_of_one(what: &str, counts: &[Count]) -> Option<Table> {
+    let shown = counts.iter().take(COUNTS_MAX);
+    let rows = shown.map(|count| [shown_name(&count.name), us(count.value)]);
+    (!counts.is_empty()).then(|| Table::new([what, "count"], rows))
+}
+
+/// A row for each line of one subject that is no trifle, with its system calls if they were
+/// counted.
+pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
+    let is_shown =
+        |line: &&LedgerLine| line.us_per_response >= SHOWN_SHARE_MIN * ledger.us_per_response;
+    let (shown, others): (Vec<_>, Vec<_>) = ledger.lines.iter().partition(is_shown);
+    let calls = |line: &LedgerLine| {
+        let name = line.name.strip_prefix(SYSTEM_CALL)?;
+        let calls = ledger.system_calls.iter().find(|call| call.name == name)?;
+        Some(us(calls.value))
+    };
+    let row = |name: String, cost: f64, calls: Option<String>, functions: &str| {
+        let share = whole_percent(cost / ledger.us_per_response);
+        let mut row = vec![name, us(cost), share];
+        if !ledger.system_calls.is_empty() {
+            row.push(calls.unwrap_or_default());
+        }
+        row.push(shorten(functions, FUNCTIONS_COLUMNS));
+        row
+    };
+    let mut rows: Vec<Vec<String>> = shown
+        .into_iter()
+        .map(|line| {
+            let functions = line.functions.iter();
+            let functions = functions.map(|function| clean_name(&function.name));
+            let functions = functions.collect::<Vec<_>>().join(", ");
+            let name = shown_name(&line.name);
+            row(name, line.us_per_response, calls(line), &functions)
+        })
+        .collect();
+    if !others.is_empty() {
+        let sum: f64 = others.iter().map(|line| line.us_per_response).sum();
+        rows.push(row(format!("{} other lines", others.len()), sum, None, ""));
+    }
+    rows.push(row("total".to_owned(), ledger.us_per_response, None, ""));
+    let mut headers = vec!["CPU µs per response", "µs", "share", "most in"];
+    if !ledger.system_calls.is_empty() {
+        headers.insert(3, "calls");
+    }
+    Table::new(headers, rows)
+}
+
+/// Both sides, as a sentence in the singular begins with them.
+pub(super) fn names(difference: &CpuDifference) -> [String; 2] {
+    match difference.starts {
+        Some(starts) => starts.map(|count| format!("the group of {}", starts_of(count))),
+        None => [&difference.subject, &difference.baseline].map(|name| clean_name(name)),
+    }
+}
+
+pub(super) fn starts_of(count: usize) -> String {
+    match count {
+        1 => "1 start".to_owned(),
+        count => format!("{count} starts"),
+    }
+}
+
+pub(crate) fn purpose_name(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::OwnCode => "own code",
+        Purpose::Libraries => "libraries",
+        Purpose::Sending => "sending",
+        Purpose::Receiving => "receiving",
+        Purpose::Files => "files",
+        Purpose::Waiting => "waiting for events",
+        Purpose::Connections => "connections",
+        Purpose::Locks => "locks",
+        Purpose::Memory => "memory",
+        Purpose::Interruptions => "interrupts, scheduling",
+        Purpose::Others => "other kernel work",
+        Purpose::WholeKernel => "the kernel, not split",
+    }
+}
+
+pub(super) const SYSTEM_CALL: &str = "system call ";
+const NAME_MAX: usize = 14;
+const FUNCTIONS_COLUMNS: usize = 32;
+
+/// A line's name without what its kind is plain from.
+pub(super) fn shown_name(name: &str) -> String {
+    let short = name.strip_prefix(SYSTEM_CALL);
+    let short = short.or_else(|| name.strip_prefix("user ")).unwrap_or(name);
+    shorten(&clean_name(short), NAME_COLUMNS)
+}
+
+const NAME_COLUMNS: usize = 28;
+
+pub(super) fn us(us: f64) -> String {
+    format!("{us:.2}")
+}
+
+pub(crate) fn micro(value: f64) -> String {
+    format!("{}{GLUE}µs", us(value))
+}
+
+pub(super) fn signed(us: f64) -> String {
+    format!("{us:+.2}").replace('-', "\u{2212}")
+}
+
+pub(super) fn interval(ends: Option<(f64, f64)>) -> String {
+    let text = ends.map(|(low, high)| format!("{} to {}", signed(low), signed(high)));
+    text.unwrap_or_else(|| UNKNOWN.to_owned())
+}
+
+/// Of one subject, so many counts are shown.
+const COUNTS_MAX: usize = 8;
