@@ -34,4 +34,4 @@ pub use line::{Line, LineError};
 pub use user::{CodeMapping, Symbols};
 #[cfg(feature = "collector")]
 pub use wait_collector::WaitCollector;
-pub use waits::{Wait, Waits};
+pub use waits::{WaitTime, Waits};

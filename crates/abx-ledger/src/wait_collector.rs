@@ -55,7 +55,7 @@ impl WaitCollector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Wait;
+    use crate::WaitTime;
 
     #[test]
     fn a_wait_has_the_time_until_the_thread_comes_back() {
@@ -74,7 +74,7 @@ mod tests {
         collector.was_preempted(2);
         collector.returns(2, 200);
         collector.leaves(4, 300, &futex);
-        let wait = Wait { count: 2, ns: 100 };
+        let wait = WaitTime { count: 2, ns: 100 };
         assert_eq!(
             collector.finish().lines,
             [(Line::system_call("futex"), wait)].into()

@@ -13,12 +13,12 @@ pub struct Waits {
     /// Changes of threads that found no room in a buffer, of all processes.
     pub lost: u64,
     /// Waits that began and ended while they were looked at.
-    pub lines: BTreeMap<Line, Wait>,
+    pub lines: BTreeMap<Line, WaitTime>,
 }
 
 /// Waits of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Wait {
+pub struct WaitTime {
     pub count: u64,
     /// The time without a CPU, in ns, summed over threads.
     pub ns: u64,

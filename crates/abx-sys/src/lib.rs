@@ -24,7 +24,7 @@ pub use host::{
     calibration, conditions, counters, cpus, machine, page_cache, pressure, strain, throttling,
 };
 pub use net::epoll::{Epoll, Events, Interest, SocketEvent};
-pub use net::segments::{Received, ReceivedSegments};
+pub use net::segments::{ReceivedSegments, SegmentSum};
 pub use net::server_address::{ServerAddress, ServerAddressError, SocketPath};
 pub use net::socket::{
     ListenOptions, Socket, is_file_table_full, is_out_of_descriptors, is_out_of_memory,

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::record::{
-    BlockLoad, BlockRecord, Disturbance, Histograms, HostCounters, InUse, LedgerRecord, Round,
-    SliceRecord, SubjectReadings,
+    BlockLoad, BlockRecord, CallRecord, Disturbance, Histograms, HostCounters, InUse, LedgerRecord,
+    Round, SegmentRecord, SliceRecord, SubjectReadings,
 };
 use abx_evidence::{
     ConnectionOpening, Course, Held, Outcome, Outcomes, PhaseSplit, PhaseSums, Phases, Tally,
     Timestamps,
 };
-use abx_ledger::Ledger;
+use abx_ledger::{Ledger, Waits};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -244,6 +244,24 @@ fn course() -> BoxedStrategy<Course> {
         .boxed()
 }
 
+/// As many calls and waits as there are samples.
+fn calls(ledger: &Ledger, completed: u64, ns: u64) -> CallRecord {
+    let mut waits = Waits::default();
+    let mut by_name = BTreeMap::new();
+    for (line, count) in &ledger.lines {
+        waits.add(line.clone(), ns);
+        by_name.insert(line.to_string(), *count);
+    }
+    CallRecord {
+        counted_ns: ns,
+        completed,
+        failure: None,
+        by_name,
+        missed: 1,
+        waits: Some(waits),
+    }
+}
+
 fn ledger() -> BoxedStrategy<LedgerRecord> {
     let line = prop_oneof![
         "system call [a-z]{1,4}",
@@ -265,6 +283,13 @@ fn ledger() -> BoxedStrategy<LedgerRecord> {
                 server_cpu_ns,
                 server_user_ns: server_cpu_ns,
                 server_system_ns: None,
+                threads: server_cpu_ns,
+                segments: server_cpu_ns.map(|received| SegmentRecord {
+                    received,
+                    bytes: completed,
+                    opened: 3,
+                }),
+                calls: server_cpu_ns.map(|ns| calls(&ledger, completed, ns)),
                 failure: server_cpu_ns.map(|_| "forbidden".to_owned()),
                 ledger,
             }

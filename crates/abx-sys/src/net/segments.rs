@@ -10,11 +10,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, netlink, socket_with};
 
 /// What each connection to a server has got so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReceivedSegments(HashMap<u64, Received>);
+pub struct ReceivedSegments(HashMap<u64, SegmentSum>);
 
 /// Segments with data, and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Received {
+pub struct SegmentSum {
     pub segments: u64,
     /// As TCP carries them: over TLS, encrypted.
     pub bytes: u64,
@@ -38,8 +38,8 @@ impl ReceivedSegments {
 
     /// What came since `earlier`, on the connections that are in both.
     #[must_use]
-    pub fn since(&self, earlier: &ReceivedSegments) -> Received {
-        let mut sum = Received::default();
+    pub fn since(&self, earlier: &ReceivedSegments) -> SegmentSum {
+        let mut sum = SegmentSum::default();
         for (connection, now) in &self.0 {
             if let Some(then) = earlier.0.get(connection) {
                 // The kernel counts segments in 32 bits.
@@ -104,14 +104,14 @@ fn request(server: SocketAddr) -> Vec<u8> {
 }
 
 /// The cookie of a connection, which no other one has, and what it got.
-fn connection(message: &[u8]) -> Option<(u64, Received)> {
+fn connection(message: &[u8]) -> Option<(u64, SegmentSum)> {
     let cookie = double(message, COOKIE)?;
     let mut rest = message.get(MESSAGE_BYTES..)?;
     while let (Some(length), Some(kind)) = (half(rest, 0), half(rest, 2)) {
         let length = usize::from(length);
         if kind == TCP_INFO {
             let info = rest.get(ATTRIBUTE_HEADER_BYTES..length)?;
-            let received = Received {
+            let received = SegmentSum {
                 segments: word(info, DATA_SEGMENTS_IN)?.into(),
                 bytes: double(info, BYTES_RECEIVED)?,
             };
@@ -202,7 +202,7 @@ mod tests {
             let mut new = connected();
             send(&mut new);
             let after = ReceivedSegments::from_server(server).unwrap();
-            let expected = Received {
+            let expected = SegmentSum {
                 segments: 3,
                 bytes: 30,
             };

@@ -147,7 +147,7 @@ fn segments_and_threads_are_counted_without_privileges() {
 #[test]
 fn threads_that_sleep_are_seen_to_wait() {
     // Method: a server whose threads sleep for 5 ms before each response, so that its CPU is
-    // idle; the longest waits are in the sleep.
+    // idle; each response waits at least so long in the sleep.
     let home = Home::new();
     let server = format!("{ABX} serve --model thread --delay 5ms --port {{port}}");
     let subjects = [format!("one={server}"), format!("other={server}")];
@@ -159,14 +159,11 @@ fn threads_that_sleep_are_seen_to_wait() {
         return;
     };
     for ledger in record["conclusions"]["cpu_ledgers"].as_array().unwrap() {
-        let waits = ledger["waits"].as_array().unwrap();
-        let Some(longest) = waits.first() else {
-            let is_split = &ledger["is_kernel_split"];
-            assert_eq!(is_split, false, "{ledger:#}");
-            continue;
-        };
-        assert_eq!(longest["name"], "system call clock_nanosleep", "{ledger:#}");
-        assert!(longest["value"].as_f64() >= Some(5_000.0), "{ledger:#}");
+        let mut waits = ledger["waits"].as_array().unwrap().iter();
+        let sleep = waits.find(|wait| wait["name"] == "system call clock_nanosleep");
+        // A machine that hides the kernel's functions has no names for waits.
+        let is_known = sleep.is_some_and(|wait| wait["value"].as_f64() >= Some(5_000.0));
+        assert_eq!(is_known, ledger["is_kernel_split"] == true, "{ledger:#}");
     }
 }
 

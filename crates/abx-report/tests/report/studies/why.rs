@@ -157,7 +157,7 @@ fn calls_stand_next_to_the_time_that_they_cost() {
         full.split_once("Why:")
             .unwrap()
             .1
-            .split("Measured")
+            .split("Scope:")
             .next()
             .unwrap()
     );

@@ -145,6 +145,30 @@ fn the_life_of_processes_is_read() {
     }
 }
 
+#[test]
+fn a_switch_is_of_the_thread_at_its_end() {
+    // Method: a thread that gets a processor, one that waits, and one that is preempted; the body
+    // names the other thread.
+    let out = u16::try_from(bindings::PERF_RECORD_MISC_SWITCH_OUT).unwrap();
+    let preempted = u16::try_from(bindings::PERF_RECORD_MISC_SWITCH_OUT_PREEMPT).unwrap();
+    let cases = [
+        (0, SwitchDirection::In),
+        (out, SwitchDirection::Out),
+        (out | preempted, SwitchDirection::Preempted),
+    ];
+    for (flags, direction) in cases {
+        let body = words(&[&[halves(3, 4)], &trailer()[..]].concat());
+        let bytes = record(bindings::PERF_RECORD_SWITCH_CPU_WIDE, flags, &body);
+        let expected = ThreadSwitch {
+            tid: 8,
+            time_ns: 99,
+            direction,
+        };
+        let expected = RawRecord::Event(SamplerEvent::Switch(expected));
+        assert_eq!(event(&bytes, &mut Chain::default()), expected);
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_are_read_past_their_end(kind in 0_u32..20, flags: u16, body in prop::collection::vec(any::<u8>(), 0..200)) {

@@ -6,6 +6,7 @@
 //! (Bonferroni). The starts of one subject that differ are no pairs: their intervals are
 //! Welch's.
 
+mod block_counts;
 pub(crate) mod confounder;
 pub(crate) mod counts;
 pub(crate) mod cpu_difference;

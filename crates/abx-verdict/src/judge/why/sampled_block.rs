@@ -6,7 +6,7 @@ use abx_evidence::record::LedgerRecord;
 use abx_evidence::{share, sum};
 use abx_ledger::{Ledger, Line};
 
-use super::counts::BlockCounts;
+use super::block_counts::BlockCounts;
 use crate::view::BlockView;
 
 /// The samples of a block, with the CPU time per response that they are shares of, in µs.

@@ -3,7 +3,7 @@
 use abx_evidence::record::{CallRecord, LedgerRecord, SegmentRecord};
 use abx_evidence::{FindingId, Measured};
 use abx_fixtures::{OK, each_slice, find, pair, study};
-use abx_ledger::{Ledger, Line, Wait, Waits};
+use abx_ledger::{Ledger, Line, WaitTime, Waits};
 use abx_verdict::{
     ConfounderKind, CountDifference, CpuDifference, DEEPER, FLAME_DEPTH_MAX, FlameFunction,
     FlameGraph, LedgerLine, Purpose, flame_graph, flame_graph_of_pair, judge,
@@ -527,7 +527,7 @@ fn waits_are_shown_of_subjects_with_time_to_spare() {
     let mut record = pair();
     for (subject, ns) in [("old", 1_000_000), ("new", 2_000_000)] {
         give(&mut record, subject, 8, &[("user server", 100)]);
-        let wait = Wait { count: 100, ns };
+        let wait = WaitTime { count: 100, ns };
         let mut calls = counted(&[]);
         calls.waits = Some(Waits {
             lost: 0,
