@@ -63,7 +63,7 @@ fn a_machine_without_ports_says_how_many_it_has_and_blames_no_server() {
     let text = record["validity"]["findings"].to_string();
     for part in [
         "of 2000 connections to one",
-        "has 700 for each local address",
+        "has 700 per local address",
         "were not tried",
         "--local-address",
     ] {
