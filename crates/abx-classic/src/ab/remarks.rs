@@ -67,7 +67,7 @@ mod tests {
                 .iter()
                 .all(|remark| remark.contains("abx run") && !remark.contains('\n'))
         );
-        let words = ["-t behind -n", "requests failed", "not 2xx", "medians"];
+        let words = ["-t after -n", "requests failed", "not 2xx", "medians"];
         let kinds = remarks
             .iter()
             .map(|remark| words.into_iter().find(|word| remark.contains(word)));
@@ -85,6 +85,6 @@ mod tests {
         assert_eq!(remarks("-S a/", &[OK, wrong]), ["not 2xx"]);
         assert_eq!(remarks("a/", &[OK; 3]), ["medians"]);
         assert_eq!(remarks("-w a/", &[OK; 3]), [""; 0]);
-        assert_eq!(remarks("-n 5 -t 1 -S a/", &[OK]), ["-t behind -n"]);
+        assert_eq!(remarks("-n 5 -t 1 -S a/", &[OK]), ["-t after -n"]);
     }
 }

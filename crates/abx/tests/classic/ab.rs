@@ -439,7 +439,7 @@ fn time_ends_a_load_and_sets_its_requests() {
     let home = Home::new();
     let server = Server::start(&["--delay", "20ms"]);
     let ended = home.run_abx(&["ab", "-n", "4", "-t", "1", "-c", "2", &server.url]);
-    ended.expect(0, &["Finished ", "-t behind -n replaces it"]);
+    ended.expect(0, &["Finished ", "-t after -n replaces it"]);
     assert!(!ended.stderr.contains("Completed"), "{ended:#?}");
     let complete = ended
         .stdout

@@ -269,7 +269,10 @@ fn a_wrong_status_is_told_with_what_it_means() {
         ("401 Unauthorized", ["credentials", "--user"]),
         ("403 Forbidden", ["refuses", "-H"]),
         (not_allowed, ["GET there, but POST", "-m"]),
-        ("500 Internal Server Error", ["failed to answer", "log"]),
+        (
+            "500 Internal Server Error",
+            ["it failed: read its output", "log"],
+        ),
     ] {
         let response = format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n");
         let url = peer(move |stream, _| stream.write_all(response.as_bytes()).is_ok());

@@ -135,10 +135,7 @@ fn every_way_in_which_a_handshake_fails_is_named_with_what_helps() {
     run("-tls1_3 -Verify 1", &shown, 0, &[]);
 }
 
-const VERSION: &[&str] = &[
-    "does not speak this version of TLS",
-    "leave --tls-version out",
-];
+const VERSION: &[&str] = &["does not support this version of TLS", "omit --tls-version"];
 const CIPHER: &[&str] = &["HandshakeFailure", "no cipher in common", "ECDHE"];
 const CERTIFICATE: &[&str] = &["wants a client certificate", "--cert FILE --key FILE"];
 

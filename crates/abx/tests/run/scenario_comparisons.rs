@@ -173,7 +173,10 @@ fn scenarios_that_cannot_be_compared_are_refused() {
             .expect(2, &[message]);
     };
     study("scenario = \"s.toml\"\nrate = 5\n", "`rate`");
-    study("scenario = \"gone.toml\"\n", "put it beside the study file");
+    study(
+        "scenario = \"gone.toml\"\n",
+        "put it next to the study file",
+    );
     study("", "`requests` is missing");
     home.write("s.toml", "[[step]]\npath = \"/{id}\"\n");
     study(

@@ -6,7 +6,7 @@ use abx_verdict::{Comparison, Metric, StudyRecord, Summary, Verdict};
 
 use crate::document::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict};
 use crate::sections::compared::findings::ratio_id;
-use crate::sections::compared::questions::{self, PairsOfQuestion, questions};
+use crate::sections::compared::questions::{self, questions};
 use crate::words::metrics::{metric_under, rate_under};
 use crate::words::ratio::{Further, ShownRatio};
 use crate::words::style::{LINE, Style};
@@ -149,20 +149,6 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
             cells: cells.collect(),
         }
     };
-    let rows = questions::head_rows(record).then(|| {
-        let rows = questions(record).into_iter();
-        let headed = |(question, pairs): PairsOfQuestion| {
-            let mut question = question.map(str::to_owned);
-            let rows = pairs.into_iter().map(row);
-            let rows = rows.map(|row| MatrixRow {
-                question: question.take(),
-                ..row
-            });
-            rows.collect::<Vec<MatrixRow>>()
-        };
-        rows.flat_map(headed).collect()
-    });
-    let rows = rows.unwrap_or_else(|| record.measured.pairs().into_iter().map(row).collect());
     let relative = match baseline {
         Some(baseline) => format!("Each subject ÷ {}", clean_name(baseline)),
         None => "Each pair: first ÷ second".to_owned(),
@@ -182,9 +168,25 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
         legend: format!("{head}{}", legend(record, style)),
         caption,
         headers: headers.collect(),
-        rows,
+        rows: rows(record, row),
         detail: CellDetail::Mark,
     }
+}
+
+/// The row of each pair, below its question if questions head the rows.
+fn rows<'a>(record: &'a StudyRecord, row: impl Fn([&'a str; 2]) -> MatrixRow) -> Vec<MatrixRow> {
+    if !questions::head_rows(record) {
+        return record.measured.pairs().into_iter().map(row).collect();
+    }
+    let mut rows = Vec::new();
+    for (question, pairs) in questions(record) {
+        let mut question = question.map(str::to_owned);
+        rows.extend(pairs.into_iter().map(|pair| MatrixRow {
+            question: question.take(),
+            ..row(pair)
+        }));
+    }
+    rows
 }
 
 /// A row per load, with the figures of both subjects.
