@@ -246,7 +246,7 @@ mod tests {
         let causes: [(Change, &str); 6] = [
             (
                 |figures| figures.fails(HttperfFailure::DescriptorUnavailable),
-                "or port of this machine: 1;",
+                "or port left: 1;",
             ),
             (
                 |figures| figures.responded(&reply(200, true)),

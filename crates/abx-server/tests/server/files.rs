@@ -145,7 +145,7 @@ fn files_allow_get_head_and_post_only() {
             ("GET", To::Get, 200, 5),
             ("HEAD", To::Head, 200, 5),
             ("POST", To::Get, 200, 5),
-            ("DELETE", To::Get, 405, 43),
+            ("DELETE", To::Get, 405, 46),
         ] {
             client.send(format!("{method} / HTTP/1.1\r\nHost: h\r\n\r\n"));
             let response = client.response(to).unwrap();

@@ -235,7 +235,7 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
             "study.toml:17: ",
             "subject \"two\"",
             "the template `stop.sh.in` cannot be read",
-            "beside the study file",
+            "next to the study file",
         ],
     ),
     (

@@ -131,8 +131,8 @@ mod tests {
         let nothing = HeadFields::default();
         assert!(remedy(405, &nothing, false).contains("`-m`"));
         assert!(remedy(304, &nothing, false).contains("--expect-status 304"));
-        assert!(remedy(404, &nothing, true).contains("speaks WebSocket"));
-        assert!(remedy(426, &nothing, true).contains("speaks WebSocket"));
+        assert!(remedy(404, &nothing, true).contains("its WebSocket path"));
+        assert!(remedy(426, &nothing, true).contains("its WebSocket path"));
         assert!(remedy(401, &nothing, true).contains("--bearer"));
     }
 
