@@ -17,6 +17,9 @@ use commands::fleet::{agent, collect};
 use ui::end;
 
 fn main() -> ExitCode {
+    // Only this crate is compiled with the flag of the static program.
+    #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
+    abx_sys::names::use_own_services();
     match command_line::parse().command {
         Command::Compare(compare) => end::finish(commands::compare::compare(&compare)),
         Command::Bisect(bisect) => end::finish(commands::bisect::bisect(&bisect)),

@@ -5,24 +5,23 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 /// All addresses of a host, best first.
 ///
-/// They come from where the machine looks names up; a statically linked abx asks
+/// They come from where the machine looks names up; after [`use_own_services`] from
 /// `/etc/hosts` and DNS only.
 ///
 /// # Errors
 /// What the C library says of a name that it cannot look up.
 pub fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
-    without_plug_ins();
     Ok((host, port).to_socket_addrs()?.collect())
 }
 
-/// Has glibc look hosts up by its own code, whatever `/etc/nsswitch.conf` says.
+/// Has glibc look hosts up by its own code, whatever `/etc/nsswitch.conf` says. A static program
+/// needs this before its first [`look_up`].
 ///
 /// SUBTLE: further services, such as mDNS or systemd's, are libraries that belong to
 /// the machine's glibc. Loaded into a static program with another one in it, they crash it.
-#[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
+#[cfg(target_env = "gnu")]
 #[allow(unsafe_code)]
-fn without_plug_ins() {
+pub fn use_own_services() {
     use std::ffi::{c_char, c_int};
     use std::sync::Once;
 

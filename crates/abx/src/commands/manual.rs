@@ -238,7 +238,7 @@ mod tests {
             ("compare", "the record"),
             ("run", "the record"),
             ("report", "the record with its conclusions"),
-            ("history", "the list"),
+            ("history", "the list or the trend"),
             ("audit", "the audit"),
             ("timer", "the times"),
             ("doctor", "the results"),

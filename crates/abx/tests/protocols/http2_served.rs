@@ -157,7 +157,7 @@ fn curl_is_served_in_http2() {
             let came = curl(&format!("-o got {expect} --data-binary @body"));
             assert_eq!(came, format!("2 200 {length} 3000000"));
         }
-        assert_eq!(curl("-o got -X DELETE"), "2 405 43 0");
+        assert_eq!(curl("-o got -X DELETE"), "2 405 46 0");
         let none = format!(
             "curl -sS -m 60 {flags} -w ' %{{http_code}}' {}none",
             server.url

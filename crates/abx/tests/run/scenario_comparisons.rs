@@ -36,11 +36,11 @@ fn compared<'a>(record: &'a Value, metric: &str, step: Option<&str>) -> &'a Valu
 
 #[test]
 fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
-    // Method: two shops of which one takes 40 ms longer for each login; each writes down what it
+    // Method: two shops of which one takes 100 ms longer for each login; each writes down what it
     // answered. Sessions have cookies, a form's field, a token and a path of their own.
     let home = Home::new();
     let quick = Shop::slow(&home, "quick", 0);
-    let slow = Shop::slow(&home, "slow", 40);
+    let slow = Shop::slow(&home, "slow", 100);
     home.write("s.toml", &LOGIN.replace("think = \"1ms..5ms\"", ""));
     let [a, b] = [("a", &quick), ("b", &slow)].map(|(name, shop)| format!("{name}={}", shop.url));
     let words = [
@@ -50,7 +50,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
         "--scenario",
         "s.toml",
         "-c",
-        "10",
+        "20",
         "--blocks",
         "2",
     ];
@@ -90,7 +90,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
     for words in [
         "sessions/s",
         "p50 of step login",
-        "10 users, sessions of s.toml (form, login, account)",
+        "20 users, sessions of s.toml (form, login, account)",
     ] {
         assert!(text.stdout.contains(words), "{words}: {text:#?}");
     }
