@@ -22,7 +22,8 @@ use crate::commands::{
 #[derive(Debug, clap::Parser)]
 #[command(
     version,
-    after_help = examples()
+    after_help = "Examples:\n  abx compare http://127.0.0.1:8081/ http://127.0.0.1:8082/",
+    after_long_help = examples()
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -134,6 +135,9 @@ pub fn shown() -> clap::Command {
     }
     if let Some(after) = whole.get_after_help() {
         shown = shown.after_help(after.clone());
+    }
+    if let Some(after) = whole.get_after_long_help() {
+        shown = shown.after_long_help(after.clone());
     }
     shown
 }

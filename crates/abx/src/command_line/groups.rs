@@ -3,11 +3,13 @@
 use clap::Command;
 
 /// Each group with its commands, the most used first. A build may lack some of them.
-const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["compare", "bisect", "run", "study", "cache"]),
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Measure",
+        &["compare", "bisect", "run", "study", "serve", "cache"],
+    ),
     ("Read results", &["report", "explain", "history", "view"]),
     ("Check", &["doctor", "audit", "timer"]),
-    ("Serve", &["serve"]),
     ("Several machines", &["agent", "collect", "bus"]),
     (
         "Other tools and the shell",

@@ -22,7 +22,6 @@ use crate::ui::end::{End, Failure, tell};
     abx history nginx --limit 5\n  \
     abx history add artifacts/*.json.zst\n  \
     abx history --trend nginx-sendfile\n  \
-    abx report 3fa9c1\n  \
     abx report last\n\n\
     Wherever a record is expected, its id will do, or the first four letters of it, or last for \
     the newest record and last~1 for the one before it.")]
@@ -31,32 +30,32 @@ use crate::ui::end::{End, Failure, tell};
 pub struct HistoryArgs {
     #[command(subcommand)]
     command: Option<HistoryCommand>,
-    /// Only records that contain this text in their label, study, a subject (name, version,
-    /// command, address), load, file name or id.
+    /// Only records with this text in label, study, subject, load, file name or id.
+    ///
+    /// Of a subject, abx looks at name, version, command and address.
     #[arg(value_name = "SUBJECT|TEXT")]
     text: Option<String>,
-    /// List at most this many records, the newest [default: 20; of a trend: 200].
+    /// Most records to list [default: 20; of a trend: 200].
     #[arg(long, value_name = "N", value_parser = limit)]
     limit: Option<usize>,
-    /// Show how the figures of a study changed from record to record, and where their level
-    /// changes.
+    /// Show how the figures of a study changed.
     ///
-    /// STUDY is the name of a study file, or that of a subject of the command line.
+    /// A table from record to record, and where the level of a figure changes. STUDY is the name of a study file, or that of a subject of the command line.
     #[arg(long, value_name = "STUDY", conflicts_with_all = ["text", "all"])]
     trend: Option<String>,
     /// What the trend is of [default: throughput; under a rate: p99].
     #[arg(long, value_enum, requires = "trend")]
     metric: Option<MetricName>,
-    /// Write the trend as one HTML page with plots; - as with --json.
+    /// Write the trend as an HTML page; - as with --json.
     #[arg(long, value_name = "FILE|-", requires = "trend")]
     html: Option<String>,
     /// Write the trend as Markdown; - as with --json.
     #[arg(long, value_name = "FILE|-", requires = "trend")]
     markdown: Option<String>,
-    /// Also list studies that failed before anything was measured.
+    /// Also list studies that failed before measuring.
     #[arg(long)]
     all: bool,
-    /// Rebuild the index from all records, instead of updating it.
+    /// Rebuild the index from all records.
     #[arg(long)]
     rebuild: bool,
     #[command(flatten)]

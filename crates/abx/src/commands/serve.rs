@@ -21,19 +21,25 @@ use crate::ui::end::{End, Failure, tell};
 
 /// Run the reference server, with a choice of process models and injected faults.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    abx serve --port 8080\n  \
-    abx serve --listen unix:/run/server.sock\n  \
-    abx serve --port 8081 --model thread --work 10us\n  \
-    abx serve --port 8081 --model hybrid --max-threads 8\n  \
-    abx serve --port 8081 --model thread --workers 2\n  \
-    abx serve --port 8081 --model hybrid --workers 2 --blog\n  \
-    abx serve --port 8082 --root ./public\n  \
-    abx serve --port 8082 --root ./public --files uring\n  \
-    abx serve --port 8083 --websocket\n  \
-    abx serve --port 8443 --tls-self-signed")]
+#[command(
+    after_help = "Faults and planted costs: abx serve --help.\n\n\
+        Examples:\n  \
+        abx serve --port 8081 --model thread --work 10us\n  \
+        abx serve --port 8443 --tls-self-signed",
+    after_long_help = "Examples:\n  \
+        abx serve --port 8080\n  \
+        abx serve --listen unix:/run/server.sock\n  \
+        abx serve --port 8081 --model thread --work 10us\n  \
+        abx serve --port 8081 --model hybrid --max-threads 8\n  \
+        abx serve --port 8081 --model thread --workers 2\n  \
+        abx serve --port 8081 --model hybrid --workers 2 --blog\n  \
+        abx serve --port 8082 --root ./public\n  \
+        abx serve --port 8082 --root ./public --files uring\n  \
+        abx serve --port 8083 --websocket\n  \
+        abx serve --port 8443 --tls-self-signed"
+)]
 pub struct Serve {
-    /// Port to listen on; 0 for any free port.
+    /// Port to listen on; 0 for any free one.
     #[arg(short, long, default_value_t = 8080)]
     port: u16,
     /// Address to listen on.
@@ -55,8 +61,7 @@ pub struct Serve {
     /// This process is the worker of this number (started by the supervisor).
     #[arg(long, hide = true, value_name = "N")]
     worker: Option<u32>,
-    /// Threads: at most this many (thread-per-request), or exactly this many (hybrid)
-    /// [default: 20].
+    /// Most threads (thread-per-request), or all of them (hybrid) [default: 20].
     #[arg(long, value_name = "N")]
     max_threads: Option<NonZeroU32>,
     /// Size of the page in bytes [default: 87].
@@ -69,12 +74,18 @@ pub struct Serve {
     #[arg(long)]
     blog: bool,
     /// Rows of the blog's table; without any the page has 421 bytes.
-    #[arg(long, requires = "blog", default_value_t = 0, value_name = "N")]
+    #[arg(
+        long,
+        requires = "blog",
+        default_value_t = 0,
+        value_name = "N",
+        hide_short_help = true
+    )]
     rows: u32,
     /// End the process with SIGSEGV when /crash is requested.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     allow_crash: bool,
-    /// Use TLS 1.2 and 1.3 (https://) with the certificate in this PEM file.
+    /// Use TLS 1.2 and 1.3 with this certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of --tls-cert (PEM).
@@ -103,9 +114,9 @@ pub struct Serve {
     )]
     websocket: Option<WebSocketName>,
     /// Leave Nagle's algorithm on (do not set TCP_NODELAY).
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_nodelay: bool,
-    /// CPU time to spend on each request or WebSocket message.
+    /// CPU time to spend on each request or message.
     ///
     /// A time such as 10us, or a number of loop turns such as 4000turns, which is the same work
     /// in every process. Times below 100 us are converted to turns by a calibration at each
@@ -116,50 +127,51 @@ pub struct Serve {
     #[arg(long, value_parser = units::duration, value_name = "TIME")]
     delay: Option<Duration>,
     /// Write frame header and payload of an echo separately.
-    #[arg(long, requires = "websocket")]
+    #[arg(long, requires = "websocket", hide_short_help = true)]
     split_frames: bool,
     /// Stall for this long, this often, such as 100ms/1s.
-    #[arg(long, value_parser = units::stall, value_name = "TIME/TIME")]
+    #[arg(long, value_parser = units::stall, value_name = "TIME/TIME", help_heading = FAULTS, hide_short_help = true)]
     stall: Option<(Duration, Duration)>,
     /// Percentage of responses with status 503.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     fail: f64,
     /// Percentage of responses cut off in the middle.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     close_early: f64,
     /// Percentage of responses that are too short.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     wrong_length: f64,
     /// Percentage of responses with a wrong byte.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT")]
+    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     wrong_body: f64,
     /// Seed for injected faults.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = FAULTS, hide_short_help = true)]
     seed: u64,
     /// Listen backlog: how many connections may wait to be accepted.
-    #[arg(long, default_value_t = BACKLOG, value_name = "N")]
+    #[arg(long, default_value_t = BACKLOG, value_name = "N", hide_short_help = true)]
     backlog: u32,
     /// Share the port with other servers that are started with this flag (SO_REUSEPORT): the
     /// kernel distributes connections among them.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     share_port: bool,
     /// Make N more system calls (getppid) per response.
-    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS)]
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
     extra_syscalls: u32,
     /// Send each response in N writes.
-    #[arg(long, value_name = "N", help_heading = PLANTED_COSTS)]
+    #[arg(long, value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
     split_writes: Option<NonZeroU32>,
     /// Write to N pages of fresh memory per response.
-    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS)]
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
     touch_pages: u32,
     /// Append a line to this file per response.
-    #[arg(long, value_name = "FILE", help_heading = PLANTED_COSTS)]
+    #[arg(long, value_name = "FILE", help_heading = PLANTED_COSTS, hide_short_help = true)]
     log: Option<PathBuf>,
     /// Do the work of --work under one lock of all threads.
-    #[arg(long, requires = "work", help_heading = PLANTED_COSTS)]
+    #[arg(long, requires = "work", help_heading = PLANTED_COSTS, hide_short_help = true)]
     lock: bool,
 }
 
+const FAULTS: &str = "Faults";
 const PLANTED_COSTS: &str = "Planted costs";
 
 /// How connections are spread over threads.
