@@ -77,8 +77,8 @@ fn at_least(report: &ToolReport) -> Option<String> {
     let rate = report.rate()?.printed;
     let name = &report.name;
     Some(format!(
-        "{name}: the server served {rate} requests/s in this run; how many more it could is not \
-         shown."
+        "{name}: the server served {rate} requests/s in this run; the report does not show how \
+         much more it could serve."
     ))
 }
 
@@ -86,8 +86,8 @@ fn saturated(report: &ToolReport) -> Option<String> {
     let rate = report.rate()?.printed;
     let name = &report.name;
     Some(format!(
-        "{name}: the server or the generator was saturated at {rate} requests/s in this run; \
-         which one is not shown."
+        "{name}: the server or the generator was saturated at {rate} requests/s in this run; the \
+         report does not show which one."
     ))
 }
 
@@ -102,7 +102,8 @@ fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
     let late: Vec<&ToolReport> = reports.iter().filter(is_late).copied().collect();
     (!late.is_empty()).then(|| {
         format!(
-            "{}: the generator was late, so how many more can be served is not shown.",
+            "{}: the generator was late, so the report does not show how much more the server can \
+             serve.",
             names(&late)
         )
     })
@@ -158,7 +159,7 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
     if let [report] = reports {
         let rate = report.rate()?.printed;
         let how = match report.opens_for_each() {
-            Some(true) => ", with a connection for each,",
+            Some(true) => ", with a new connection for each,",
             _ => "",
         };
         return Some(format!(
@@ -168,8 +169,8 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
     }
     if differ(reports) {
         return Some(format!(
-            "{}: one run of each, and they differ in more than the server: which one is faster is \
-             not shown.",
+            "{}: one run each, and the runs differ in more than the server, so they do not show \
+             which one is faster.",
             names(reports)
         ));
     }
@@ -192,19 +193,19 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
     );
     Some(match largest {
         small if small < QUIET => format!(
-            "{}: not told apart. The largest difference ({spread}) is one that identical servers \
-             show on a quiet machine, too.",
+            "{}: cannot be told apart. The largest difference is {spread}; identical servers \
+             differ as much, even on a quiet machine.",
             names(reports)
         ),
         some if some < TOLD_APART => format!(
-            "{}: not told apart. The largest difference ({spread}) is one that identical servers \
-             may show on a shared machine.",
+            "{}: cannot be told apart. The largest difference is {spread}; identical servers may \
+             differ as much on a shared machine.",
             names(reports)
         ),
         large => format!(
             "{}: {} had {} times the rate of {} in one run each. If machine and settings were the \
-             same, it is probably faster; by how much is not shown. Pairs that differ by less than \
-             {} are not told apart.",
+             same, it is probably faster; one run each does not show by how much. Pairs that \
+             differ by less than {} cannot be told apart.",
             names(reports),
             most.name,
             rounded(large),
@@ -221,12 +222,12 @@ fn one_at_a_time(report: &ToolReport) -> String {
     let is_busy = in_flight(report).is_some_and(|flight| flight.mean.middle() > SEQUENTIAL);
     let mean = report.printed(FigureKey::Mean).filter(|_| is_busy);
     let time = match mean {
-        Some(mean) if report.tool == LoadTool::Httperf => format!(", {mean} ms each in the mean"),
+        Some(mean) if report.tool == LoadTool::Httperf => format!(", {mean} ms each on average"),
         _ => String::new(),
     };
     format!(
-        "{}: one request after the other{time}, {rate}/s in one run; how many the server can serve \
-         is not shown.",
+        "{}: one request after the other{time}, {rate}/s in one run; the report does not show how \
+         much the server can serve.",
         report.name
     )
 }

@@ -73,12 +73,12 @@ impl AuditFindingId {
             Id::FailedRequests => {
                 "Requests without a correct response: the rate includes incorrect ones."
             }
-            Id::Contradiction => "Figures that contradict each other, even if they were rounded.",
+            Id::Contradiction => "Figures that contradict each other by more than rounding.",
             Id::DifferentBodies => "Different bodies: the servers did not do the same work.",
             Id::DifferentRuns => "Runs that differ in more than the server.",
             Id::IdleConnections => {
-                "Connections without a request (Little's law): the generator did not keep them busy, \
-                 so the server may serve more than this rate."
+                "Connections without a request (Little's law): the generator did not keep them \
+                 busy, so the server may serve more than this rate."
             }
             Id::OneAtATime => {
                 "One request at a time: this shows a time, not how much the server can serve."
@@ -103,18 +103,18 @@ impl AuditFindingId {
                  before it, so the times do not show which server responds faster."
             }
             Id::SmallDifference => {
-                "Differences that identical servers show, too, if each is loaded once."
+                "Differences that identical servers also show when each is loaded once."
             }
-            Id::BareFigures => "Figures without the tool, load or duration behind them.",
+            Id::BareFigures => "Figures without their tool, load or duration.",
             Id::ConnectionSetUp => {
                 "One connection per request: this measures connection set-up together with the \
                  server."
             }
-            Id::FewForQuantile => "Quantiles of few requests: fewer than 100 were slower.",
+            Id::FewForQuantile => "Quantiles from few requests: fewer than 100 were slower.",
             Id::QuantileIsMaximum => "A quantile that is the slowest request of all.",
-            Id::CoarseTimes => "Times near the smallest that is printed.",
+            Id::CoarseTimes => "Times near the smallest time that the tool prints.",
             Id::ToolsOwnWay => "Figures that do not mean what their names suggest.",
-            Id::SingleRun => "One run of each: the difference to a next run is unknown.",
+            Id::SingleRun => "One run each: nobody knows how much the next run would differ.",
             Id::ShortRun => {
                 "Short runs: their start counts, and events rarer than once in a third of that \
                  time may be missing."

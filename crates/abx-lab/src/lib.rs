@@ -50,6 +50,7 @@ pub use abx_study::{
     CeilingServer, ExpectBody, GeneratedFile, Load, OrderedTime, PilotEffort, Pin, RequestSpec,
     Study, WaitChoice, credentials, study_file, units, usual_method,
 };
+pub use measure::host::profiler::WHY_SHARE;
 pub use measure::rate_search::FoundCapacity;
 pub use measure::running_subjects::Abort;
 pub use process::keeper;

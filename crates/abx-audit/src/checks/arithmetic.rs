@@ -375,7 +375,7 @@ fn asked(report: &ToolReport) -> Option<AuditFinding> {
         report.figure(Connections)?,
     );
     let message = format!(
-        "the command asks for {} connections, and the report says {}",
+        "the command sets {} connections, and the report shows {}",
         asked.printed, had.printed
     );
     (asked.value != had.value).then(|| finding(report, message, &[AskedConnections, Connections]))
@@ -394,7 +394,7 @@ fn crowd(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let message = format!(
-        "{} requests × {} ÷ {} = {} requests under way, on {} connections",
+        "{} requests × {} ÷ {} = {} requests in flight, on {} connections",
         count.printed,
         printed_time(mean),
         printed_time(elapsed),

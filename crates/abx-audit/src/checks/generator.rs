@@ -78,7 +78,7 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
     let mean = report.figure(Mean)?;
     let rate = report.rate()?.printed;
     let mut message = format!(
-        "{rate}/s × {} = about {} of {} connections had a request under way ({})",
+        "{rate}/s × {} = about {} of {} connections had a request in flight ({})",
         printed_time(mean),
         whole(in_flight.mean.middle()),
         connections.printed,
@@ -86,19 +86,19 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
     );
     if let Some(max) = report.figure(Max) {
         message.push_str(&format!(
-            ", or at most {} if only one had for as long as the longest request took ({})",
+            ", or at most {} if only one was busy for as long as the longest request took ({})",
             whole(in_flight.at_most),
             printed_time(max)
         ));
     }
     match (report.tool, report.printed(MeanComputed)) {
         (LoadTool::Ab, Some(computed)) => message.push_str(&format!(
-            ". The rest of the time is in none of ab's times; its \"Time per request\" of \
+            ". None of ab's times includes the rest; its \"Time per request\" of \
              {computed} ms is connections × time ÷ requests, not measured"
         )),
         (LoadTool::Siege, _) => message.push_str(", unless it was told to pause (-d)"),
         (LoadTool::Hey | LoadTool::Oha | LoadTool::H2load, _) => {
-            message.push_str(", unless a rate was asked for");
+            message.push_str(", unless a rate was set");
         }
         _ => {}
     }
@@ -123,8 +123,8 @@ fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
         return Some(report.bound(id, message, &keys));
     }
     let message = match report.printed(AskedRate) {
-        Some(asked) => format!("a rate of {asked} was asked for, and {had}/s came"),
-        None => format!("wrk2 sends at the rate that -R says, and {had}/s came"),
+        Some(asked) => format!("the target rate was {asked}, and the report shows {had}/s"),
+        None => format!("wrk2 sends at the rate that -R sets, and the report shows {had}/s"),
     };
     let id = AuditFindingId::AskedRate;
     Some(AuditFinding::of(
@@ -143,7 +143,7 @@ fn saturated(report: &ToolReport) -> Option<String> {
     if let Some(asked) = asked_total(report).filter(|asked| had.high < REACHED * asked) {
         let mean = mean.map(|mean| format!(", at a mean time of {}", printed_time(mean)));
         return Some(format!(
-            "{}/s came of the {}/s that were asked for{}",
+            "the run reached {}/s of its target of {}/s{}",
             had.printed,
             rounded(asked),
             mean.unwrap_or_default()
@@ -155,7 +155,7 @@ fn saturated(report: &ToolReport) -> Option<String> {
         report.tool == LoadTool::Wrk2 && in_flight.mean.low > QUEUE * connections.value.max(1.0);
     is_queue.then(|| {
         format!(
-            "{}/s × {} = {} requests under way or late, on {} connections",
+            "{}/s × {} = {} requests in flight or late, on {} connections",
             had.printed,
             mean.map_or_else(|| "-".to_owned(), printed_time),
             whole(in_flight.mean.middle()),
@@ -197,13 +197,13 @@ fn one_at_a_time(report: &ToolReport) -> Option<AuditFinding> {
     let most = report.figure(key).filter(|most| most.value <= 1.0)?;
     // A connection of httperf may have several calls under way, and a rate that leaves gaps
     // shows less still.
-    let mut message = format!("at most {} connection at once", most.printed);
+    let mut message = format!("at most {} connection at a time", most.printed);
     if let (Some(each), Some(waiting)) = (report.figure(TimePerRequest), report.figure(WaitingMean))
         && report.tool == LoadTool::Httperf
         && !is_paced(report)
     {
         message.push_str(&format!(
-            ": a request for every {} ms, of which {} ms are the wait for the first byte of a \
+            ": one request every {} ms, {} ms of which is the wait for the first byte of the \
              response",
             each.printed, waiting.printed
         ));
@@ -218,8 +218,8 @@ fn cpu(report: &ToolReport) -> Option<AuditFinding> {
         .figure(CpuShare)
         .filter(|used| used.low >= CPU_SHARE)?;
     let mut message = format!(
-        "httperf used {} % of one processor; it never sleeps, so this neither shows that it was \
-         the limit nor that it was not",
+        "httperf used {} % of one processor; it never sleeps, so this does not show whether it \
+         was the limit",
         used.printed
     );
     if let Some(host) = report.own_host() {
@@ -243,9 +243,9 @@ fn late(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let message = format!(
-        "connecting to {host} took {} at least, and {} in the mean. Within one machine the kernel \
-         connects at once, without the server, so that is how late ab was to look; responses wait \
-         for the same loop",
+        "connecting to {host} took at least {}, and {} on average. On one machine the kernel \
+         connects at once, without the server, so ab looked that late; it reads responses in the \
+         same loop",
         printed_time(least),
         printed_time(mean)
     );
@@ -262,7 +262,7 @@ fn corrected(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let message = format!(
-        "the printed mean makes {} requests under way on {} connections: wrk adds times of \
+        "the printed mean implies {} requests in flight on {} connections: wrk adds times of \
          requests that it would have sent, so its times are not those of the {} requests",
         whole(in_flight.mean.middle()),
         connections.printed,

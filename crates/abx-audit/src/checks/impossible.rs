@@ -36,7 +36,7 @@ fn duration(report: &ToolReport) -> Option<AuditFinding> {
     }
     let mut message = format!("a duration of {} is impossible", printed_time(elapsed));
     if let Some(asked) = asked {
-        message = format!("{message}: {} was asked for", printed_time(asked));
+        message = format!("{message}: the run was set to {}", printed_time(asked));
         if let Some(count) = report.figure(Completed) {
             message = format!(
                 "{message}; {} requests in that time would be about {}/s",
@@ -100,7 +100,7 @@ fn above_asked(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let message = format!(
-        "{}/s is {} times the rate of {}/s that was asked for",
+        "{}/s is {} times the target rate of {}/s",
         had.printed,
         rounded(had.value / asked),
         rounded(asked)

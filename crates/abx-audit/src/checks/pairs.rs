@@ -280,7 +280,7 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
             .map(|report| report.name.clone())
             .collect(),
         message: format!(
-            "requests under way in the mean, and the mean time of one: {}",
+            "requests in flight on average, and the mean time of one: {}",
             words.join(", ")
         ),
         rests_on: tool_reports.iter().map(line).collect(),
@@ -335,8 +335,8 @@ fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
         level: Level::Bound,
         reports: involved.iter().map(|report| report.name.clone()).collect(),
         message: format!(
-            "{}. By the spread of identical servers (4 s each, two processors), one pair in \
-             twenty differs by more than about {} on a quiet machine, and by more on a shared one",
+            "{}. Of identical servers (4 s each, two processors), one pair in twenty differs by \
+             more than about {} on a quiet machine, and by more on a shared one",
             words.join(", "),
             share(QUIET - 1.0)
         ),

@@ -99,8 +99,8 @@ fn errors(report: &ToolReport) -> Option<AuditFinding> {
     let own_text = match report.tool {
         LoadTool::Ab => match report.printed(FigureKey::Failed) {
             Some(failed) => format!(
-                "; ab counts them as complete ({failed} failed), has them in its rate, and its exit \
-                 code is 0"
+                "; ab counts them as complete ({failed} failed), includes them in its rate, and \
+                 exits with 0"
             ),
             None => "; ab counts them as complete".to_owned(),
         },
@@ -231,7 +231,7 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
         format!("{of} ({})", words.join(", "))
     };
     if report.tool == LoadTool::Ab {
-        message.push_str("; they are in the rate, and ab's exit code is 0");
+        message.push_str("; ab includes them in the rate, and exits with 0");
         if report
             .value(FailedLength)
             .is_some_and(|length| length > 0.0)
@@ -241,7 +241,7 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
     }
     if matches!(report.tool, LoadTool::Wrk) && report.value(TimedOut).is_some_and(|some| some > 0.0)
     {
-        message.push_str("; requests that timed out are in none of wrk's times");
+        message.push_str("; none of wrk's times includes requests that timed out");
     }
     let level = match (report.tool, responses(report)) {
         (LoadTool::Ab | LoadTool::H2load, Some(all_total)) => level(total, all_total),

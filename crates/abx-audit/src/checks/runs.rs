@@ -25,9 +25,9 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
 }
 
 fn bare(report: &ToolReport) -> AuditFinding {
-    let message = "a row of a table: which tool, connections, requests, duration and errors stand \
-                   behind it is not said, nor the unit of its times"
-        .to_owned();
+    let message =
+        "a row of a table names no tool, connections, requests, duration, errors or unit of time"
+            .to_owned();
     let id = AuditFindingId::BareFigures;
     AuditFinding::at(report, id, Level::Bound, message, [report.line])
 }
@@ -39,10 +39,10 @@ fn set_up(report: &ToolReport) -> Option<AuditFinding> {
     }
     let how = match report.tool {
         LoadTool::Ab if report.figure(KeptAlive).is_some() => {
-            "no connection was used again, although -k asked for it"
+            "no connection was reused, although -k was given"
         }
         LoadTool::Ab => "no keep-alive (-k)",
-        LoadTool::Httperf => "one call for each connection",
+        LoadTool::Httperf => "one call per connection",
         _ => "no keep-alive",
     };
     let part = report
@@ -89,7 +89,7 @@ fn some_set_up(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let message = format!(
-        "{} of {} requests used a connection again ({}), the others opened one",
+        "{} of {} requests reused a connection ({}); the others opened one",
         kept.printed,
         printed_figure.printed,
         share(kept.value / printed_figure.value)
@@ -127,7 +127,7 @@ fn odd_median(report: &ToolReport) -> Option<AuditFinding> {
         .figure(Median)
         .filter(|_| report.tool == LoadTool::Ab)?;
     let message = format!(
-        "{} is odd: ab prints as median the mean of the two requests behind the middle one",
+        "{} is odd: as the median, ab prints the mean of the two requests after the middle one",
         count.printed
     );
     Some(report.note(AuditFindingId::ToolsOwnWay, message, &[Completed, Median]))
@@ -179,8 +179,8 @@ fn few_samples(report: &ToolReport) -> Option<AuditFinding> {
         .figure(RateSamples)
         .filter(|samples| samples.value < SAMPLES)?;
     let message = format!(
-        "the reply rate's min, max and stddev are of {} samples of 5 s; for a deviation, httperf's \
-         manual asks for 30",
+        "the reply rate's min, max and stddev are of {} samples of 5 s; httperf's manual wants 30 \
+         for a standard deviation",
         samples.printed
     );
     Some(report.note(
@@ -234,7 +234,7 @@ fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let message = format!(
-        "not printed, or not readable: {}; what depends on them was not checked",
+        "missing or unreadable: {}; checks that need them were skipped",
         missing.join(", ")
     );
     let lines = [report.line, report.last_line];

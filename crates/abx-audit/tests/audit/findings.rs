@@ -27,7 +27,7 @@ fn every_figure_that_contradicts_others_is_found() {
             "100%    155",
             "100 % is 155, and 125 above it",
         ),
-        ("-c 500 ", "-c 50 ", "asks for 50 connections"),
+        ("-c 500 ", "-c 50 ", "sets 50 connections"),
     ];
     assert!(found(&of(&right), Id::Contradiction).is_empty());
     for (from, to, about) in table {
@@ -213,6 +213,7 @@ fn one_run_told_twice_is_one_run() {
         ("b", "all figures are those of a")
     );
     assert!(
-        audit.conclusions[0].starts_with("a: 5555.34 requests/s, with a connection for each, in")
+        audit.conclusions[0]
+            .starts_with("a: 5555.34 requests/s, with a new connection for each, in")
     );
 }

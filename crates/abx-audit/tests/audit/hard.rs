@@ -23,7 +23,7 @@ fn an_impossible_duration_voids_the_rate_of_every_tool() {
     is_void(&of_files(&["impossible-wrk.txt"]), "would be about 508/s");
     let wrk2 = of_files(&["impossible-wrk2.txt"]);
     is_void(&wrk2, "cannot be part of a run of 1.05 ms");
-    is_void(&wrk2, "122 times the rate");
+    is_void(&wrk2, "122 times the target rate");
     for (name, from, to, about) in [
         (
             "h2load.txt",
@@ -105,7 +105,7 @@ fn a_paced_run_below_its_rate_is_about_capacity() {
     assert!(
         saturated[0]
             .message
-            .contains("2410.00/s came of the 9000/s"),
+            .contains("reached 2410.00/s of its target of 9000/s"),
         "{saturated:#?}"
     );
     assert!(saturated[0].message.contains("10.90 s"), "{saturated:#?}");

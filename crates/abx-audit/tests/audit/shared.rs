@@ -91,7 +91,7 @@ fn errors_are_no_responses_of_the_page() {
 
 #[test]
 fn connections_without_requests_are_counted() {
-    // Method: by Little's law shortfin had 94 of 500, node 102 and nginx 378 under way; of
+    // Method: by Little's law shortfin had 94 of 500, node 102 and nginx 378 in flight; of
     // the others, what one slow request at the end makes leaves room for all 500.
     let audit = of_files(&AB);
     let idle = found(&audit, Id::IdleConnections);
@@ -107,7 +107,7 @@ fn connections_without_requests_are_counted() {
     let at_least = audit
         .conclusions
         .iter()
-        .filter(|conclusion| conclusion.contains("how many more it could"));
+        .filter(|conclusion| conclusion.contains("how much more it could"));
     assert_eq!(at_least.count(), 2, "{:?}", audit.conclusions);
 }
 
@@ -142,8 +142,8 @@ fn a_generator_that_is_late_is_told_by_its_connections() {
 
 #[test]
 fn times_beside_different_numbers_of_requests_under_way_are_not_compared() {
-    // Method: the mean times are 18 to 92 ms, with 94 to 483 requests under way. Two reports
-    // with about as many under way have no such finding.
+    // Method: the mean times are 18 to 92 ms, with 94 to 483 requests in flight. Two reports
+    // with about as many in flight have no such finding.
     let audit = of_files(&AB);
     let found_one = found(&audit, Id::DifferentUnderWay);
     assert_eq!(found_one.len(), 1);
@@ -169,7 +169,7 @@ fn runs_that_identical_servers_could_have_made_are_not_told_apart() {
     let audit = of_files(&AB);
     let first = &audit.conclusions[0];
     assert!(
-        first.starts_with("libevent1, libevent2 and libevent2-php: not told apart"),
+        first.starts_with("libevent1, libevent2 and libevent2-php: cannot be told apart"),
         "{first}"
     );
     assert!(

@@ -217,7 +217,7 @@ fn a_rate_that_httperf_was_told_is_no_capacity() {
     for (id, about) in [
         (
             Id::AskedRate,
-            "a rate of 100 was asked for, and 100.0/s came",
+            "the target rate was 100, and the report shows 100.0/s",
         ),
         (Id::ErrorResponses, "100 of 14900 responses"),
         (

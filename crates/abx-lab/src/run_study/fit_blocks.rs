@@ -37,6 +37,7 @@ impl StudyRunner<'_> {
         BlockOptions {
             has_ceiling: self.study.ceiling.is_some(),
             is_length_fixed: self.study.slice.is_some(),
+            is_profiled: self.study.why,
         }
     }
 

@@ -81,11 +81,32 @@ pub(crate) enum CellDetail {
     Whole,
 }
 
+/// A ratio as a cell shows it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CellRatio {
+    /// Empty without a ratio.
+    pub(crate) text: String,
+    /// What the text prints.
+    pub(crate) value: f64,
+    /// Whether the true ratio may be further from 1.
+    pub(crate) is_bound: bool,
+}
+
+impl CellRatio {
+    /// One that is not a bound.
+    pub(crate) fn of(text: String, value: f64) -> CellRatio {
+        CellRatio {
+            text,
+            value,
+            is_bound: false,
+        }
+    }
+}
+
 pub(crate) struct MatrixVerdict {
     pub(crate) verdict: Verdict,
     pub(crate) word: String,
-    /// Empty without a ratio.
-    pub(crate) ratio: String,
+    pub(crate) ratio: CellRatio,
     /// Empty without an interval.
     pub(crate) interval: String,
     /// Letters that the legend explains.
@@ -102,13 +123,13 @@ impl MatrixVerdict {
     /// `1.64 (1.57–1.71)`, as far as it is known.
     pub(crate) fn figures(&self) -> String {
         match self.interval.as_str() {
-            "" => self.ratio.clone(),
-            interval => format!("{} ({interval})", self.ratio),
+            "" => self.ratio.text.clone(),
+            interval => format!("{} ({interval})", self.ratio.text),
         }
     }
 
     fn markup(&self) -> Element {
-        let ratio = match self.ratio.as_str() {
+        let ratio = match self.ratio.text.as_str() {
             "" => self.word.as_str(),
             ratio => ratio,
         };

@@ -2,7 +2,7 @@
 
 use abx_verdict::Verdict;
 
-use super::matrix::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixVerdict};
+use super::matrix::{CellDetail, CellRatio, Matrix, MatrixCell, MatrixHeader, MatrixVerdict};
 use crate::words::labels::label_lines;
 use crate::words::style::{Style, Tint};
 use crate::words::verdict::tint;
@@ -87,7 +87,7 @@ impl TextCell {
         let MatrixVerdict {
             verdict,
             word,
-            ratio,
+            ratio: CellRatio { text: ratio, .. },
             flags,
             ..
         } = cell;

@@ -1,7 +1,7 @@
 //! The loads of a sweep in one column of a matrix: the range of the decided ratios, and a mark
 //! per load.
 
-use super::matrix::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixVerdict, stem};
+use super::matrix::{CellDetail, CellRatio, Matrix, MatrixCell, MatrixHeader, MatrixVerdict, stem};
 use super::matrix_column::{TextCell, TextColumn};
 use crate::words::style::Style;
 
@@ -96,7 +96,7 @@ fn cell(cells: &[MatrixCell], style: &Style) -> TextCell {
     };
     let marks: String = cells.iter().map(mark).collect();
     let decided: Vec<&MatrixVerdict> = verdicts(cells)
-        .filter(|cell| cell.verdict.is_decided() && !cell.ratio.is_empty())
+        .filter(|cell| cell.verdict.is_decided() && !cell.ratio.text.is_empty())
         .collect();
     let is_like_first = |cell: &&MatrixVerdict| cell.verdict == decided[0].verdict;
     let tint = match &decided[..] {
@@ -112,20 +112,18 @@ fn cell(cells: &[MatrixCell], style: &Style) -> TextCell {
 /// The smallest and the largest of these ratios, as they are printed: `2.23–2.56`. Bounds on one
 /// side of 1 have one end.
 fn range(decided: &[&MatrixVerdict]) -> String {
-    let number = |text: &str| {
-        let digits = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-        digits.replace(',', "").parse::<f64>().unwrap_or_default()
+    let mut ratios: Vec<&CellRatio> = decided.iter().map(|cell| &cell.ratio).collect();
+    ratios.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let (Some(low), Some(high)) = (ratios.first(), ratios.last()) else {
+        return String::new();
     };
-    let mut ratios: Vec<&str> = decided.iter().map(|cell| cell.ratio.as_str()).collect();
-    ratios.sort_by(|a, b| number(a).total_cmp(&number(b)));
-    let is_bound = |text: &&str| !text.starts_with(|letter: char| letter.is_ascii_digit());
-    match ratios[..] {
-        [] => String::new(),
-        [only] => only.to_owned(),
-        [low, .., high] if low == high => low.to_owned(),
-        [low, ..] if ratios.iter().all(is_bound) && number(low) > 1.0 => low.to_owned(),
-        [.., high] if ratios.iter().all(is_bound) && number(high) < 1.0 => high.to_owned(),
-        [low, .., high] => format!("{low}–{high}"),
+    let are_bounds = ratios.iter().all(|ratio| ratio.is_bound);
+    if low.text == high.text || (are_bounds && low.value > 1.0) {
+        low.text.clone()
+    } else if are_bounds && high.value < 1.0 {
+        high.text.clone()
+    } else {
+        format!("{}–{}", low.text, high.text)
     }
 }
 
@@ -158,11 +156,18 @@ mod tests {
     use super::super::matrix::MatrixRow;
     use super::*;
 
+    /// A bound begins with its sign.
     fn verdict(verdict: Verdict, ratio: &str) -> MatrixCell {
+        let digits = ratio.trim_start_matches(['≥', '≤']);
+        let ratio = CellRatio {
+            text: ratio.to_owned(),
+            value: digits.replace(',', "").parse().unwrap_or_default(),
+            is_bound: digits != ratio,
+        };
         MatrixCell::Verdict(MatrixVerdict {
             verdict,
             word: String::new(),
-            ratio: ratio.to_owned(),
+            ratio,
             interval: String::new(),
             flags: String::new(),
             is_other_metric: false,

@@ -40,11 +40,12 @@ impl Matrix {
         let frame = Frame {
             name_width: name_width(&self.names(), columns, gap, width),
             gap,
+            style,
         };
         let tables = abreast(columns, gap, width - frame.name_width).into_iter();
         let tables = tables.enumerate().map(|(number, together)| {
             // Below the first table the rows have the same order.
-            self.table(&frame, together, (number == 0, style))
+            self.table(&frame, together, number == 0)
         });
         tables.collect()
     }
@@ -55,13 +56,12 @@ impl Matrix {
     }
 
     /// The rows in which any of these columns has a cell, below their questions.
-    fn table(
-        &self,
-        frame: &Frame,
-        columns: &[TextColumn],
-        (has_questions, style): (bool, &Style),
-    ) -> String {
-        let Frame { name_width, gap } = *frame;
+    fn table(&self, frame: &Frame, columns: &[TextColumn], has_questions: bool) -> String {
+        let Frame {
+            name_width,
+            gap,
+            style,
+        } = *frame;
         let mut out = headers(frame, columns);
         let mut question = None;
         for (row, name) in self.names().into_iter().enumerate() {
@@ -89,11 +89,12 @@ impl Matrix {
     }
 }
 
-/// What all tables of a matrix have in common: the columns of their names, and what is between
-/// their other columns.
+/// What all tables of a matrix have in common: the columns of their names, what is between
+/// their other columns, and how they are shown.
 struct Frame<'a> {
     name_width: usize,
     gap: &'a str,
+    style: &'a Style,
 }
 
 /// So wide that all tables together take the fewest lines: names on one line each leave less
@@ -143,7 +144,9 @@ fn header_lines(columns: &[TextColumn]) -> usize {
 
 /// Names end on one line, and units begin on the next one.
 fn headers(frame: &Frame, columns: &[TextColumn]) -> String {
-    let Frame { name_width, gap } = *frame;
+    let Frame {
+        name_width, gap, ..
+    } = *frame;
     let names = columns.iter().map(|column| column.headers[0].len());
     let of_names = names.max().unwrap_or_default();
     let mut out = String::new();

@@ -15,7 +15,7 @@ pub(crate) use self::figure::CaptionedFigure;
 pub(crate) use self::html::pages;
 pub(crate) use self::markdown::sections_markdown;
 pub(crate) use self::matrix::{
-    CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict,
+    CellDetail, CellRatio, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict,
 };
 pub(crate) use self::parts::{Document, DocumentPart, Statement};
 pub use self::table::Table;

@@ -50,6 +50,8 @@ impl Further {
 pub(crate) struct ShownRatio {
     pub(crate) further: Option<Further>,
     pub(crate) ratio: String,
+    /// What `ratio` prints.
+    pub(crate) value: f64,
     pub(crate) detail: String,
     /// The interval's ends; `None` for a bound, and for a constant.
     pub(crate) ends: Option<[String; 2]>,
@@ -59,14 +61,16 @@ impl ShownRatio {
     pub(crate) fn of(verdict: Verdict, at_least: bool, bounds: [f64; 3]) -> ShownRatio {
         let further = Further::of(verdict, at_least, bounds[0]);
         let [ratio, low, high] = ratios(bounds);
-        let end = match further {
-            Some(Further::AtLeast) => low,
-            Some(Further::AtMost) => high,
+        let [value, lowest, highest] = bounds;
+        let (end, value) = match further {
+            Some(Further::AtLeast) => (low, lowest),
+            Some(Further::AtMost) => (high, highest),
             Some(Further::Open) | None => {
                 if further.is_none() && low == high {
                     return ShownRatio {
                         further,
                         ratio,
+                        value,
                         detail: "constant".to_owned(),
                         ends: None,
                     };
@@ -75,6 +79,7 @@ impl ShownRatio {
                 return ShownRatio {
                     further,
                     ratio,
+                    value,
                     detail: format!("{low} to {high}{beyond}"),
                     ends: Some([low, high]),
                 };
@@ -83,6 +88,7 @@ impl ShownRatio {
         ShownRatio {
             further,
             ratio: end,
+            value,
             detail: format!("{ratio} was measured"),
             ends: None,
         }

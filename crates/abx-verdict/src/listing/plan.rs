@@ -29,6 +29,8 @@ pub struct PlannedStudy {
     pub blocks: Option<u32>,
     /// Differences up to this do not matter.
     pub margin: Margin,
+    /// The part of a block's load that `--why` adds; 0 without it.
+    pub why_share: f64,
     /// Whether limits decide when it ends (`--expect`, `--fail-if-slower`).
     pub has_limits: bool,
     /// The machine; what is set for a study is not looked at.
@@ -183,6 +185,7 @@ impl StudyPlan {
             spread(&of.collect::<Vec<_>>(), source)
         });
         let seconds = known.map_or(SECONDS_USUAL, |known| known.seconds);
+        let seconds = seconds * (1.0 + study.why_share);
         let block_s = seconds * (study.subjects.len().max(1) * study.loads.max(1)) as f64;
         let blocks_most = match study.blocks {
             Some(ordered) => ordered as usize,

@@ -29,6 +29,7 @@ fn planned(names: &[&str]) -> PlannedStudy {
         budget_s: 120.0,
         blocks: None,
         margin: Margin::DEFAULT,
+        why_share: 0.0,
         has_limits: false,
         machine: Fingerprint::of_machine(&Machine::default(), 0),
     }
@@ -96,6 +97,13 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
         ..planned(&["old", "new"])
     };
     let short = StudyPlan::of(short, &past_studies);
+    // Asking why leaves room for fewer.
+    let why = PlannedStudy {
+        why_share: 0.25,
+        ..planned(&["old", "new"])
+    };
+    let most = |study| StudyPlan::of(study, &past_studies).blocks_most as f64;
+    assert_eq!(most(why), (most(planned(&["old", "new"])) / 1.25).floor());
     assert_eq!((short.blocks(0.02), short.detectable(0.02)), (3, None));
     // Where their number is ordered six carry a verdict, else seven.
     let six = |blocks, budget_s| {

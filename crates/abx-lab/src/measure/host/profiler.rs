@@ -30,6 +30,8 @@ const SHARE_OF_LOAD: f64 = 0.1;
 const INTERVAL_NS: RangeInclusive<u64> = 100_000_000..=2_000_000_000;
 /// After it, calls are counted for so much of its time: a count needs less of it than a share.
 const CALLS_PART: u64 = 4;
+/// The part of the counted load of a block that `--why` adds.
+pub const WHY_SHARE: f64 = SHARE_OF_LOAD * (1.0 + 1.0 / CALLS_PART as f64);
 
 /// Samples what the subjects run.
 pub struct Profiler {
@@ -151,6 +153,13 @@ pub fn interval_ns(rounds: u32, slice_ns: u64) -> u64 {
     part_ns.clamp(*INTERVAL_NS.start(), *INTERVAL_NS.end())
 }
 
+/// For how long a load goes on in a block in all for the sake of `--why`, in ns.
+#[must_use]
+pub fn profiled_ns(rounds: u32, slice_ns: u64) -> u64 {
+    let sampled_ns = interval_ns(rounds, slice_ns);
+    sampled_ns + calls_interval_ns(sampled_ns)
+}
+
 /// For how long calls are counted after an interval of samples of this length, in ns.
 #[must_use]
 pub fn calls_interval_ns(interval_ns: u64) -> u64 {
@@ -194,6 +203,8 @@ mod tests {
         assert_eq!(interval_ns(1_000, 100 * ms), 2_000 * ms);
         assert_eq!(interval_ns(1, 10_000 * ms), 1_000 * ms);
         assert_eq!(interval_ns(u32::MAX, u64::MAX), 2_000 * ms);
+        let added = (100 * 100 * ms) as f64 * WHY_SHARE;
+        assert_eq!(profiled_ns(100, 100 * ms), added as u64);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use abx_evidence::ArrivalKind;
 use abx_evidence::record::{Interleave, LoadRecord, PilotRecord};
 
 use crate::measure::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS};
+use crate::measure::host::profiler::profiled_ns;
 use crate::measure::pilot::{ROUNDS_MIN, TURNS, WARM_UP_MIN_NS, needed_ns};
 
 /// The part of a block that is neither load nor what the pilot saw of connecting and of
@@ -26,6 +27,8 @@ pub struct BlockOptions {
     pub has_ceiling: bool,
     /// Whether slices and trials may not be shortened, as their length was asked for.
     pub is_length_fixed: bool,
+    /// Whether each subject is loaded once more, while what it runs is sampled and counted.
+    pub is_profiled: bool,
 }
 
 /// Takes rounds and trials from loads until a block's load takes `span` at most, or
@@ -87,6 +90,11 @@ fn load_ns(pilot: &PilotRecord, terms: BlockOptions) -> u64 {
     } else {
         0
     };
+    let why_ns = if terms.is_profiled {
+        profiled_ns(pilot.rounds, pilot.slice_ns)
+    } else {
+        0
+    };
     // Those that failed are not loaded.
     let loaded = pilot
         .subjects
@@ -94,7 +102,7 @@ fn load_ns(pilot: &PilotRecord, terms: BlockOptions) -> u64 {
         .filter(|subject| subject.failed.is_none());
     let each = loaded.map(|subject| {
         let slices_ns = rounds * (pilot.slice_ns + subject.switch_ns);
-        subject.opening_ns + pilot.warm_up_ns + subject.switch_ns + slices_ns
+        subject.opening_ns + pilot.warm_up_ns + subject.switch_ns + slices_ns + why_ns
     });
     each.sum::<u64>() + ceiling_ns
 }
@@ -184,6 +192,7 @@ mod tests {
     const TERMS: BlockOptions = BlockOptions {
         has_ceiling: true,
         is_length_fixed: false,
+        is_profiled: false,
     };
 
     fn settings(connections: u32) -> LoadSettings {
@@ -310,6 +319,19 @@ mod tests {
         pilot.subjects.get_mut("3").unwrap().failed = Some("it is broken".to_owned());
         let failed_ns = (100 + 20 * 100 + 300 + 21 * 200) * MS;
         assert_eq!(subjects(&load), 9 * 4_500 * MS - failed_ns);
+    }
+
+    #[test]
+    fn asking_why_takes_time_too() {
+        // Method: nine subjects with 2 s of slices each, which are sampled for a tenth of that and
+        // counted for a quarter of the tenth.
+        let load = piloted(Interleave::Slices, 100 * MS, 20);
+        let profiled = BlockOptions {
+            is_profiled: true,
+            ..TERMS
+        };
+        let ns = |terms| block_ns(std::slice::from_ref(&load), terms);
+        assert_eq!(ns(profiled) - ns(TERMS), 9 * 250 * MS);
     }
 
     #[test]

@@ -4,7 +4,9 @@
 use abx_evidence::Figure;
 use abx_verdict::{Comparison, Metric, StudyRecord, Summary, Verdict};
 
-use crate::document::{CellDetail, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict};
+use crate::document::{
+    CellDetail, CellRatio, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict,
+};
 use crate::sections::compared::findings::ratio_id;
 use crate::sections::compared::questions::{self, questions};
 use crate::words::metrics::{metric_under, rate_under};
@@ -292,7 +294,7 @@ fn verdict_cell(record: &StudyRecord, cell: GridCell, style: &Style) -> MatrixCe
         GridCell::Instead(comparison) => (comparison, INSTEAD),
         GridCell::Nothing => return MatrixCell::Empty,
     };
-    let [ratio, interval] = cell_figures(comparison, style).unwrap_or_default();
+    let (ratio, interval) = cell_figures(comparison, style).unwrap_or_default();
     let fragile = if comparison.fragile { "~" } else { "" };
     let beyond = if is_open_bound(comparison) {
         OPEN_BOUND
@@ -313,14 +315,13 @@ fn verdict_cell(record: &StudyRecord, cell: GridCell, style: &Style) -> MatrixCe
 
 /// A ratio and its interval as they stand in a grid: a bound or a ratio without an interval
 /// stands alone. `None` without a ratio.
-fn cell_figures(comparison: &Comparison, style: &Style) -> Option<[String; 2]> {
+fn cell_figures(comparison: &Comparison, style: &Style) -> Option<(CellRatio, String)> {
     if comparison.verdict == Verdict::Invalid {
         return None;
     }
     let Some(shown) = ShownRatio::of_comparison(comparison) else {
-        return comparison
-            .plain_ratio()
-            .map(|ratio| [figure(ratio), String::new()]);
+        let ratio = comparison.plain_ratio()?;
+        return Some((CellRatio::of(figure(ratio), ratio), String::new()));
     };
     let bounds = comparison
         .bounds()
@@ -328,9 +329,21 @@ fn cell_figures(comparison: &Comparison, style: &Style) -> Option<[String; 2]> {
     // The third digit shows on which side of 1 a decided one ends.
     let short = bounds.map(short_ratios);
     Some(match (short, shown.ends.clone()) {
-        (Some([ratio, low, high]), _) => [ratio, format!("{low}–{high}")],
-        (None, Some([low, high])) => [shown.ratio, format!("{low}–{high}")],
-        (None, None) => [shown.in_signs(style), String::new()],
+        (Some([ratio, low, high]), _) => {
+            (CellRatio::of(ratio, shown.value), format!("{low}–{high}"))
+        }
+        (None, Some([low, high])) => (
+            CellRatio::of(shown.ratio, shown.value),
+            format!("{low}–{high}"),
+        ),
+        (None, None) => {
+            let ratio = CellRatio {
+                text: shown.in_signs(style),
+                value: shown.value,
+                is_bound: shown.further.is_some(),
+            };
+            (ratio, String::new())
+        }
     })
 }
 

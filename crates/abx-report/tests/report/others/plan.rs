@@ -15,6 +15,7 @@ fn plan(known: Option<KnownSpread>, blocks: Option<u32>, together: usize) -> Stu
             budget_s: 150.0,
             blocks,
             margin: Margin::DEFAULT,
+            why_share: 0.0,
             has_limits: false,
             machine: Fingerprint::default(),
         },

@@ -1,7 +1,7 @@
 //! `abx compare --plan`: what a study can find, by what earlier ones on this machine had.
 
 use abx_lab::history::{Archive, Query};
-use abx_lab::{Source, Study, read_text, state_folder, this_machine};
+use abx_lab::{Source, Study, WHY_SHARE, read_text, state_folder, this_machine};
 use abx_verdict::Fingerprint;
 use abx_verdict::history::{Entry, OutlineSubject, RecordKind};
 use abx_verdict::plan::{PastStudy, PlannedStudy, STUDIES_MOST, StudyPlan};
@@ -24,6 +24,7 @@ pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
         budget_s: study.budget().as_secs_f64(),
         blocks: study.blocks,
         margin: study.margin,
+        why_share: if study.why { WHY_SHARE } else { 0.0 },
         has_limits: compare.expect.is_given(),
         machine: Fingerprint::of_machine(&machine, 0),
     };
