@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bounded;
 use crate::record::{
     BlockLoad, BlockRecord, Contrast, FailedStart, FaultRecord, FleetRecord, LoadRecord,
     ServiceRecord, Waiting,
@@ -43,6 +44,7 @@ pub struct Measured {
     /// Where it was conducted.
     pub machine: Machine,
     /// The servers under test, in the order in which they were named.
+    #[serde(deserialize_with = "bounded::subjects")]
     pub subjects: Vec<SubjectRecord>,
     /// The servers that they need, in the order in which they were started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,6 +53,7 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedSubject>,
     /// The loads, in the order in which they were named.
+    #[serde(deserialize_with = "bounded::loads")]
     pub loads: Vec<LoadRecord>,
     /// What is done to subjects on purpose, in the order in which it was named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,6 +64,7 @@ pub struct Measured {
     /// Why the study ended.
     pub end: StudyEnd,
     /// Everything that was measured.
+    #[serde(deserialize_with = "bounded::blocks")]
     pub blocks: Vec<BlockRecord>,
 }
 

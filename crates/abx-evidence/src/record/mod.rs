@@ -3,6 +3,7 @@
 //! `docs/reference/record-format.md` explains each key.
 
 mod block;
+mod bounded;
 mod columns;
 mod container;
 mod contrast;

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::file::digits;
@@ -107,10 +108,20 @@ impl Serialize for StudyRecord {
     }
 }
 
+/// The most pairs of a subject and a load that are judged: a hundred times what the largest study
+/// known has.
+const PAIRS_MAX: usize = 10_000;
+
 /// Reads what was measured and judges it: what a file says was concluded is passed over.
 impl<'de> Deserialize<'de> for StudyRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StudyRecord, D::Error> {
-        Measured::deserialize(deserializer).map(StudyRecord::judged)
+        let measured = Measured::deserialize(deserializer)?;
+        let pairs = measured.subjects.len() * measured.loads.len();
+        if pairs > PAIRS_MAX {
+            let why = format!("its subjects have more than {PAIRS_MAX} loads together");
+            return Err(D::Error::custom(why));
+        }
+        Ok(StudyRecord::judged(measured))
     }
 }
 

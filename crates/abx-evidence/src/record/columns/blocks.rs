@@ -13,6 +13,7 @@ use crate::measure::distribution::phases::PhaseSums;
 use crate::measure::held::Held;
 use crate::measure::opening::ConnectionOpening;
 use crate::measure::outcome::Outcomes;
+use crate::record::bounded::SLICES_MAX;
 use crate::record::{
     BlockLoad, BlockRecord, BlockService, BlockSubject, Calibration, Disturbance, FaultSlice,
     Histograms, LedgerRecord, OtherProgram, Round, SliceRecord, SubjectReadings,
@@ -127,6 +128,10 @@ impl<'a> RoundsForm<'a> {
         let total = counts
             .iter()
             .fold(0, |sum: usize, count| sum.saturating_add(*count));
+        if total > SLICES_MAX {
+            let why = format!("it has more than {SLICES_MAX} slices");
+            return Err(ColumnError::new(why).within("slices").within("rounds"));
+        }
         let slices: Vec<SliceRecord> =
             Cell::cells(self.slices, total).map_err(|error| error.within("slices"))?;
         let mut slices = slices.into_iter();
