@@ -37,7 +37,18 @@ pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(super) fn read_template(file: &Path) -> io::Result<String> {
+/// The text of a file below a folder. A link may lead to another file there, and no further.
+pub(super) fn read_within(folder: &Path, file: &Path) -> io::Result<String> {
+    let whole = folder.join(file).canonicalize()?;
+    if !whole.starts_with(folder.canonicalize()?) {
+        return Err(io::Error::other(
+            "it is a link that leads out of the folder: copy the file into it",
+        ));
+    }
+    read_template(&whole)
+}
+
+fn read_template(file: &Path) -> io::Result<String> {
     let bytes = read_bounded(file)?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(io::Error::other(format!("longer than {BYTES_MAX} bytes")));
@@ -68,4 +79,35 @@ pub(super) fn whole_file(file: &Path, wrong: &str) -> StudyFileError {
         place: None,
         wrong: wrong.to_owned(),
     }])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_lead_to_files_of_the_folder_and_no_further() {
+        // Method: a file, links to it and to a folder of it, a link to a file outside, to the
+        // folder above, and a chain of two links that ends outside.
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("study");
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        fs::write(folder.join("deep/file"), "inside").unwrap();
+        fs::write(outer.path().join("secret"), "outside").unwrap();
+        symlink("deep/file", folder.join("link")).unwrap();
+        symlink("deep", folder.join("deeper")).unwrap();
+        symlink("../secret", folder.join("out")).unwrap();
+        symlink("..", folder.join("above")).unwrap();
+        symlink("out", folder.join("chain")).unwrap();
+        for name in ["deep/file", "link", "deeper/file"] {
+            assert_eq!(read_within(&folder, Path::new(name)).unwrap(), "inside");
+        }
+        for name in ["out", "above/secret", "chain"] {
+            let error = read_within(&folder, Path::new(name)).unwrap_err();
+            assert!(error.to_string().contains("out of the folder"), "{error}");
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub use mistake::{Diagnostic, StudyFileError};
 pub use model::{Need, RevisionSpec, RunSpec, ServerSpec, ServiceSpec, StudyFile, SubjectSpec};
 
 use document::TomlDocument;
-use input::{check_length, file_text, on_large_stack, read_bounded, read_template, whole_file};
+use input::{check_length, file_text, on_large_stack, read_bounded, read_within, whole_file};
 use key_position::KeyPosition;
 
 /// The file that a folder is named for.
@@ -65,7 +65,7 @@ pub fn read(path: &Path) -> Result<(StudyFile, PathBuf), StudyFileError> {
     // An absolute path also has a folder to be named for when `.` was given.
     let whole = file.canonicalize().map_err(unreadable)?;
     let folder = whole.parent().unwrap_or(Path::new("/"));
-    let template = |path: &Path| read_template(&folder.join(path));
+    let template = |path: &Path| read_within(folder, path);
     let mut study = parse(&text, &file, &template)?;
     study.name = name(&whole);
     Ok((study, folder.to_owned()))

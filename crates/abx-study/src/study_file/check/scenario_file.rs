@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::name::TakenNames;
 use crate::loads::user_scenario::UserScenario;
 use crate::study_file::document::TomlDocument;
-use crate::study_file::input::{Templates, file_text, on_large_stack, read_bounded, read_template};
+use crate::study_file::input::{Templates, file_text, on_large_stack, read_bounded, read_within};
 use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, StudyFileError, short};
 use crate::study_file::nearest::meant;
@@ -97,7 +97,9 @@ pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
     let bytes = read_bounded(path).map_err(unreadable)?;
     let text = file_text(path, bytes).map_err(ScenarioFileError::Content)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    parse(&text, path, &|file| read_template(&folder.join(file)))
+    // The folder of a bare name is the current one.
+    let folder = Path::new(".").join(folder);
+    parse(&text, path, &|file| read_within(&folder, file))
 }
 
 /// Reads a text. `file` is only for messages; `files` gives the text of a file beside it.
