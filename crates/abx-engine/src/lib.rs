@@ -33,6 +33,8 @@ pub mod testing;
 mod trial;
 mod workers;
 
+#[cfg(any(test, fuzzing))]
+pub use connection::template::fuzz as template_fuzz;
 pub use io::TlsPlanError;
 #[cfg(any(test, fuzzing))]
 pub use io::tls_fuzz;

@@ -67,6 +67,14 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn what_fuzzing_kept_is_read() {
+        // Method: the fuzz targets' bodies, on kept inputs and changes of them.
+        abx_corpus::replay("kallsyms", 2_000, kallsyms);
+        abx_corpus::replay("perf_map", 2_000, perf_map);
+        abx_corpus::replay("folded_stacks", 2_000, folded);
+    }
+
     proptest! {
         #[test]
         fn lists_of_strangers_are_read(bytes in prop::collection::vec(any::<u8>(), 0..400), text in "([0-9a-f]{1,16}[ -][0-9tTrx-]{1,8} [^\n]{0,40}\n){0,20}") {

@@ -1,6 +1,9 @@
 //! A request with placeholders: its bytes are put together each time that it is sent, in
 //! memory that is there.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+
 use std::ops::Range;
 
 use abx_wire::http1;
@@ -302,51 +305,10 @@ fn contradicts(request: &RequestPlan) -> http1::RequestError {
 mod tests {
     use std::collections::BTreeSet;
 
-    use abx_wire::http1::{Server, ServerEvent};
     use proptest::prelude::*;
 
+    use super::fuzz::{read, request};
     use super::*;
-    use crate::plan::HttpVersion;
-
-    fn request(path: &str, header: &str, body: &str) -> RequestPlan {
-        let mut placeholders = Vec::new();
-        for (part, text) in [
-            (PlaceholderPart::Path, path),
-            (PlaceholderPart::Header(1), header),
-            (PlaceholderPart::Body, body),
-        ] {
-            // One letter each, which stands for nothing else.
-            for (start, letter) in text.bytes().enumerate() {
-                let kind = match letter {
-                    b'S' => PlaceholderKind::Sequence,
-                    b'R' => PlaceholderKind::Random { first: 7, last: 12 },
-                    b'U' => PlaceholderKind::Uuid,
-                    b'L' => {
-                        let lines = ["one", "", "three"].map(str::to_owned);
-                        PlaceholderKind::Line(LineList::new("list", lines.into()).unwrap())
-                    }
-                    _ => continue,
-                };
-                placeholders.push(RequestPlaceholder {
-                    part,
-                    start,
-                    end: start + 1,
-                    kind,
-                });
-            }
-        }
-        RequestPlan {
-            version: HttpVersion::Http11,
-            method: "POST".to_owned(),
-            path: path.to_owned(),
-            host: "h".to_owned(),
-            headers: [("a", "x"), ("b", header)]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-            body: body.as_bytes().to_vec(),
-            placeholders,
-        }
-    }
 
     /// So many requests as one worker sends them.
     fn sent(request: &RequestPlan, seed: u64, share: ScheduleShare, count: usize) -> Vec<String> {
@@ -359,18 +321,6 @@ mod tests {
             String::from_utf8(out.clone()).unwrap()
         });
         sent.collect()
-    }
-
-    /// Target and body of the one request that a server reads in these bytes.
-    fn read(text: &str) -> Option<(String, String)> {
-        let (mut server, mut input) = (Server::new(), text.as_bytes());
-        let ServerEvent::Head(head) = server.receive(&mut input)? else {
-            return None;
-        };
-        let target = head.target.to_owned();
-        let is_whole = matches!(server.receive(&mut input), Some(ServerEvent::Done));
-        let (_, body) = text.split_once("\r\n\r\n")?;
-        (is_whole && input.is_empty()).then(|| (target, body.to_owned()))
     }
 
     #[test]
@@ -386,6 +336,12 @@ mod tests {
             assert!(text.contains(&format!("\r\nb: n {number}\r\n")), "{text}");
             assert!(text.contains("\r\na: x\r\n"), "{text}");
         }
+    }
+
+    #[test]
+    fn what_fuzzing_kept_is_one_whole_request() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay_text("request_template", 2_000, fuzz::any_text);
     }
 
     #[test]

@@ -47,6 +47,12 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn what_fuzzing_kept_gives_cookies_that_can_be_sent() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay("scenario_response", 2_000, any_response);
+    }
+
     proptest! {
         #[test]
         fn any_response_gives_cookies_that_can_be_sent(

@@ -1,6 +1,9 @@
 //! Header blocks (RFC 7541): what comes is decoded in full, what goes out is written
 //! without the table that both sides would have to keep.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+
 use std::collections::VecDeque;
 
 use super::fault::Fault;

@@ -25,6 +25,8 @@ mod streams;
 pub use client::Client;
 pub use event::Event;
 pub use fault::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX, code_name};
+#[cfg(any(test, fuzzing))]
+pub use hpack::fuzz as hpack_fuzz;
 pub use request::{EncodedRequest, RequestField, request_fields};
 pub use server::{
     RequestEvent, ResponseHead, STREAMS_MAX, Server, StreamRequest, UNACKNOWLEDGED_MAX,

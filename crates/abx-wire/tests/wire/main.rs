@@ -4,6 +4,7 @@ mod client;
 mod fuzz;
 mod http10;
 mod http2;
+mod kept;
 mod memo;
 mod pipeline;
 mod properties;

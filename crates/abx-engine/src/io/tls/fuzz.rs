@@ -21,6 +21,63 @@ pub fn any_records(data: &[u8]) {
     assert_eq!(whole, split, "pieces change what becomes of the connection");
 }
 
+/// Messages of a handshake in records of the right form: `data` begins with two bytes, which
+/// choose the hello before the messages, the pieces, and how long records are.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn any_handshake(data: &[u8]) {
+    let [choice, record_bytes, messages @ ..] = data else {
+        return;
+    };
+    let hello: &[u8] = match choice % 3 {
+        0 => &[],
+        1 => &SERVER_HELLO_12,
+        _ => &SERVER_HELLO_13,
+    };
+    let mut stream = vec![*choice];
+    for part in [hello, messages]
+        .concat()
+        .chunks(usize::from(*record_bytes) + 1)
+    {
+        let length = u16::try_from(part.len()).expect("at most 256 bytes");
+        stream.extend_from_slice(&[HANDSHAKE, 3, 3]);
+        stream.extend_from_slice(&length.to_be_bytes());
+        stream.extend_from_slice(part);
+    }
+    any_records(&stream);
+}
+
+/// The kind of a record with a part of a handshake (RFC 8446, section 5.1).
+const HANDSHAKE: u8 = 22;
+
+/// Hellos of servers that choose a suite and a key, with nothing of chance in them.
+const SERVER_HELLO_12: [u8; 52] = {
+    let mut hello = [7; 52];
+    (hello[0], hello[1], hello[2], hello[3]) = (2, 0, 0, 48);
+    (hello[4], hello[5]) = (3, 3);
+    // No session, ECDHE-RSA with AES-128-GCM, no compression, one extension.
+    (hello[38], hello[39], hello[40], hello[41]) = (0, 0xc0, 0x2f, 0);
+    (hello[42], hello[43], hello[44], hello[45]) = (0, 8, 0, 11);
+    (hello[46], hello[47], hello[48], hello[49]) = (0, 4, 3, 0);
+    (hello[50], hello[51]) = (1, 2);
+    hello
+};
+const SERVER_HELLO_13: [u8; 90] = {
+    let mut hello = [7; 90];
+    (hello[0], hello[1], hello[2], hello[3]) = (2, 0, 0, 86);
+    (hello[4], hello[5]) = (3, 3);
+    // No session, AES-128-GCM, no compression, 46 bytes of extensions.
+    (hello[38], hello[39], hello[40], hello[41]) = (0, 0x13, 0x01, 0);
+    (hello[42], hello[43]) = (0, 46);
+    // TLS 1.3, and a share of X25519.
+    (hello[44], hello[45], hello[46], hello[47]) = (0, 43, 0, 2);
+    (hello[48], hello[49], hello[50], hello[51]) = (3, 4, 0, 51);
+    (hello[52], hello[53], hello[54], hello[55]) = (0, 36, 0, 29);
+    (hello[56], hello[57]) = (0, 32);
+    hello
+};
+
 /// Cuts bytes in pieces of 1 to 64 bytes.
 fn pieces(bytes: &[u8], seed: u8) -> Vec<&[u8]> {
     bytes.chunks(usize::from(seed % 64) + 1).collect()
@@ -106,33 +163,6 @@ mod tests {
         prop::collection::vec(prop::sample::select(parts), 0..4).prop_map(|parts| parts.concat())
     }
 
-    /// Hellos of servers that choose a suite and a key, with nothing of chance in them.
-    const SERVER_HELLO_12: [u8; 52] = {
-        let mut hello = [7; 52];
-        (hello[0], hello[1], hello[2], hello[3]) = (2, 0, 0, 48);
-        (hello[4], hello[5]) = (3, 3);
-        // No session, ECDHE-RSA with AES-128-GCM, no compression, one extension.
-        (hello[38], hello[39], hello[40], hello[41]) = (0, 0xc0, 0x2f, 0);
-        (hello[42], hello[43], hello[44], hello[45]) = (0, 8, 0, 11);
-        (hello[46], hello[47], hello[48], hello[49]) = (0, 4, 3, 0);
-        (hello[50], hello[51]) = (1, 2);
-        hello
-    };
-    const SERVER_HELLO_13: [u8; 90] = {
-        let mut hello = [7; 90];
-        (hello[0], hello[1], hello[2], hello[3]) = (2, 0, 0, 86);
-        (hello[4], hello[5]) = (3, 3);
-        // No session, AES-128-GCM, no compression, 46 bytes of extensions.
-        (hello[38], hello[39], hello[40], hello[41]) = (0, 0x13, 0x01, 0);
-        (hello[42], hello[43]) = (0, 46);
-        // TLS 1.3, and a share of X25519.
-        (hello[44], hello[45], hello[46], hello[47]) = (0, 43, 0, 2);
-        (hello[48], hello[49], hello[50], hello[51]) = (3, 4, 0, 51);
-        (hello[52], hello[53], hello[54], hello[55]) = (0, 36, 0, 29);
-        (hello[56], hello[57]) = (0, 32);
-        hello
-    };
-
     proptest! {
         #[test]
         fn any_records_end_a_connection_and_nothing_else(
@@ -151,6 +181,13 @@ mod tests {
             // Method: the fuzz target's body, on any bytes.
             any_records(&data);
         }
+    }
+
+    #[test]
+    fn what_fuzzing_kept_ends_a_connection_and_nothing_else() {
+        // Method: the fuzz targets' bodies, on kept inputs and changes of them.
+        abx_corpus::replay("tls_records", 500, any_records);
+        abx_corpus::replay("tls_handshake", 500, any_handshake);
     }
 
     #[test]

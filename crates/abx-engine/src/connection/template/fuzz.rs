@@ -1,0 +1,93 @@
+//! What must hold for a request with placeholders anywhere, called by the fuzz target and by tests.
+
+use abx_wire::http1::{Server, ServerEvent};
+
+use super::{RequestTemplate, ValuesToFill};
+use crate::plan::{
+    HttpVersion, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder, RequestPlan,
+};
+
+/// Fills in a request: the lines of `text` are its path, a header and its body. What can be sent
+/// as it stands can be sent filled in; a server reads one whole request, with nothing left.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn any_text(text: &str) {
+    let mut parts = text.splitn(3, '\n');
+    let mut part = || parts.next().unwrap_or_default();
+    let asked = request(part(), part(), part());
+    let mut values = ValuesToFill::new(1);
+    let can_be_sent = asked.encode(true).is_ok();
+    let template = RequestTemplate::of(&asked, true, &mut values);
+    assert_eq!(template.is_ok(), can_be_sent, "what is filled in decides");
+    let Ok(template) = template else {
+        return;
+    };
+    let mut out = Vec::new();
+    for _ in 0..3 {
+        template.write(&mut values, &mut out);
+        let sent = std::str::from_utf8(&out).expect("what is filled in is text");
+        let (target, _) = read(sent).expect("a server reads one request");
+        assert!(
+            target.bytes().all(|byte| byte.is_ascii_graphic()),
+            "{target}"
+        );
+    }
+    if let Ok(template) = RequestTemplate::of_stream(&asked, false, &mut values) {
+        let mut filled = asked.encode_stream(false).expect("its fields are right");
+        template.fill(&mut values, &mut filled);
+    }
+}
+
+/// A request in which the letters S, R, U and L of each part stand for placeholders.
+pub fn request(path: &str, header: &str, body: &str) -> RequestPlan {
+    let mut placeholders = Vec::new();
+    for (part, text) in [
+        (PlaceholderPart::Path, path),
+        (PlaceholderPart::Header(1), header),
+        (PlaceholderPart::Body, body),
+    ] {
+        // One letter each, which stands for nothing else.
+        for (start, letter) in text.bytes().enumerate() {
+            let kind = match letter {
+                b'S' => PlaceholderKind::Sequence,
+                b'R' => PlaceholderKind::Random { first: 7, last: 12 },
+                b'U' => PlaceholderKind::Uuid,
+                b'L' => {
+                    let lines = ["one", "", "three"].map(str::to_owned);
+                    PlaceholderKind::Line(LineList::from(("list".to_owned(), lines.into())))
+                }
+                _ => continue,
+            };
+            placeholders.push(RequestPlaceholder {
+                part,
+                start,
+                end: start + 1,
+                kind,
+            });
+        }
+    }
+    RequestPlan {
+        version: HttpVersion::Http11,
+        method: "POST".to_owned(),
+        path: path.to_owned(),
+        host: "h".to_owned(),
+        headers: [("a", "x"), ("b", header)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        body: body.as_bytes().to_vec(),
+        placeholders,
+    }
+}
+
+/// Target and body of the one request that a server reads in these bytes.
+pub fn read(text: &str) -> Option<(String, String)> {
+    let (mut server, mut input) = (Server::new(), text.as_bytes());
+    let ServerEvent::Head(head) = server.receive(&mut input)? else {
+        return None;
+    };
+    let target = head.target.to_owned();
+    let is_whole = matches!(server.receive(&mut input), Some(ServerEvent::Done));
+    let (_, body) = text.split_once("\r\n\r\n")?;
+    (is_whole && input.is_empty()).then(|| (target, body.to_owned()))
+}
