@@ -61,6 +61,8 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
         loads: vec![load("small", subjects)],
         faults: Vec::new(),
         fleet: None,
+        identity: None,
+        continuations: Vec::new(),
         end: StudyEnd::Precision,
         blocks: (0..blocks).map(|index| block(index, subjects)).collect(),
     }

@@ -182,6 +182,7 @@ fn run_into(
         limits: &[],
         until: None,
         generator: None,
+        resumed: None,
     };
     let outcome = run_study(study, around);
     assert_nothing_runs();

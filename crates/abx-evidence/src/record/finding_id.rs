@@ -86,6 +86,7 @@ finding_ids! {
     MemoryUnknown: "memory_unknown";
     NotCold: "not_cold";
     Interrupted: "interrupted";
+    Continued: "continued";
     StudyFailed: "study_failed";
     SubjectFailed: "subject_failed";
     ServiceFailed: "service_failed";

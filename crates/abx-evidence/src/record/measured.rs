@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bounded;
 use crate::record::{
-    BlockLoad, BlockRecord, Contrast, FailedStart, FaultRecord, FleetRecord, LoadRecord,
-    ServiceRecord, Waiting,
+    BlockLoad, BlockRecord, Continuation, Contrast, FailedStart, FaultRecord, FleetRecord,
+    LoadRecord, ServiceRecord, StudyIdentity, Waiting,
 };
 
 /// The schema that this version writes.
@@ -35,7 +35,7 @@ pub struct Measured {
     pub label: Option<String>,
     /// When it started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
-    /// How long it took, in seconds.
+    /// How long it took, in seconds, without the pauses before it was continued.
     pub elapsed_s: f64,
     /// What all randomness of the study was drawn from.
     pub seed: u64,
@@ -61,6 +61,13 @@ pub struct Measured {
     /// The machines that made the load; `None` when it was made by abx's own process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetRecord>,
+    /// What it must find unchanged to be continued; `None` for a run, and for what is no study of
+    /// its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<StudyIdentity>,
+    /// Where it had ended early and was continued (`--resume`), in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub continuations: Vec<Continuation>,
     /// Why the study ended.
     pub end: StudyEnd,
     /// Everything that was measured.

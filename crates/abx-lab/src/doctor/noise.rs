@@ -50,6 +50,7 @@ pub(super) fn measure(
         limits: &[],
         until: None,
         generator: None,
+        resumed: None,
     };
     let StudyOutcome { record, error } = run_study(&study, around)?;
     Ok((Noise::of(&record.measured), error.map(EndedEarly::from)))

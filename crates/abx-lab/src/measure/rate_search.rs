@@ -166,6 +166,30 @@ pub fn of_grid(name: &str, like: &Load, rate: f64) -> Option<Load> {
     at_rate(&named, spacing, rate, like.rate.clone())
 }
 
+/// The load that a search made of one whose rate depends on the subjects, at the rate that it
+/// found then.
+#[must_use]
+pub fn found_before(load: &Load, rate_per_s: f64) -> Option<Load> {
+    let (spacing, rate) = match &load.rate {
+        RateSpec::AsPaced | RateSpec::Found { .. } => return None,
+        RateSpec::Share { share, spacing } => (
+            *spacing,
+            RateSpec::Found {
+                share: Some(*share),
+                objective: None,
+            },
+        ),
+        RateSpec::Objective { objective, spacing } => (
+            *spacing,
+            RateSpec::Found {
+                share: None,
+                objective: Some(objective.clone()),
+            },
+        ),
+    };
+    at_rate(load, spacing, rate_per_s, rate)
+}
+
 /// The same load at a rate of its own; a load of several gets it into its name.
 fn at_rate(load: &Load, spacing: Spacing, rate: f64, rate_spec: RateSpec) -> Option<Load> {
     let arrivals = spacing.at(rate)?;

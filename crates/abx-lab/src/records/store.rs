@@ -10,6 +10,7 @@ use std::{env, fs, io};
 use serde::Serialize;
 
 use super::file::{Packing, fill};
+use crate::process::keeper::sweep_once;
 use crate::process::leftovers::{is_alive, lock_of_nobody};
 
 /// How the names of drafts end.
@@ -21,9 +22,11 @@ const EXPORT_MODE: u32 = 0o666;
 
 /// A record's file. It is replaced as a whole, by rename, so that it is never
 /// half written.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    /// The file as it was saved last, locked for as long as its record may still change.
+    kept: Option<fs::File>,
     /// Why the usual place was not used.
     moved: Option<String>,
 }
@@ -45,6 +48,7 @@ impl Store {
     pub fn in_state_folder(name: &str) -> Store {
         Store {
             path: state_folder().join(name),
+            kept: None,
             moved: None,
         }
     }
@@ -54,10 +58,33 @@ impl Store {
     pub fn for_new_record(kind: &str, seed: u64) -> Store {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let seconds = now.unwrap_or_default().as_secs();
-        sweep_drafts_once();
+        sweep_leftovers();
         // Two of the same seed may begin within a second, and both must stay.
         let process = std::process::id();
         Store::in_state_folder(&format!("{kind}-{seconds}-{seed}-{process}.json"))
+    }
+
+    /// The file of a record that goes on.
+    ///
+    /// # Errors
+    /// [`InUse`] if another process still adds to it.
+    pub fn for_saved_record(path: PathBuf) -> Result<Store, InUse> {
+        sweep_leftovers();
+        let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+        let kept = match fs::File::open(&path) {
+            Ok(file) => match rustix::fs::flock(&file, lock) {
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(InUse { path }),
+                // Some file systems have no locks.
+                Ok(()) | Err(_) => Some(file),
+            },
+            // Whoever reads it says what is wrong.
+            Err(_) => None,
+        };
+        Ok(Store {
+            path,
+            kept,
+            moved: None,
+        })
     }
 
     /// Where the record is.
@@ -76,11 +103,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`], which says where and why; the last one is still there.
-    pub fn save(&self, record: &impl Serialize) -> Result<(), StoreError> {
-        write_whole(&self.path, record).map_err(|source| StoreError {
+    pub fn save(&mut self, record: &impl Serialize) -> Result<(), StoreError> {
+        let written = write_locked(&self.path, record).map_err(|source| StoreError {
             path: self.path.clone(),
             source,
-        })
+        });
+        written.map(|file| self.kept = Some(file))
     }
 
     /// Saves the record; where that is not possible any more, in the folder for
@@ -94,13 +122,26 @@ impl Store {
         };
         let name = self.path.file_name().unwrap_or("abx-record.json".as_ref());
         let path = env::temp_dir().join(name);
-        if path == self.path || write_whole(&path, record).is_err() {
+        if path == self.path {
             return Err(first);
+        }
+        match write_locked(&path, record) {
+            Ok(file) => self.kept = Some(file),
+            Err(_) => return Err(first),
         }
         self.moved = Some(first.to_string());
         self.path = path;
         Ok(())
     }
+}
+
+/// A record that another process of abx is measuring.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "abx is still measuring {}: wait until it ends, or stop it by Ctrl-C", path.display()
+)]
+pub struct InUse {
+    path: PathBuf,
 }
 
 /// Where records are kept: `$XDG_STATE_HOME/abx`, or `~/.local/state/abx`.
@@ -122,7 +163,12 @@ pub fn state_folder() -> PathBuf {
 ///
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
-pub fn write_whole(path: &Path, document: &impl serde::Serialize) -> io::Result<()> {
+pub fn write_whole(path: &Path, document: &impl Serialize) -> io::Result<()> {
+    write_locked(path, document).map(drop)
+}
+
+/// The same; the file is locked until it is dropped.
+fn write_locked(path: &Path, document: &impl Serialize) -> io::Result<fs::File> {
     write_by(path, Packing::Quick, RECORD_MODE, |mut file| {
         serde_json::to_writer(&mut file, document)?;
         file.write_all(b"\n")
@@ -134,6 +180,7 @@ pub(super) fn write_record_text(path: &Path, text: &str) -> io::Result<()> {
     write_by(path, Packing::Quick, RECORD_MODE, |file| {
         file.write_all(text.as_bytes())
     })
+    .map(drop)
 }
 
 /// The same for a text; compressed, it is as small as zstd makes it.
@@ -144,6 +191,7 @@ pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
     write_by(path, Packing::Small, EXPORT_MODE, |file| {
         file.write_all(text.as_bytes())
     })
+    .map(drop)
 }
 
 fn write_by(
@@ -151,11 +199,11 @@ fn write_by(
     packing: Packing,
     mode: u32,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<fs::File> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         // SUBTLE: A rename would put a file in the place of the device.
         let file = fs::OpenOptions::new().write(true).open(path)?;
-        return fill(file, path, packing, write).map(drop);
+        return fill(file, path, packing, write);
     }
     if let Some(folder) = path
         .parent()
@@ -168,8 +216,10 @@ fn write_by(
     let draft = PathBuf::from(draft);
     let written = (|| {
         let file = locked_draft(&draft, mode)?;
-        fill(file, path, packing, write)?.sync_all()?;
-        fs::rename(&draft, path)
+        let file = fill(file, path, packing, write)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        Ok(file)
     })();
     if written.is_err() {
         // What is left of it is of no use to anybody.
@@ -193,9 +243,10 @@ fn locked_draft(draft: &Path, mode: u32) -> io::Result<fs::File> {
     }
 }
 
-/// Removes what killed runs have left in the state folder, once per process.
-fn sweep_drafts_once() {
+/// Ends and removes what killed runs have left, once per process, before anything is measured.
+fn sweep_leftovers() {
     static SWEPT: Once = Once::new();
+    sweep_once();
     SWEPT.call_once(|| sweep_drafts(&state_folder()));
 }
 
@@ -252,6 +303,23 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         write_whole(&path, &vec![1]).unwrap();
         assert_eq!(mode(), 0o600);
+    }
+
+    #[test]
+    fn a_record_goes_on_only_when_nobody_adds_to_it() {
+        // Method: a saved record while its store is there, and after that.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        let mut first = Store::for_saved_record(path.clone()).unwrap();
+        first.save(&vec![1]).unwrap();
+        let refusal = Store::for_saved_record(path.clone()).unwrap_err();
+        assert!(refusal.to_string().contains("still measuring"));
+        first.save(&vec![2]).unwrap();
+        assert!(Store::for_saved_record(path.clone()).is_err());
+        drop(first);
+        let mut second = Store::for_saved_record(path.clone()).unwrap();
+        second.save(&vec![3]).unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), "[3]\n");
     }
 
     #[test]

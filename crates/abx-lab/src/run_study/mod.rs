@@ -6,6 +6,7 @@ pub mod context;
 mod faults;
 mod fit_blocks;
 pub mod progress;
+pub mod resume;
 mod study_record;
 pub mod study_runner;
 mod time;

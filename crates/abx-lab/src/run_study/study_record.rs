@@ -78,6 +78,8 @@ pub(super) fn new_record(study: &Study, version: &str, context: &StudyContext) -
         loads: load_records(&study.subjects, &study.loads),
         faults: study.faults.iter().map(Fault::record).collect(),
         fleet: context.generator.fleet(),
+        identity: None,
+        continuations: Vec::new(),
         end: StudyEnd::Running,
         blocks: Vec::new(),
     }

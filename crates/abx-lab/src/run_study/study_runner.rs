@@ -4,9 +4,10 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use abx_engine::{LoadGenerator, Stopper};
+use abx_evidence::Measured;
 use abx_evidence::record::{LoadRecord, LoadSettings, PilotRecord, StudyEnd};
 use abx_sys::Nanos;
 use abx_verdict::{Conclusions, Expectation, StudyRecord, is_hopeless, judge};
@@ -28,6 +29,7 @@ use crate::run_study::block::more_rates::{RateGrids, list_of};
 use crate::run_study::block::start_block::{StartedBlock, SubjectStarts};
 use crate::run_study::context::{PrepareError, StudyContext, descriptors_needed};
 use crate::run_study::progress::StudyProgress;
+use crate::run_study::resume::resumption::{ResumeError, Resumption};
 use crate::run_study::study_record::{new_record, note_responses};
 use crate::run_study::time::pilot_share::PilotShare;
 use crate::run_study::time::stop_rule::{TimeSpent, reason_to_end, reason_to_stop};
@@ -39,6 +41,8 @@ use abx_study::{Load, Study};
 pub enum StudyError {
     #[error("{0}")]
     Prepare(#[from] PrepareError),
+    #[error("{0}")]
+    Resume(#[from] ResumeError),
     #[error("{0}")]
     Store(#[from] StoreError),
     #[error("{0}")]
@@ -63,6 +67,8 @@ pub struct StudyEnvironment<'a> {
     pub until: Option<&'a dyn Fn(&StudyRecord) -> bool>,
     /// What makes the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
+    /// The record of this study that it goes on from, which had ended early.
+    pub resumed: Option<Measured>,
 }
 
 /// A study that has ended, one way or the other.
@@ -76,7 +82,7 @@ pub struct StudyOutcome {
 /// Runs a study.
 ///
 /// # Errors
-/// [`StudyError::Prepare`] and [`StudyError::Store`] when nothing was started. What
+/// [`StudyError::Prepare`], [`StudyError::Resume`] and [`StudyError::Store`] when nothing was started. What
 /// goes wrong later is in [`StudyOutcome::error`], beside everything that was
 /// measured until then.
 pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
@@ -90,7 +96,14 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         }
         None => StudyContext::prepare(study, program, keeper_arguments)?,
     };
-    let measured = new_record(study, around.version, &context);
+    let fresh = new_record(study, around.version, &context);
+    let Resumption {
+        measured,
+        loads,
+        grids,
+        before,
+    } = Resumption::of(study, fresh, around.resumed)?;
+    context.loads = loads;
     let record = StudyRecord {
         measured,
         conclusions: Conclusions::default(),
@@ -111,7 +124,8 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         store: around.store,
         watch: &tell,
         started,
-        grids: RateGrids::default(),
+        before,
+        grids,
     };
     let ended = runner.run();
     runner.context.services.stop();
@@ -140,21 +154,26 @@ pub(super) struct StudyRunner<'a> {
     pub(super) store: &'a mut Store,
     pub(super) watch: &'a dyn Fn(StudyProgress),
     pub(super) started: Instant,
+    /// How long the study had taken before, if it goes on.
+    before: Duration,
     pub(super) grids: RateGrids,
 }
 
 impl StudyRunner<'_> {
     /// The pilot and then blocks, until there is a reason to stop.
     fn run(&mut self) -> Result<StudyEnd, StudyError> {
-        (self.watch)(StudyProgress::Pilot);
-        self.with_one_load(StudyRunner::find_rates)?;
-        self.with_one_load(StudyRunner::pilot)?;
+        let mut loads = self.record.measured.loads.iter();
+        if loads.any(|load| load.pilot.is_none()) {
+            (self.watch)(StudyProgress::Pilot);
+            self.with_one_load(StudyRunner::find_rates)?;
+            self.with_one_load(StudyRunner::pilot)?;
+        }
         let is_hopeless_already = is_hopeless(&judge(&self.record.measured));
         loop {
             let began = Instant::now();
             let block = self.block().or_else(|abort| self.note_death(abort));
             self.record.measured.fleet = self.context.generator.fleet();
-            self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
+            self.record.measured.elapsed_s = (self.before + self.started.elapsed()).as_secs_f64();
             self.store.save_somewhere(&self.record)?;
             block?;
             self.record.conclusions = judge(&self.record.measured);
@@ -197,7 +216,7 @@ impl StudyRunner<'_> {
                 why: error.to_string(),
             },
         };
-        self.record.measured.elapsed_s = self.started.elapsed().as_secs_f64();
+        self.record.measured.elapsed_s = (self.before + self.started.elapsed()).as_secs_f64();
         self.record.measured.fleet = self.context.generator.fleet();
         self.record.conclusions = judge(&self.record.measured);
         self.store.save_somewhere(&self.record)

@@ -51,6 +51,8 @@ pub fn study() -> StudyRecord {
         loads: vec![load("c100", 100)],
         faults: Vec::new(),
         fleet: None,
+        identity: None,
+        continuations: Vec::new(),
         end: StudyEnd::Precision,
         blocks: Vec::new(),
     };

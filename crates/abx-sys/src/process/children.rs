@@ -115,11 +115,7 @@ pub fn adopted(group: u32) -> io::Result<Vec<Process>> {
 pub fn spawn_kept(command: &mut Command) -> io::Result<Child> {
     let keeper = rustix::process::getpid();
     let prepare = move || {
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        // A keeper that ended before the line above will send no signal.
-        if rustix::process::getppid() != Some(keeper) {
-            return Err(Errno::SRCH.into());
-        }
+        tie(keeper)?;
         rustix::process::setsid()?;
         Ok(())
     };
@@ -128,11 +124,45 @@ pub fn spawn_kept(command: &mut Command) -> io::Result<Child> {
     unsafe { command.pre_exec(prepare) }.spawn()
 }
 
+/// Starts a command to be killed when the calling thread ends. It stays in the process group, so
+/// that a terminal's Ctrl-C reaches both. What it starts itself is not killed with it.
+///
+/// # Errors
+/// As [`Command::spawn`].
+#[allow(unsafe_code)]
+pub fn spawn_tied(command: &mut Command) -> io::Result<Child> {
+    let parent = rustix::process::getpid();
+    // SAFETY: As in `spawn_kept`.
+    unsafe { command.pre_exec(move || tie(parent)) }.spawn()
+}
+
+/// Has the kernel kill the calling process when the thread of its parent ends that started it.
+fn tie(parent: rustix::process::Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // A parent that ended before the line above will send no signal.
+    if rustix::process::getppid() != Some(parent) {
+        return Err(Errno::SRCH.into());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Stdio;
 
     use super::*;
+
+    #[test]
+    fn a_tied_command_ends_with_the_thread_that_started_it() {
+        // Method: a thread that starts a long sleep and ends.
+        let start = || spawn_tied(Command::new("sleep").arg("600")).unwrap();
+        let mut child = std::thread::spawn(start).join().unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&status),
+            Some(9)
+        );
+    }
 
     #[test]
     fn a_kept_command_leads_its_own_session() {

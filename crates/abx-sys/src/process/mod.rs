@@ -12,7 +12,7 @@ mod stat;
 pub mod tree;
 
 pub use calling::{die_of_crashes, set_name};
-pub use children::{Exit, Reaped, adopt_orphans, adopted, reap, spawn_kept};
+pub use children::{Exit, Reaped, adopt_orphans, adopted, reap, spawn_kept, spawn_tied};
 pub use clock::{OwnCpu, own_cpu, process_cpu};
 pub use signal::Signal;
 pub use stat::{Process, ProcessStat};

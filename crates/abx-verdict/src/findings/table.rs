@@ -28,7 +28,7 @@ pub(super) const RULES: &[FindingRule] = rules! {
     limits: near_ceiling;
     study: faults kinds_of_subject starts_differ not_sampled failed_starts;
     limits: shared_cpus;
-    study: few_blocks skipped service_failed fleet ended;
+    study: few_blocks skipped service_failed fleet ended continued;
     responses: no_responses;
     open_loop: kept_up too_few_requests capacity;
     study: memory_unknown;

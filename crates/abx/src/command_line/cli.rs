@@ -119,6 +119,16 @@ pub fn try_parse<T: Into<OsString> + Clone>(
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
+/// Reads words of which a later flag replaces an earlier one.
+///
+/// # Errors
+/// As [`try_parse`].
+pub fn try_parse_again(words: Vec<OsString>) -> Result<Cli, Error> {
+    let mut command = grouped(Cli::command().args_override_self(true));
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
 /// The command line as people are to see it: what abx starts itself by is left out.
 pub fn shown() -> clap::Command {
     let whole = Cli::command();

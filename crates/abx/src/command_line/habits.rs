@@ -8,7 +8,8 @@ use abx_lab::{is_address, is_slip_of};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error};
 
-use super::cli::{Cli, Command as Verb, try_parse};
+use super::cli::{Cli, Command as Verb, try_parse, try_parse_again};
+use super::resumed::with_recorded;
 use super::secrets;
 use crate::ui::invocation;
 
@@ -225,7 +226,12 @@ fn read(words: Vec<OsString>) -> Result<Cli, Error> {
     if let Some(message) = command.and_then(|command| misread(command, &words[2..])) {
         return Err(wrong(message));
     }
-    try_parse(&words).map_err(|error| explained(error, command.unwrap_or_default()))
+    let explain = |error| explained(error, command.unwrap_or_default());
+    let cli = try_parse(&words).map_err(explain)?;
+    match with_recorded(&words, &cli).map_err(wrong)? {
+        None => Ok(cli),
+        Some(words) => try_parse_again(words).map_err(explain),
+    }
 }
 
 /// Words of other tools that abx would read as something else, and what to write instead.

@@ -5,6 +5,7 @@ pub mod cli;
 mod curl;
 mod groups;
 mod habits;
+mod resumed;
 pub mod secrets;
 
 pub use habits::parse;

@@ -10,7 +10,7 @@ use super::cli::Cli;
 use super::curl;
 
 /// What records have in place of a secret.
-const HIDDEN: &str = "<hidden>";
+pub const HIDDEN: &str = "<hidden>";
 /// Headers with one of these words in their names are secret.
 const SECRET: [&str; 10] = [
     "auth",

@@ -272,7 +272,11 @@ pub fn run(run: &Run) -> Result<End, Failure> {
             }
             let generator = run.fleet.generator(run.output.quiet)?;
             let printing = (&outputs, &run.output);
-            return compare::conduct(&study, "run", printing, &expect, generator);
+            let start = compare::StudyStart {
+                generator,
+                resumed: None,
+            };
+            return compare::conduct(&study, "run", printing, &expect, start);
         }
     };
     let (end, warm_up) = (run.end(&load)?, run.warm_up(&load)?);

@@ -1,7 +1,9 @@
-//! The file of a record that a report is made of.
+//! The file of a record: one that a report is made of, or that a study goes on from.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 /// A record that is saved.
 #[derive(Debug, Clone)]
@@ -9,6 +11,23 @@ pub struct SavedFile {
     /// What `abx report` finds it by.
     pub name: String,
     pub path: PathBuf,
+}
+
+/// The record that a study goes on from.
+#[derive(Debug, Clone, Args)]
+pub struct ResumeFlag {
+    /// Continue the study of this record, which ended early.
+    ///
+    /// Give the study as before, or no study: abx then repeats the command of the record. The pilot
+    /// and the finished blocks stay, and --budget is the time from now on. Study, subjects, machine
+    /// and abx must be the same. RECORD is a file, an id from `abx history`, or last.
+    #[arg(
+        long,
+        help_heading = "Study",
+        value_name = "RECORD",
+        conflicts_with = "plan"
+    )]
+    pub resume: Option<String>,
 }
 
 /// The name of the first of these files that is in the folder of a page.

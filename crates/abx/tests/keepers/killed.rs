@@ -132,14 +132,14 @@ fn temporary_files_of_a_subject_are_in_its_own_folder_and_go_with_it() {
 
 #[test]
 fn a_later_run_sweeps_what_was_left_when_all_were_killed_at_once() {
-    // Method: SIGKILL for abx, its guardian and its keeper; the server goes on, and its folder
-    // stays. It is ended by its number, and the next run removes the folder.
+    // Method: SIGKILL for abx, its guardian and its keeper. A part of the server that has left its
+    // command goes on, and its folder stays. The next run ends the one and removes the other.
     let home = Home::new();
     let study = study_of(&format!(r#"["{ABX}", "serve", "--port", "{{port}}"]"#), "");
     // One that never listens, so that the check waits for it.
     home.write(
         "study.toml",
-        &study_of(r#"["sh", "-c", "exec sleep 1000 # {port}"]"#, ""),
+        &study_of(r#"["sh", "-c", "(setsid sleep 1000 &) # {port}"]"#, ""),
     );
     let mut running = home.start(&mut home.abx(&["study", "check", "study.toml"]));
     running.until("a server", |home| {
@@ -149,14 +149,11 @@ fn a_later_run_sweeps_what_was_left_when_all_were_killed_at_once() {
             .any(|(_, line)| line.starts_with("sleep"))
             .then_some(())
     });
-    let pairs = home.processes();
-    for (pid, _) in pairs {
-        if let Some(process) = Process::find(pid).unwrap() {
-            process.signal(Signal::Kill).unwrap();
-        }
-    }
+    kill_all(&mut running, &home, &["abx", "guardian", "keeper"], 1);
     running.wait_alone();
-    home.wait_until_empty();
+    wait_for("the server alone", || {
+        (home.processes().len() == 1).then_some(())
+    });
     assert_eq!(home.scratch().len(), 1, "{:?}", home.scratch());
     home.write("study.toml", &study);
     home.run_abx(&["study", "check", "study.toml"])
@@ -189,7 +186,7 @@ fn a_blog_is_served_without_a_folder_for_temporary_files() {
     home.wait_until_empty();
 }
 
-fn write_study(home: &Home) {
+pub fn write_study(home: &Home) {
     home.write("study.toml", &STUDY.replace("ABX", ABX));
     home.write("n.conf.in", NGINX);
     home.write("fpm.conf.in", FPM);
@@ -205,7 +202,7 @@ pub fn kill_all(running: &mut Running, home: &Home, way: &[&str], seed: u64) {
 
 /// Kills all processes of these kinds, and then what abx still starts of them, until it has
 /// ended: between two blocks there is nobody to kill. Answers which ports were in use.
-fn kill(
+pub fn kill(
     running: &mut Running,
     home: &Home,
     way: &[&str],
@@ -233,7 +230,7 @@ fn kill(
 }
 
 /// Processes of this name that belong to an abx of this folder.
-fn of_kind(home: &Home, name: &str) -> Vec<u32> {
+pub fn of_kind(home: &Home, name: &str) -> Vec<u32> {
     let processes = home.processes().into_iter().map(|(pid, _)| pid);
     let is_called = |pid: &u32| {
         let process = Process::find(*pid).unwrap();

@@ -2,5 +2,7 @@
 
 pub mod containers;
 pub mod killed;
+pub mod resumed;
 pub mod signals;
 pub mod supervised;
+pub mod torture;

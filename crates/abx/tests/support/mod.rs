@@ -308,7 +308,12 @@ pub struct Running<'a> {
     stderr: PathBuf,
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
+    /// Where it runs.
+    pub fn home(&self) -> &'a Home {
+        self.home
+    }
+
     /// Sends a signal to the command itself.
     pub fn signal(&self, signal: Signal) {
         send(self.child.id(), signal);

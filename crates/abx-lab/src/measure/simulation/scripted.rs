@@ -355,6 +355,8 @@ pub fn nothing_measured(loads: &[Load]) -> Measured {
         loads: load_records(&[], loads),
         faults: Vec::new(),
         fleet: None,
+        identity: None,
+        continuations: Vec::new(),
         end: StudyEnd::Running,
         blocks: Vec::new(),
     }

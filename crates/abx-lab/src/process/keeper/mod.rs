@@ -16,6 +16,7 @@ mod first_report;
 mod guard;
 mod keep;
 mod lost;
+mod orphans;
 mod protocol;
 mod role;
 mod scratch;

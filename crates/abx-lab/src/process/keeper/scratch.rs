@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Once;
 
@@ -13,11 +14,15 @@ use rand_chacha::rand_core::block::BlockRngCore;
 
 use crate::process::leftovers::{is_alive, lock_of_nobody};
 
+use super::container::KeptContainer;
+use super::orphans::end_orphans;
 use super::protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile, StartFailure};
 
 /// The file in a scratch folder that names the start it belongs to. The keeper locks it for as
 /// long as it lives.
 const OWNER: &str = "owner";
+/// The file in a scratch folder that names the container of its start, if it has one.
+const CONTAINER: &str = "container";
 
 /// Makes the folder and its files, and reports after each part how many bytes were made;
 /// an error of `told` ends it. The folder is in use until the returned lock is dropped.
@@ -40,6 +45,12 @@ pub fn make(
         .and_then(|()| claim(scratch, owner))
         .map_err(|error| failed(scratch, error))?;
     fs::create_dir(&folder).map_err(|error| failed(&folder, error))?;
+    if let Some(container) = &plan.container {
+        let path = scratch.join(CONTAINER);
+        let text = serde_json::to_vec(container).map_err(io::Error::from);
+        text.and_then(|text| fs::write(&path, text))
+            .map_err(|error| failed(&path, error))?;
+    }
     let mut made = 0;
     let mut add = |bytes: u64| {
         made += bytes;
@@ -96,13 +107,15 @@ fn remove(scratch: &Path) {
     }
 }
 
-/// Removes what killed starts have left in the folder for temporary files, once per process.
+/// Ends and removes what killed starts have left in the folder for temporary files, once per
+/// process.
 pub(crate) fn sweep_once() {
     static SWEPT: Once = Once::new();
     SWEPT.call_once(|| sweep(&std::env::temp_dir()));
 }
 
-/// Removes the folders in `temporary` whose abx and keeper were both killed.
+/// Removes the folders in `temporary` whose abx and keeper were both killed, and ends what still
+/// runs of their starts.
 ///
 /// A folder stays if its [`OWNER`] file is missing, belongs to another user or is locked, or if
 /// the process that its name gives is alive.
@@ -119,10 +132,30 @@ fn sweep(temporary: &Path) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_left
             && is_folder
+            && is_of_this_user(&entry.path())
             && let Some(_lock) = lock_of_nobody(&entry.path().join(OWNER))
         {
-            remove(&entry.path());
+            end_container(&entry.path());
+            // A folder that something still uses shows the next run what that is.
+            if end_orphans(&entry.path()) {
+                remove(&entry.path());
+            }
         }
+    }
+}
+
+/// Whether nobody else could have put files into a folder.
+fn is_of_this_user(folder: &Path) -> bool {
+    let metadata = fs::symlink_metadata(folder);
+    metadata.is_ok_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
+}
+
+/// Removes the container of a start that was killed, which its engine goes on to run.
+fn end_container(scratch: &Path) {
+    let text = fs::read(scratch.join(CONTAINER)).ok();
+    let container = text.and_then(|text| serde_json::from_slice::<KeptContainer>(&text).ok());
+    if let Some(container) = container {
+        container.remove();
     }
 }
 
@@ -221,6 +254,29 @@ mod tests {
         drop(lock);
         clear(&plan, "one");
         assert!(!plan.scratch.unwrap().exists());
+    }
+
+    #[test]
+    fn a_sweep_removes_the_container_of_a_killed_start() {
+        // Method: an engine that writes down what it is told.
+        let temporary = tempfile::tempdir().unwrap();
+        let at = |name: &str| temporary.path().join(name);
+        let script = format!("echo \"$@\" >>{}", at("calls").display());
+        crate::process::keeper::write_program(&at("engine"), &script);
+        let container = KeptContainer {
+            engine: at("engine").display().to_string(),
+            name: "abx-1".to_owned(),
+        };
+        let scratch = at(&format!("abx-{}-one-8080", dead_process()));
+        let plan = KeeperPlan {
+            container: Some(container),
+            ..scratch_plan(&scratch)
+        };
+        drop(make(&plan, "one", &mut |_| Ok(())).unwrap());
+        sweep(temporary.path());
+        let calls = fs::read_to_string(at("calls")).unwrap();
+        assert_eq!(calls, "rm --force --volumes abx-1\n");
+        assert!(!scratch.exists());
     }
 
     #[test]

@@ -221,6 +221,23 @@ pub struct RateGrids {
 }
 
 impl RateGrids {
+    /// Those of a study that goes on: blocks begin a grid around the capacities so far, if one
+    /// of them went on with it.
+    pub fn of_blocks(record: &mut Measured, loads: &mut Vec<Load>) -> RateGrids {
+        let mut grids = RateGrids::default();
+        let blocks = record.complete_blocks().count();
+        let has_gone_on = |load: &&LoadRecord| {
+            load.settings.objective.is_some() && record.block_loads(&load.name).count() < blocks
+        };
+        let gone_on = record.loads.iter().filter(has_gone_on);
+        let names: BTreeSet<String> = gone_on.map(|load| load.name_of_grid().to_owned()).collect();
+        for name in names {
+            let rates = grid(&median_capacities(record, &name));
+            grids.lay(record, loads, &name, &rates);
+        }
+        grids
+    }
+
     /// What a block needs to know of a load as one of a grid; `None` for a load of its own.
     #[must_use]
     pub fn grid<'a>(&self, record: &'a LoadRecord, load: &'a Load) -> Option<GridPart<'a>> {

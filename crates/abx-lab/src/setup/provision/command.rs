@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use abx_sys::process::{Process, Signal};
+use abx_sys::process::{Process, Signal, spawn_tied};
 use abx_sys::tree::descendants;
 
 use super::interrupt::Interrupt;
@@ -54,7 +54,7 @@ const END_WITHIN: Duration = Duration::from_secs(10);
 
 impl LoggedCommand<'_> {
     /// Runs it. It stays in abx's process group, so Ctrl-C reaches it too; when
-    /// abx alone is told to stop, it is told by abx.
+    /// abx alone is told to stop, it is told by abx. It is killed when abx is killed.
     ///
     /// # Errors
     /// One [`CommandError`] for each way to fail.
@@ -73,16 +73,15 @@ impl LoggedCommand<'_> {
         self.without.iter().for_each(|name| {
             command.env_remove(name);
         });
-        let mut child = command
+        command
             .args(&self.words[1..])
             .current_dir(self.directory)
             .env("PATH", self.path)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(output)
-            .stderr(errors)
-            .spawn()
-            .map_err(CommandError::Run)?;
+            .stderr(errors);
+        let mut child = spawn_tied(&mut command).map_err(CommandError::Run)?;
         let status = wait(&mut child, interrupt, self.deadline).map_err(CommandError::Run)?;
         match status {
             Some(status) if status.success() => Ok(()),

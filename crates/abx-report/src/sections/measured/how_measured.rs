@@ -159,7 +159,7 @@ fn ended(record: &StudyRecord) -> String {
     // The finding about a failure has all of its text.
     let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
     match &record.measured.end {
-        StudyEnd::Running => "Unfinished: saved while it was running".to_owned(),
+        StudyEnd::Running => "Unfinished: abx was killed, or is still measuring".to_owned(),
         StudyEnd::Precision => format!(
             "Stopped: every interval is narrow enough for the margin of {}",
             percent(settings.margin)

@@ -5,7 +5,8 @@ rule! {
     in Study |study| ended_early(study.record);
     Interrupted [Note]
         "the measurement was stopped before it was complete",
-        "let it run to its end, or treat it as a shorter measurement";
+        "continue a comparison with `abx compare --resume RECORD`, or treat it as a shorter \
+         measurement";
     StudyFailed [Note]
         "the study ended early because abx could not continue",
         "fix the cause, and treat this as a study with fewer blocks";

@@ -1,5 +1,6 @@
 //! How the study was measured, and what happened to it.
 
+pub(super) mod continued;
 pub(super) mod ended;
 pub(super) mod failed_starts;
 pub(super) mod faults;

@@ -126,6 +126,7 @@ impl<'a> CommitStudies<'a> {
                 limits: &[],
                 until: Some(question.until),
                 generator: None,
+                resumed: None,
             },
         );
         watch.finish();

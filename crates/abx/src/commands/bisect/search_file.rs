@@ -58,7 +58,7 @@ impl SearchFile {
             ));
         }
         let record = unfinished.unwrap_or(new);
-        let file = SearchFile {
+        let mut file = SearchFile {
             before_s: record.elapsed_s,
             record,
             store,

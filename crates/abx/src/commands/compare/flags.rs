@@ -13,6 +13,7 @@ use crate::flags::fleet::FleetFlags;
 use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
 use crate::flags::output::{FormatFlags, LabelFlag, OutputFlags, StudyFormatFlags};
+use crate::flags::saved_file::ResumeFlag;
 use crate::flags::units;
 
 /// Compare servers: which is faster, by how much, and is it real?
@@ -26,7 +27,8 @@ use crate::flags::units;
     abx compare nginx-vs-lighttpd\n  \
     abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --fail-if-slower 3%\n  \
     abx compare http://127.0.0.1:8081/ new=http://127.0.0.1:8082/ --plan\n  \
-    abx compare --rev main --rev . --build 'make server' './server --port {port}'\n\n\
+    abx compare --rev main --rev . --build 'make server' './server --port {port}'\n  \
+    abx compare --resume 3fa9c1 --budget 10m\n\n\
     Commands are split into words without a shell. {port} is a port that abx chooses, {dir} a \
     fresh directory. With a study file, flags such as --budget and --margin override it; load \
     flags (-c, --path, …) are rejected.",
@@ -132,6 +134,8 @@ pub struct Compare {
     pub fleet: FleetFlags,
     #[command(flatten)]
     pub expect: ExpectFlags,
+    #[command(flatten)]
+    pub resume: ResumeFlag,
     #[command(flatten)]
     pub label: LabelFlag,
     #[command(flatten)]

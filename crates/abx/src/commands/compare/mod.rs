@@ -4,6 +4,7 @@ mod extent;
 mod flags;
 mod named_study;
 mod plan;
+mod resumed;
 mod revisions;
 mod study;
 
@@ -31,6 +32,7 @@ use crate::ui::watch::Watch;
 pub use self::extent::{Absent, Extent, Loads};
 pub use self::flags::{Compare, PilotName};
 pub use self::named_study::is_path;
+pub use self::resumed::Resumed;
 pub use self::study::of_catalog;
 
 /// Conducts the study that the flags describe, and prints what came of it.
@@ -51,19 +53,35 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     if compare.words.is_empty() && !flags.quiet {
         tell(&demonstration(study));
     }
-    let generator = compare.fleet.generator(flags.quiet)?;
-    let printing = (&outputs, flags);
-    conduct(study, "compare", printing, &compare.expect, generator)
+    let resumed = Resumed::of(compare)?;
+    let seeded = { resumed.as_ref() }.map(|resumed| resumed.seeded(study, compare));
+    let start = StudyStart {
+        generator: compare.fleet.generator(flags.quiet)?,
+        resumed,
+    };
+    let (study, printing) = (seeded.as_ref().unwrap_or(study), (&outputs, flags));
+    conduct(study, RESUMED_KIND, printing, &compare.expect, start)
 }
 
-/// Conducts a study whose record is of this kind, loaded by `generator` or by this process, and
-/// prints what came of it there.
+/// The kind of records that can be continued.
+const RESUMED_KIND: &str = "compare";
+
+/// With what a study begins.
+#[derive(Default)]
+pub struct StudyStart {
+    /// What makes the load; `None` for this process.
+    pub generator: Option<Box<dyn LoadGenerator>>,
+    /// Where it goes on; `None` for its beginning.
+    pub resumed: Option<Resumed>,
+}
+
+/// Conducts a study whose record is of this kind, and prints what came of it there.
 pub fn conduct(
     study: &Study,
     kind: &str,
     (outputs, flags): (&Outputs, &OutputFlags),
     expect: &ExpectFlags,
-    generator: Option<Box<dyn LoadGenerator>>,
+    start: StudyStart,
 ) -> Result<End, Failure> {
     let expectations = expect.read(&expect::known_of_study(study))?;
     if !flags.quiet {
@@ -74,8 +92,17 @@ pub fn conduct(
             .chain(ExpectFlags::warning(&expectations, study.blocks))
             .for_each(|line| tell(&line));
     }
-    let mut store = Store::for_new_record(kind, study.seed);
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks, &expectations);
+    let (mut store, resumed) = match start.resumed {
+        None => (Store::for_new_record(kind, study.seed), None),
+        Some(resumed) => {
+            if !flags.quiet {
+                resumed.tell();
+            }
+            watch.goes_on(&resumed.measured);
+            (resumed.store, Some(resumed.measured))
+        }
+    };
     let outcome = run_study(
         study,
         StudyEnvironment {
@@ -87,7 +114,8 @@ pub fn conduct(
             version: env!("CARGO_PKG_VERSION"),
             limits: &expectations,
             until: None,
-            generator,
+            generator: start.generator,
+            resumed,
         },
     );
     watch.finish();
@@ -105,6 +133,11 @@ pub fn conduct(
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
         history::tell_where(&store);
+    }
+    if !flags.quiet && kind == RESUMED_KIND {
+        resumed::advice(&record, &store)
+            .iter()
+            .for_each(|line| tell(line));
     }
     match error {
         Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
@@ -240,9 +273,10 @@ pub fn keep(
 
 fn failure(study: &Study, error: StudyError) -> Failure {
     let is_usage = match &error {
-        StudyError::Prepare(_) | StudyError::Store(_) | StudyError::Abort(Abort::Responses(_)) => {
-            true
-        }
+        StudyError::Prepare(_)
+        | StudyError::Resume(_)
+        | StudyError::Store(_)
+        | StudyError::Abort(Abort::Responses(_)) => true,
         StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,
             ServerProcessError::Start { .. }

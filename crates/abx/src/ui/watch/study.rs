@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use abx_evidence::Outcomes;
 use abx_evidence::record::{CEILING, SliceRecord};
+use abx_evidence::{Measured, Outcomes};
 use abx_lab::{Pending, StudyProgress};
 use abx_report::TimeLeft;
 use abx_stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
@@ -27,6 +27,8 @@ pub struct Watch {
     so_far: String,
     /// What became of each subject's requests so far, warm-up left out.
     came: BTreeMap<String, Outcomes>,
+    /// Blocks that were measured before it went on.
+    before: u32,
     /// How many blocks there will be, as far as one can tell.
     expected: u32,
     /// Whether that rests on the spread of the blocks so far.
@@ -59,11 +61,17 @@ impl Watch {
             limits: limits.to_vec(),
             so_far: String::new(),
             came: BTreeMap::new(),
+            before: 0,
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
             is_estimated: false,
             room: None,
             first_block: None,
         }
+    }
+
+    /// Follows a study that goes on from this record.
+    pub fn goes_on(&mut self, measured: &Measured) {
+        self.before = u32::try_from(measured.blocks.len()).unwrap_or(u32::MAX);
     }
 
     /// Takes note of what happens.
@@ -205,15 +213,17 @@ impl Watch {
         self.so_far = abx_report::progress_line(record);
         let left = self.budget.saturating_sub(self.started.elapsed());
         let took = self.first_block.filter(|_| self.ordered.is_none());
-        self.room = took.map(|began| room(done, began.elapsed(), left));
+        let since = done.saturating_sub(self.before);
+        self.room = took.map(|began| self.before + room(since, began.elapsed(), left));
     }
 
     fn time_left(&self, began: Instant, done: f64) -> String {
-        if done <= 0.0 {
+        let since = done - f64::from(self.before);
+        if since <= 0.0 {
             return String::new();
         }
         let blocks = (f64::from(self.expected) - done).max(0.0);
-        let wanted = began.elapsed().div_f64(done).mul_f64(blocks);
+        let wanted = began.elapsed().div_f64(since).mul_f64(blocks);
         match self.ordered {
             Some(_) => format!("{:.0} s left", wanted.as_secs_f64()),
             None => abx_report::time_left_line(TimeLeft {

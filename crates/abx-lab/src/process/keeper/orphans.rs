@@ -1,0 +1,182 @@
+//! Processes of a start whose abx, guardian and keeper were all killed at once. Nobody was left
+//! to adopt them, so a later run finds them by what only they have.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use abx_sys::process::{Process, Signal};
+use abx_sys::tree::descendants;
+
+use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
+use super::protocol::SCRATCH_EMPTY;
+
+/// The kernel cannot end everything at once; this is how long it is waited for.
+const END_WITHIN: Duration = Duration::from_secs(10);
+/// So many looks in a row must find nothing, since a process may fork during one.
+const EMPTY_LOOKS: usize = 3;
+/// The lowest bits of a descriptor's flags: 0 if it is only read.
+const ACCESS_MODE: u32 = 0o3;
+
+/// Kills all processes of the start whose folder this is; whether none is left. Its keeper must
+/// have ended.
+pub fn end_orphans(scratch: &Path) -> bool {
+    let deadline = Instant::now() + END_WITHIN;
+    let mut pause = KILL_PAUSE;
+    let mut empty_looks = 0;
+    while empty_looks < EMPTY_LOOKS && Instant::now() < deadline {
+        let orphans = orphans(scratch).unwrap_or_default();
+        if orphans.is_empty() {
+            empty_looks += 1;
+            continue;
+        }
+        empty_looks = 0;
+        for orphan in orphans {
+            // One that may not be signalled is found again until the time is over.
+            let _ = orphan.signal(Signal::Kill);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(KILL_PAUSE_MAX);
+    }
+    empty_looks == EMPTY_LOOKS
+}
+
+/// The processes that this start certainly made, and all below them.
+fn orphans(scratch: &Path) -> io::Result<HashSet<Process>> {
+    let marks = Marks::of(scratch)?;
+    let mut orphans = HashSet::new();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let pid = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let Some(pid) = pid.filter(|pid| *pid != std::process::id()) else {
+            continue;
+        };
+        // Before its marks are read: its number may be another's after that.
+        let Some(process) = Process::find(pid)? else {
+            continue;
+        };
+        if !marks.has(pid) || !process.is_alive() {
+            continue;
+        }
+        let below = descendants(pid).unwrap_or_default();
+        orphans.extend(below.into_iter().map(|relative| relative.process));
+        orphans.insert(process);
+    }
+    Ok(orphans)
+}
+
+/// What only processes of one start have.
+struct Marks {
+    /// `TMPDIR` as its keeper set it.
+    variable: Vec<u8>,
+    /// Device and inode of the files in its folder: what its commands print goes there.
+    files: HashSet<(u64, u64)>,
+    /// The mount namespace of this process, in which the folder's path has its meaning.
+    namespace: Option<std::path::PathBuf>,
+}
+
+impl Marks {
+    fn of(scratch: &Path) -> io::Result<Marks> {
+        let mut variable = b"TMPDIR=".to_vec();
+        variable.extend(scratch.join(SCRATCH_EMPTY).as_os_str().as_encoded_bytes());
+        let files = fs::read_dir(scratch)?.flatten();
+        let files = files.filter_map(|entry| entry.metadata().ok());
+        Ok(Marks {
+            variable,
+            files: { files.filter(|file| file.is_file()) }
+                .map(|file| (file.dev(), file.ino()))
+                .collect(),
+            namespace: fs::read_link("/proc/self/ns/mnt").ok(),
+        })
+    }
+
+    /// Whether a process has one of them. One of another user, which cannot be read, has none.
+    fn has(&self, pid: u32) -> bool {
+        self.is_in_environment(pid) || [1, 2].iter().any(|number| self.is_written(pid, *number))
+    }
+
+    fn is_in_environment(&self, pid: u32) -> bool {
+        let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
+            return false;
+        };
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.any(|variable| variable == self.variable)
+            && fs::read_link(format!("/proc/{pid}/ns/mnt")).ok() == self.namespace
+    }
+
+    /// Whether it prints into a file of the folder: others may only read there.
+    fn is_written(&self, pid: u32, number: u32) -> bool {
+        let Ok(file) = fs::metadata(format!("/proc/{pid}/fd/{number}")) else {
+            return false;
+        };
+        let is_ours = self.files.contains(&(file.dev(), file.ino()));
+        is_ours && is_for_writing(pid, number)
+    }
+}
+
+fn is_for_writing(pid: u32, number: u32) -> bool {
+    let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).unwrap_or_default();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & ACCESS_MODE != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    /// Ends it with the test, also if that fails.
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn is_alive(&mut self) -> bool {
+            self.0.try_wait().unwrap().is_none()
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn only_processes_with_a_mark_of_the_start_are_ended() {
+        // Method: a shell with a child that has the variable; one that prints into the log; and
+        // others that read the log, have the folder of another start, or run in the folder.
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = folder.path().join("abx-1-one-80");
+        fs::create_dir_all(scratch.join(SCRATCH_EMPTY)).unwrap();
+        let log = File::create(scratch.join("log")).unwrap();
+        let sleep = || {
+            let mut command = Command::new("sleep");
+            command.arg("600").env_remove("TMPDIR");
+            command
+        };
+        let start = |command: &mut Command| Sleeper(command.spawn().unwrap());
+        let directory = scratch.join(SCRATCH_EMPTY);
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", "sleep 600 & wait"])
+            .env("TMPDIR", &directory);
+        let mut ours = [start(&mut shell), start(sleep().stderr(log))];
+        let mut others = [
+            start(sleep().stdout(File::open(scratch.join("log")).unwrap())),
+            start(sleep().env("TMPDIR", folder.path())),
+            start(sleep().current_dir(&directory)),
+        ];
+        assert!(end_orphans(&scratch));
+        assert!(ours.iter_mut().all(|child| !child.is_alive()));
+        assert!(others.iter_mut().all(Sleeper::is_alive));
+        assert!(orphans(&scratch).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,184 @@
+//! What a study must find unchanged to go on, beyond what the rest of its record shows.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use abx_evidence::record::StudyIdentity;
+use abx_study::Study;
+use abx_study::launch::Launch;
+use abx_study::program;
+use abx_study::subject::Source;
+use xxhash_rust::xxh3::Xxh3;
+
+/// A larger file is hardly a part of a server's program.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+/// How much of a file is read at a time.
+const PART_BYTES: usize = 1 << 16;
+
+/// That of a study, as its files are now.
+pub fn identity(study: &Study) -> StudyIdentity {
+    let subjects = study.subjects.iter();
+    let subjects = subjects.map(|subject| (&subject.name, &subject.source));
+    let services = study.services.iter();
+    let services = services.map(|service| (&service.name, &service.source));
+    let files = subjects.chain(services).filter_map(|(name, source)| {
+        let Source::Command(launch) = source else {
+            return None;
+        };
+        Some((name.clone(), files_hash(launch)))
+    });
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    StudyIdentity {
+        abx_build: file_hash(Path::new("/proc/self/exe")).ok(),
+        files: files.collect(),
+        options: options(study),
+        boot: boot.map(|boot| boot.trim().to_owned()),
+    }
+}
+
+/// How a study measures, by the names of flags and keys, as far as its record does not show it.
+fn options(study: &Study) -> BTreeMap<String, String> {
+    let services = study.services.iter();
+    let services = services.map(|service| (&service.health, &service.seed, &service.restart));
+    let launches = study.subjects.iter().filter_map(|subject| {
+        let Source::Command(launch) = &subject.source else {
+            return None;
+        };
+        Some((&launch.ready, &launch.stop, &launch.reload))
+    });
+    [
+        ("slice", format!("{:?}", study.slice)),
+        ("rounds", format!("{:?}", study.rounds)),
+        ("cold", format!("{:?}", study.cold)),
+        ("interleave", format!("{:?}", study.interleave)),
+        ("pilot", format!("{:?}", study.pilot)),
+        ("pin", format!("{:?}", study.pin)),
+        ("wait", format!("{:?}", study.wait)),
+        ("local_address", format!("{:?}", study.local_addresses)),
+        ("ceiling", format!("{:?}", study.ceiling.is_some())),
+        ("why", format!("{:?}", study.why)),
+        ("files", format!("{:?}", study.files)),
+        ("services", format!("{:?}", services.collect::<Vec<_>>())),
+        (
+            "ready_and_stop",
+            format!("{:?}", launches.collect::<Vec<_>>()),
+        ),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+/// The hash of what a command is made of: its environment, its configuration files, and the
+/// files that its words name.
+fn files_hash(launch: &Launch) -> String {
+    let mut hash = Xxh3::new();
+    let mut add = |part: &[u8]| {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    for (name, value) in &launch.environment {
+        add(name.as_bytes());
+        add(value.as_bytes());
+    }
+    for template in &launch.templates {
+        add(template.target.as_os_str().as_encoded_bytes());
+        add(template.text.as_bytes());
+    }
+    for file in named_files(launch) {
+        // One that cannot be read now could not be read then.
+        add(file_hash(&file).unwrap_or_default().as_bytes());
+    }
+    digits(&hash)
+}
+
+/// The files that the words of a command name, its program first.
+fn named_files(launch: &Launch) -> Vec<PathBuf> {
+    if launch.image.is_some() {
+        // They are those of the image, whose digest the record has.
+        return Vec::new();
+    }
+    let folder = launch.start_folder();
+    let study = launch.study_folder().display().to_string();
+    let words: Vec<String> = { launch.command.iter() }
+        .map(|word| word.replace("{study}", &study))
+        .collect();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let program = words
+        .first()
+        .and_then(|word| program::find(word, &path, &folder));
+    let arguments = words.iter().skip(1).flat_map(|word| {
+        let value = word.split_once('=').map(|(_, value)| value);
+        [Some(word.as_str()), value].into_iter().flatten()
+    });
+    let arguments = arguments.map(|word| folder.join(word));
+    let is_part = |path: &PathBuf| {
+        let metadata = fs::metadata(path);
+        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() <= FILE_BYTES_MAX)
+    };
+    program
+        .into_iter()
+        .chain(arguments)
+        .filter(is_part)
+        .collect()
+}
+
+fn file_hash(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Xxh3::new();
+    let mut part = vec![0; PART_BYTES];
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(digits(&hash)),
+            read => hash.update(&part[..read]),
+        }
+    }
+}
+
+fn digits(hash: &Xxh3) -> String {
+    format!("{:032x}", hash.digest128())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use abx_study::launch::Template;
+
+    #[test]
+    fn a_change_of_any_file_that_a_command_names_changes_its_hash() {
+        // Method: a script by an interpreter, a configuration behind `=`, a template and the
+        // environment, each changed in turn; a word that names no file changes nothing.
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("server.py", "1");
+        write("x.conf", "1");
+        let words = [
+            "sh",
+            "{study}/server.py",
+            "--conf=x.conf",
+            "{port}",
+            "nothing",
+        ];
+        let mut launch = Launch::new(words.map(str::to_owned).into());
+        launch.folder = Some(folder.path().to_owned());
+        let mut known = vec![files_hash(&launch)];
+        assert_eq!(files_hash(&launch), known[0]);
+        let mut changed = |launch: &Launch| {
+            let hash = files_hash(launch);
+            assert!(!known.contains(&hash));
+            known.push(hash);
+        };
+        write("server.py", "2");
+        changed(&launch);
+        write("x.conf", "2");
+        changed(&launch);
+        launch.templates.push(Template {
+            target: "n.conf".into(),
+            text: "x".to_owned(),
+        });
+        changed(&launch);
+        launch.environment.push(("A".to_owned(), "b".to_owned()));
+        changed(&launch);
+    }
+}

@@ -1,0 +1,177 @@
+//! `--resume`: a study that ended early goes on, and keeps what it had measured.
+
+use std::fs;
+
+use abx_sys::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Ended, Home, Server, read_json, subject};
+
+/// A study of two built-in servers with this many blocks.
+fn study(blocks: &str) -> Vec<String> {
+    let subjects = [subject("one", ""), subject("two", "--page-bytes 90")];
+    let flags = "--slice 20ms --rounds 2 --pilot brief --no-ceiling -c 2 --seed 7 --blocks";
+    let flags = flags.split(' ').map(str::to_owned);
+    let mut words = vec!["compare".to_owned()];
+    words.extend(subjects);
+    words.extend(flags);
+    words.push(blocks.to_owned());
+    words
+}
+
+fn compare(home: &Home, words: &[String], more: &[&str]) -> Ended {
+    let words = words.iter().map(String::as_str);
+    let words: Vec<&str> = words.chain(more.iter().copied()).collect();
+    home.run_abx(&words)
+}
+
+/// Starts that study, and ends it by a signal in a block after the first.
+fn ended_by(home: &Home, blocks: &str, signal: Signal) -> Ended {
+    let words = study(blocks);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut running = home.start(&mut home.abx(&words));
+    running.in_a_block("");
+    running.signal(signal);
+    let ended = running.wait_alone();
+    home.wait_until_empty();
+    ended
+}
+
+fn seeds(record: &Value) -> Vec<Value> {
+    let blocks = record["blocks"].as_array().unwrap().iter();
+    blocks.map(|block| block["seed"].clone()).collect()
+}
+
+#[test]
+fn a_killed_study_goes_on_with_the_same_blocks() {
+    // Method: SIGKILL in a block after the first; then the record alone is named. Its pilot and
+    // finished blocks are as they were, and the seeds are those of a study that nobody killed.
+    let home = Home::new();
+    ended_by(&home, "12", Signal::Kill);
+    let before = home.record();
+    let finished = before["blocks"].as_array().unwrap().clone();
+    assert_eq!(before["end"]["reason"], "running");
+    assert!(!finished.is_empty() && finished.len() < 12);
+    let resumed = home.run_abx(&["compare", "--resume", "last", "--full"]);
+    let record = home.record();
+    resumed.expect_measured(&record);
+    let message = format!("Continuing {}", home_id(&home));
+    resumed.expect(resumed.status.code().unwrap(), &[&message]);
+    assert!(
+        resumed.stdout.contains("was continued after"),
+        "{resumed:#?}"
+    );
+    let blocks = record["blocks"].as_array().unwrap();
+    assert_eq!(blocks.len(), 12);
+    assert_eq!(blocks[..finished.len()], finished);
+    assert_eq!(record["loads"][0]["pilot"], before["loads"][0]["pilot"]);
+    assert!(blocks.iter().all(|block| block["complete"] == true));
+    let continuation = &record["continuations"][0];
+    assert_eq!(continuation["block"], finished.len());
+    assert_eq!(continuation["ended"]["reason"], "running");
+    assert_eq!(continuation["elapsed_s"], before["elapsed_s"]);
+    assert!(record["elapsed_s"].as_f64() > before["elapsed_s"].as_f64());
+    assert_eq!(record["started_unix_ms"], before["started_unix_ms"]);
+    let whole = Home::new();
+    compare(&whole, &study("12"), &[]).expect_measured(&whole.record());
+    assert_eq!(seeds(&record), seeds(&whole.record()));
+    let again = home.run_abx(&["compare", "--resume", "last"]);
+    again.expect(2, &["is complete", "without --resume"]);
+}
+
+/// The id of the only record.
+fn home_id(home: &Home) -> String {
+    let path = home.record_path();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    abx_lab::history::short_id_of_file(name)
+}
+
+#[test]
+fn a_stopped_study_names_the_command_that_continues_it() {
+    // Method: Ctrl-C in a block; the printed command, with another budget and another output.
+    let home = Home::new();
+    let ended = ended_by(&home, "12", Signal::Int);
+    ended.expect(130, &["Continue it with: abx compare --resume "]);
+    let line = ended.stderr.lines().find(|line| line.contains("--resume"));
+    let id = line.and_then(|line| line.rsplit(' ').next()).unwrap();
+    let cut = home.record()["blocks"].as_array().unwrap().len();
+    let page = home.join("page.html").display().to_string();
+    let resumed = compare(&home, &study("12"), &["--resume", id, "--html", &page]);
+    let record = home.record();
+    resumed.expect_measured(&record);
+    assert!(
+        fs::read_to_string(page)
+            .unwrap()
+            .contains("was continued after")
+    );
+    let blocks = record["blocks"].as_array().unwrap();
+    let complete = blocks
+        .iter()
+        .filter(|block| block["complete"] == true)
+        .count();
+    // The block that was cut is kept, and another one is measured in its place.
+    assert_eq!((complete, blocks.len()), (12, 13));
+    assert_eq!(blocks[cut - 1]["complete"], false);
+}
+
+#[test]
+fn a_study_does_not_go_on_as_another_one() {
+    // Method: another command of a subject, another load, another script behind the same command,
+    // another kind of record, a missing one, and one that abx still measures.
+    let home = Home::new();
+    let script = "exec \"$@\"";
+    home.write("serve.sh", script);
+    let wrapped = |name: &str| {
+        let plain = subject(name, "");
+        let (name, command) = plain.split_once('=').unwrap();
+        format!("{name}=sh serve.sh {command}")
+    };
+    let mut words = study("12");
+    words[1] = wrapped("one");
+    let line: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut running = home.start(&mut home.abx(&line));
+    running.in_a_block("");
+    let busy = home.abx(&["compare", "--resume", "last"]).output().unwrap();
+    assert_eq!(busy.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&busy.stderr).contains("still measuring"));
+    running.signal(Signal::Kill);
+    running.wait_alone();
+    home.wait_until_empty();
+    let refused = |words: &[String], text: &str| {
+        compare(&home, words, &["--resume", "last"])
+            .expect(2, &["not the study of the record", text]);
+    };
+    let mut other = words.clone();
+    other[2] = subject("two", "--page-bytes 91");
+    refused(&other, "`subjects.two.command` was");
+    let more = [&words[..], &["--path".to_owned(), "/x".to_owned()]].concat();
+    refused(&more, "`loads.");
+    home.write("serve.sh", &format!("{script} # changed"));
+    refused(&words, "`identity.files.one` was");
+    home.write("serve.sh", script);
+    compare(&home, &words, &["--resume", "nowhere.json"]).expect(2, &["nowhere.json"]);
+    compare(&home, &words, &["--resume", "last"]).expect_measured(&home.record());
+    let server = Server::start(&[]);
+    home.run_abx(&["run", &server.url, "-d", "100ms"])
+        .expect(0, &[]);
+    home.run_abx(&["compare", "--resume", "last"])
+        .expect(2, &["not a record of `abx compare`"]);
+}
+
+#[test]
+fn secrets_that_a_record_hides_are_given_again() {
+    // Method: a study with a header that records hide.
+    let home = Home::new();
+    let mut words = study("12");
+    words.extend(["-H".to_owned(), "Authorization: Bearer abc".to_owned()]);
+    let line: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut running = home.start(&mut home.abx(&line));
+    running.in_a_block("");
+    running.signal(Signal::Kill);
+    running.wait_alone();
+    home.wait_until_empty();
+    home.run_abx(&["compare", "--resume", "last"])
+        .expect(2, &["does not show the secrets", "run that command again"]);
+    let path = home.record_path();
+    compare(&home, &words, &["--resume", "last"]).expect_measured(&read_json(&path));
+}

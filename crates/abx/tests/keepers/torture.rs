@@ -1,0 +1,253 @@
+//! SIGKILL at random moments, of any of abx, its guardians and its keepers, all three at once among
+//! them. `ABX_KILLS=200` has so many moments and prints their figures (`scripts/kills`).
+
+use std::fmt;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use abx_sys::process::Signal;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+
+use super::killed::{kill, of_kind, write_study};
+use crate::support::{ABX, Home, Running, read_json};
+
+/// How many moments there are, if not the usual ones.
+const KILLS: &str = "ABX_KILLS";
+/// Moments of each command in an ordinary run: the first is of all three kinds.
+const USUAL: u64 = 2;
+/// Who may be killed.
+const KINDS: [&str; 3] = ["abx", "guardian", "keeper"];
+/// Whoever is left has ended everything within this time.
+const END_WITHIN: Duration = Duration::from_secs(60);
+
+/// A service, and a worker that is killed on purpose, beside daemons and process groups.
+const SERVICE: &str = r#"
+[[service]]
+name = "store"
+command = ["ABX", "serve", "--port", "{port}", "--workers", "2"]
+"#;
+const FAULT: &str = r#"
+[[fault]]
+name = "crash"
+load = "page"
+whom = "worker"
+signal = "KILL"
+at = "100ms"
+within = "500ms"
+"#;
+
+/// A command that is killed.
+struct Case {
+    name: &'static str,
+    words: &'static [&'static str],
+    /// What is added to the study.
+    more: &'static str,
+}
+
+const COMPARE: &[&str] = &[
+    "compare",
+    "study.toml",
+    "--blocks",
+    "1000",
+    "--slice",
+    "20ms",
+    "--rounds",
+    "2",
+    "--pilot",
+    "brief",
+    "--no-ceiling",
+];
+
+const CASES: [Case; 4] = [
+    Case {
+        name: "compare",
+        words: COMPARE,
+        more: "",
+    },
+    Case {
+        name: "study check",
+        words: &["study", "check", "study.toml"],
+        more: "",
+    },
+    Case {
+        name: "services",
+        words: COMPARE,
+        more: SERVICE,
+    },
+    Case {
+        name: "faults",
+        words: COMPARE,
+        more: FAULT,
+    },
+];
+
+/// What kills left behind, over all moments.
+#[derive(Debug, Default)]
+struct Left {
+    moments: u64,
+    /// Of these, moments at which all three kinds were killed.
+    of_all: u64,
+    /// Processes that then went on until abx was started again.
+    until_next: usize,
+    processes: usize,
+    folders: usize,
+    ports: usize,
+    blocks_lost: usize,
+    /// Blocks that were on disk at the kills, all of which went on.
+    blocks_kept: usize,
+}
+
+impl Left {
+    fn is_clean(&self) -> bool {
+        self.processes + self.folders + self.ports + self.blocks_lost == 0
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Left {
+            moments,
+            of_all,
+            until_next,
+            processes,
+            folders,
+            ports,
+            blocks_lost,
+            blocks_kept,
+        } = self;
+        write!(
+            formatter,
+            "{moments} | {of_all} | {until_next} | {processes} | {folders} | {ports} | {blocks_kept} | \
+             {blocks_lost} |"
+        )
+    }
+}
+
+#[test]
+fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
+    // Method: a study of nginx, php-fpm and a server that forks twice. At a random moment, SIGKILL
+    // for all processes of a random choice of kinds. If all three were killed, the next start of
+    // abx must end the rest. A comparison goes on from its record.
+    let kills: Option<u64> = std::env::var(KILLS).ok().and_then(|text| text.parse().ok());
+    let cases = CASES.len() as u64;
+    for (place, case) in (0..cases).zip(&CASES) {
+        let mut left = Left::default();
+        let moments = kills.map_or(USUAL, |kills| kills.div_ceil(cases));
+        for number in 0..moments {
+            let seed = place * 1_000 + number;
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let way = if number == 0 {
+                7
+            } else {
+                random.random_range(1..8)
+            };
+            moment(case, way, &mut random, &mut left);
+            assert!(
+                kills.is_some() || left.is_clean(),
+                "{}, seed {seed}: {left:?}",
+                case.name
+            );
+        }
+        println!("| `{}` | {left}", case.name);
+        assert!(left.is_clean(), "{}: {left:?}", case.name);
+    }
+}
+
+/// One kill, of the kinds whose bits are set, and what comes of it.
+fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
+    let home = Home::new();
+    write_study(&home);
+    let study = std::fs::read_to_string(home.join("study.toml")).unwrap();
+    home.write("study.toml", &(study + &case.more.replace("ABX", ABX)));
+    let kinds = (0..).zip(KINDS).filter(|(bit, _)| way & (1 << bit) != 0);
+    let kinds: Vec<&str> = kinds.map(|(_, kind)| kind).collect();
+    let mut running = home.start(&mut home.abx(case.words));
+    running.until("a keeper", |home| {
+        (!of_kind(home, "keeper").is_empty()).then_some(())
+    });
+    std::thread::sleep(Duration::from_millis(random.random_range(0..4_000)));
+    if running.has_ended() {
+        // A check may be done by then: it is killed in another moment.
+        return;
+    }
+    let before = complete(&home);
+    let ports = kill(&mut running, &home, &kinds, random);
+    running.wait_alone();
+    left.moments += 1;
+    if kinds.len() == KINDS.len() {
+        left.of_all += 1;
+        left.until_next += home.processes().len();
+        start_again(&home, case);
+    } else if case.words == COMPARE && !before.is_empty() {
+        start_again(&home, case);
+    }
+    settle(&home);
+    left.processes += home.processes().len();
+    left.folders += home.scratch().len();
+    let is_held = |port: &&u16| TcpListener::bind(("127.0.0.1", **port)).is_err();
+    left.ports += ports.iter().filter(is_held).count();
+    let after = complete(&home);
+    let is_lost = |block: &&Value| !after.contains(block);
+    left.blocks_lost += before.iter().filter(is_lost).count();
+    left.blocks_kept += before.len();
+}
+
+/// The blocks on disk that came to their end.
+fn complete(home: &Home) -> Vec<Value> {
+    let records = home.records_in("state/abx");
+    let record = records.first().map_or(Value::Null, |path| read_json(path));
+    let blocks = record["blocks"].as_array().cloned().unwrap_or_default();
+    let complete = blocks.into_iter().filter(|block| block["complete"] == true);
+    complete.collect()
+}
+
+/// The next start of abx: a comparison goes on until it has another block, and a check is done again.
+fn start_again(home: &Home, case: &Case) {
+    if case.words != COMPARE || home.records_in("state/abx").is_empty() {
+        home.write("one.toml", ONE);
+        let mut check = home.start(&mut home.abx(&["study", "check", "one.toml"]));
+        end(&mut check, |running, _| running.has_ended());
+        return;
+    }
+    let before = complete(home).len();
+    let mut resumed = home.start(&mut home.abx(&["compare", "--resume", "last"]));
+    end(&mut resumed, |running, home| {
+        let has_more = complete(home).len() > before;
+        if has_more {
+            running.signal(Signal::Int);
+        }
+        has_more || running.has_ended()
+    });
+    resumed.wait_alone();
+}
+
+/// Waits for something of a command, for a while.
+fn end(running: &mut Running, mut is_done: impl FnMut(&mut Running, &Home) -> bool) {
+    let deadline = Instant::now() + END_WITHIN;
+    let home = running.home();
+    while !is_done(running, home) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until nothing is there any more, for a while.
+fn settle(home: &Home) {
+    let deadline = Instant::now() + END_WITHIN;
+    let is_empty = || home.processes().is_empty() && home.scratch().is_empty();
+    while !is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A study of a subject that never listens: what is left is swept before it starts.
+const ONE: &str = r#"
+schema = "abx.study_file/1"
+[[subject]]
+name = "one"
+command = ["false", "{port}"]
+[[load]]
+name = "page"
+requests = [{ path = "/" }]
+"#;
