@@ -8,22 +8,22 @@ const CHANGES_MAX: u64 = 4;
 const TURNS: &[u8] = b"\0\x01\x7f\x80\xff\r\n \t\"'\\{}[]():;,=&%@#<>/.-+0129aA";
 
 /// An endless series of changed inputs; the same kept ones give the same series.
-pub struct Changes<'a> {
+pub struct ChangedInputs<'a> {
     kept: &'a [Vec<u8>],
     state: u64,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> ChangedInputs<'a> {
     /// Changes of these inputs, of which there is at least one.
-    pub fn of(kept: &'a [Vec<u8>]) -> Changes<'a> {
-        Changes {
+    pub fn of(kept: &'a [Vec<u8>]) -> ChangedInputs<'a> {
+        ChangedInputs {
             kept,
             state: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
     /// The next changed input.
-    pub fn next(&mut self) -> Vec<u8> {
+    pub fn changed(&mut self) -> Vec<u8> {
         let mut input = self.any_kept().to_vec();
         for _ in 0..=self.below(CHANGES_MAX) {
             self.change(&mut input);
@@ -95,8 +95,8 @@ mod tests {
             vec![7; BYTES_MAX],
         ];
         let series = || {
-            let mut changes = Changes::of(&kept);
-            (0..1_000).map(|_| changes.next()).collect::<Vec<_>>()
+            let mut inputs = ChangedInputs::of(&kept);
+            (0..1_000).map(|_| inputs.changed()).collect::<Vec<_>>()
         };
         let inputs = series();
         assert_eq!(inputs, series());

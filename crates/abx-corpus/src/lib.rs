@@ -4,27 +4,27 @@
 //! kept, so that the tests of each crate run the same bodies over it within a second. Start at
 //! [`replay`].
 
-mod changes;
+mod changed_inputs;
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use changes::Changes;
+use changed_inputs::ChangedInputs;
 
 /// Calls the body of a fuzz target with each input that is kept for it, and then with `changed`
 /// inputs that are changed by chance, from one seed.
 ///
 /// # Panics
-/// If the body does, after the input is printed; or if nothing is kept for the target.
+/// If the body does, with the input as text; or if nothing is kept for the target.
 pub fn replay(target: &str, changed: usize, body: impl Fn(&[u8])) {
     let kept = kept(target);
     for input in &kept {
         call(target, input, &body);
     }
-    let mut changes = Changes::of(&kept);
+    let mut inputs = ChangedInputs::of(&kept);
     for _ in 0..changed {
-        call(target, &changes.next(), &body);
+        call(target, &inputs.changed(), &body);
     }
 }
 
@@ -57,10 +57,13 @@ fn kept(target: &str) -> Vec<Vec<u8>> {
 }
 
 fn call(target: &str, input: &[u8], body: &impl Fn(&[u8])) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(input))) {
-        eprintln!("the input of {target}: b\"{}\"", input.escape_ascii());
-        resume_unwind(panic);
-    }
+    // The body's own message is printed before.
+    let is_held = catch_unwind(AssertUnwindSafe(|| body(input))).is_ok();
+    assert!(
+        is_held,
+        "{target} breaks its promise for b\"{}\"",
+        input.escape_ascii()
+    );
 }
 
 fn text(bytes: &[u8]) -> &str {

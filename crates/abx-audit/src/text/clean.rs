@@ -10,14 +10,20 @@ pub(crate) fn lines(text: &str) -> Vec<TextLine> {
     // Line ends of another age.
     let end = if text.contains('\n') { '\n' } else { '\r' };
     let mut out: Vec<TextLine> = Vec::new();
+    let mut follows_blank = false;
     for (index, line) in text.split(end).enumerate() {
+        // A file may be nothing but these.
+        if line.is_empty() && follows_blank {
+            continue;
+        }
         for text in unescaped(line) {
             let text = clean(&text);
-            let is_blank = |text: &str| text.trim().is_empty();
-            if !is_blank(&text) || out.last().is_none_or(|before| !is_blank(&before.text)) {
+            let is_blank = text.trim().is_empty();
+            if !is_blank || !follows_blank {
                 let number = index + 1;
                 out.push(TextLine { number, text });
             }
+            follows_blank = is_blank;
         }
     }
     prefix::strip(&mut out);
