@@ -1,5 +1,5 @@
 //! One quantity over a sweep: at each of several positions, a number for each
-//! of the same blocks. What is read from it: [`super::crossing`],
+//! block. What is read from it: [`super::crossing`],
 //! [`super::capacity`].
 
 use crate::StatsError;
@@ -13,32 +13,40 @@ pub struct Position<'a> {
     /// Connections, or an offered rate in requests/s: above zero.
     pub at: f64,
     /// One number for each block, in the order of the blocks: the first number
-    /// at every position comes from the same block.
+    /// at every position comes from the same block. A position whose load ended before the
+    /// others has only the first blocks.
     pub blocks: &'a [f64],
 }
 
 /// Finds the first position that is no place, or lacks a block.
 pub(super) fn check_sweep(sweep: &[Position<'_>]) -> Result<(), StatsError> {
+    check_positions(sweep)?;
+    let need = sweep[0].blocks.len();
+    let each = sweep.iter().map(|position| position.blocks.len());
+    match each.enumerate().find(|(_, got)| *got != need) {
+        None => Ok(()),
+        Some((position, got)) => Err(StatsError::UnequalBlocks {
+            position,
+            got,
+            need,
+        }),
+    }
+}
+
+/// Finds the first position that is no place.
+pub(super) fn check_positions(sweep: &[Position<'_>]) -> Result<(), StatsError> {
     if sweep.len() < POSITIONS_MIN {
         return Err(StatsError::TooFewPositions {
             got: sweep.len(),
             need: POSITIONS_MIN,
         });
     }
-    let need = sweep[0].blocks.len();
     let mut before = 0.0;
-    for (position, Position { at, blocks }) in sweep.iter().enumerate() {
+    for (position, Position { at, .. }) in sweep.iter().enumerate() {
         if !at.is_finite() || *at <= before {
             return Err(StatsError::BadPosition {
                 position,
                 value: *at,
-            });
-        }
-        if blocks.len() != need {
-            return Err(StatsError::UnequalBlocks {
-                position,
-                got: blocks.len(),
-                need,
             });
         }
         before = *at;
