@@ -4,6 +4,8 @@
 //! is written must be the same, data joined; all bytes must be taken, and every
 //! loop must end.
 
+use std::sync::LazyLock;
+
 use abx_wire::http1;
 use abx_wire::websocket::{
     BEGINNING_BYTES, Client, ClientOptions, EncodedOpening, Event, Fault, FragmentPlace, Masking,
@@ -23,7 +25,7 @@ pub fn client(data: &[u8]) {
     };
     let mut stream = Vec::new();
     if choice % 4 != 0 {
-        stream.extend_from_slice(&agreement());
+        stream.extend_from_slice(&AGREEMENT);
     }
     stream.extend_from_slice(bytes);
     let whole = client_talk(&[&stream]);
@@ -63,7 +65,7 @@ pub fn round_trip(data: &[u8]) {
         left = behind;
     }
     let mut to_server = Vec::new();
-    let mut client = Client::open(options(), &opening(), [7; 16], &mut to_server);
+    let mut client = Client::open(options(), &OPENING, [7; 16], &mut to_server);
     let mut to_client = Vec::new();
     let (mut server, head_bytes) = accept(&to_server, &mut to_client);
     assert_eq!(
@@ -122,7 +124,7 @@ type Talk = (Vec<Step>, Vec<u8>);
 
 fn client_talk(pieces: &[&[u8]]) -> Talk {
     let mut out = Vec::new();
-    let mut client = Client::open(options(), &opening(), [7; 16], &mut out);
+    let mut client = Client::open(options(), &OPENING, [7; 16], &mut out);
     let mut steps = Vec::new();
     for piece in pieces {
         note_client(&mut client, piece, &mut steps, &mut out);
@@ -136,7 +138,7 @@ fn client_talk(pieces: &[&[u8]]) -> Talk {
 
 fn server_talk(pieces: &[&[u8]]) -> Talk {
     let mut request = Vec::new();
-    let _ = Client::open(options(), &opening(), [7; 16], &mut request);
+    let _ = Client::open(options(), &OPENING, [7; 16], &mut request);
     let mut out = Vec::new();
     let (mut server, _) = accept(&request, &mut out);
     let mut steps = Vec::new();
@@ -240,7 +242,8 @@ fn messages(steps: &[Step]) -> Vec<Vec<u8>> {
     ends.map(|at| payload_before(steps, at)).collect()
 }
 
-fn opening() -> EncodedOpening {
+/// Encoded once, as a load does.
+static OPENING: LazyLock<EncodedOpening> = LazyLock::new(|| {
     let opening = Opening {
         target: "/echo".to_owned(),
         host: "h".to_owned(),
@@ -248,7 +251,7 @@ fn opening() -> EncodedOpening {
         protocols: vec!["a".to_owned(), "b".to_owned()],
     };
     opening.encode().expect("it is well formed")
-}
+});
 
 fn options() -> ClientOptions {
     ClientOptions {
@@ -269,14 +272,14 @@ fn accept(request: &[u8], out: &mut Vec<u8>) -> (Server, usize) {
     (server, request.len() - input.len())
 }
 
-/// What a server answers to the handshake.
-fn agreement() -> Vec<u8> {
+/// A server's response to the handshake.
+static AGREEMENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut request = Vec::new();
-    let _ = Client::open(options(), &opening(), [7; 16], &mut request);
+    let _ = Client::open(options(), &OPENING, [7; 16], &mut request);
     let mut out = Vec::new();
     let _ = accept(&request, &mut out);
     out
-}
+});
 
 /// Small, so that chance reaches them.
 const LIMITS: SizeLimits = SizeLimits {
