@@ -117,6 +117,12 @@ mod tests {
         pack(Vec::new(), Packing::Quick, |to| to.write_all(text)).unwrap()
     }
 
+    #[test]
+    fn what_fuzzing_kept_is_read_or_refused() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay("record_file", 1_000, fuzz::any_bytes);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(

@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -36,12 +36,25 @@ impl Changes {
             "--untracked-files=all",
             "--ignore-submodules=none",
         ];
-        let bytes = git.unfiltered()?.read(&words)?;
+        Changes::read(&git.unfiltered()?.read(&words)?)
+    }
+
+    /// Those that `git status` printed.
+    ///
+    /// # Errors
+    /// As [`Changes::of`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Changes, RevisionError> {
         let entries = bytes.split(|byte| *byte == 0);
         let paths = entries.filter(|entry| !entry.is_empty()).map(path_of);
         let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
         paths.sort();
         Ok(Changes(paths))
+    }
+
+    /// The paths.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.0
     }
 
     /// A hash of the changes as they are in a folder; `None` without any.
@@ -121,6 +134,13 @@ fn path_of(entry: &[u8]) -> Result<PathBuf, RevisionError> {
     }
     if entry.ends_with(b"/") {
         return Err(RevisionError::NestedRepository(path));
+    }
+    // Files at these paths are removed and written in a checkout.
+    let mut components = path.components();
+    let is_inside = components.all(|part| matches!(part, Component::Normal(_)));
+    if !is_inside || path.as_os_str().is_empty() {
+        let entry = String::from_utf8_lossy(entry).into_owned();
+        return Err(RevisionError::ChangedPath { entry });
     }
     Ok(path)
 }

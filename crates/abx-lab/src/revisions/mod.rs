@@ -13,6 +13,8 @@ mod builder;
 mod cache;
 mod changes;
 mod checkout;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod git;
 mod lease;
 mod parents;

@@ -22,28 +22,39 @@ impl Repository {
         };
         let range = format!("{}..{}", good.commit, bad.commit);
         let bytes = self.git().read(&["rev-list", "--parents", &range, "--"])?;
-        let text = String::from_utf8_lossy(&bytes);
-        let clean = revisions
-            .iter()
-            .enumerate()
-            .filter(|(_, it)| !it.is_dirty());
-        let places: HashMap<&str, usize> = clean
-            .map(|(place, revision)| (revision.commit.as_str(), place))
-            .collect();
-        let mut parents = vec![Vec::new(); revisions.len()];
-        for line in text.lines() {
-            let mut hashes = line.split(' ');
-            let place = hashes.next().and_then(|hash| places.get(hash));
-            if let Some(place) = place {
-                let most = if first_parent { 1 } else { usize::MAX };
-                let known = hashes.take(most).filter_map(|hash| places.get(hash));
-                parents[*place] = known.copied().collect();
-            }
-        }
-        if bad.is_dirty() {
-            // A working tree follows its commit.
-            parents[revisions.len() - 1] = places.get(&*bad.commit).copied().into_iter().collect();
-        }
-        Ok(parents)
+        Ok(parents_in(&bytes, revisions, first_parent))
     }
+}
+
+/// The places of the parents that `git rev-list --parents` printed.
+pub(super) fn parents_in(
+    bytes: &[u8],
+    revisions: &[Revision],
+    first_parent: bool,
+) -> Vec<Vec<usize>> {
+    let text = String::from_utf8_lossy(bytes);
+    let clean = revisions
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| !it.is_dirty());
+    let places: HashMap<&str, usize> = clean
+        .map(|(place, revision)| (revision.commit.as_str(), place))
+        .collect();
+    let mut parents = vec![Vec::new(); revisions.len()];
+    for line in text.lines() {
+        let mut hashes = line.split(' ');
+        let place = hashes.next().and_then(|hash| places.get(hash));
+        if let Some(place) = place {
+            let most = if first_parent { 1 } else { usize::MAX };
+            let known = hashes.take(most).filter_map(|hash| places.get(hash));
+            parents[*place] = known.copied().collect();
+        }
+    }
+    if let (Some(bad), Some(last)) = (revisions.last(), parents.last_mut())
+        && bad.is_dirty()
+    {
+        // A working tree follows its commit.
+        *last = places.get(&*bad.commit).copied().into_iter().collect();
+    }
+    parents
 }

@@ -213,11 +213,7 @@ impl Repository {
     fn hash(&self, text: &str) -> Result<Option<String>, RevisionError> {
         let words = ["rev-parse", "--verify", "--quiet", "--end-of-options", text];
         let output = self.git.call(&words)?;
-        let text = String::from_utf8_lossy(&output.bytes);
-        let hash = text.trim_end();
-        // `^main` excludes a commit and names none.
-        let is_hash = !hash.is_empty() && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Ok((output.is_success && is_hash).then(|| hash.to_owned()))
+        Ok(hash_in(&output.bytes).filter(|_| output.is_success))
     }
 
     fn unknown(&self, name: &str) -> RevisionError {
@@ -237,9 +233,7 @@ impl Repository {
     fn described(&self, words: &[&str]) -> Result<Vec<Revision>, RevisionError> {
         let format = ["rev-list", "--format=%H%x00%aI%x00%s"];
         let words: Vec<&str> = format.iter().chain(words).copied().chain(["--"]).collect();
-        let bytes = self.git.read(&words)?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.lines().filter_map(read_line).collect())
+        Ok(revisions_in(&self.git.read(&words)?))
     }
 
     /// Where its first remote is, as a fresh clone would know it.
@@ -278,12 +272,25 @@ fn check(text: &str) -> Result<(), RevisionError> {
     Err(RevisionError::Name { name, why })
 }
 
+/// The hash that `git rev-parse` printed. `^main` excludes a commit and names none.
+pub(super) fn hash_in(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let hash = text.trim_end();
+    is_hash(hash).then(|| hash.to_owned())
+}
+
+/// The revisions that `git rev-list` printed.
+pub(super) fn revisions_in(bytes: &[u8]) -> Vec<Revision> {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().filter_map(read_line).collect()
+}
+
 /// A line of `rev-list`: hash, date and subject line, with NUL between them. Between the lines
 /// are others, which have none.
 fn read_line(line: &str) -> Option<Revision> {
     let mut parts = line.splitn(3, '\0');
-    let commit = parts.next()?.to_owned();
-    let author_date = parts.next()?.to_owned();
+    let commit = parts.next().filter(|hash| is_hash(hash))?.to_owned();
+    let author_date = harmless(parts.next()?);
     let title = harmless(parts.next()?);
     let revision = Revision {
         name: String::new(),
@@ -296,4 +303,8 @@ fn read_line(line: &str) -> Option<Revision> {
         name: revision.short().to_owned(),
         ..revision
     })
+}
+
+fn is_hash(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -88,6 +88,11 @@ pub enum RevisionError {
          .gitignore, or make it a submodule", .0.display()
     )]
     NestedRepository(PathBuf),
+    #[error(
+        "`git status` names no path in the working tree: {entry:?}. Commit your changes, or \
+         remove what it lists there"
+    )]
+    ChangedPath { entry: String },
     #[error("the working tree changed while abx copied it: try again when nothing writes to it")]
     TreeChanged,
     #[error("the build command `{command}` {why}")]

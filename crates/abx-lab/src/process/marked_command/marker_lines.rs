@@ -164,6 +164,12 @@ mod tests {
         assert_eq!(taken, Err(TooManyMarkers));
     }
 
+    #[test]
+    fn what_fuzzing_kept_is_output_or_a_marker() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay("marker_lines", 2_000, fuzz::any_bytes);
+    }
+
     proptest! {
         #[test]
         fn any_split_of_the_bytes_gives_the_same(
