@@ -69,8 +69,9 @@ pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
     if slice.ok > 0 && does_the_rest_respond && (1..connections).contains(&silent) {
         let responded = connections - silent;
         let seconds = plan.timeout_ns() as f64 / 1e9;
+        let noun = if requests == 1 { "request" } else { "requests" };
         return format!(
-            "answered {responded} of {connections} connections ({requests} requests had no \
+            "answered {responded} of {connections} connections ({requests} {noun} had no \
              response within {seconds} s)"
         );
     }

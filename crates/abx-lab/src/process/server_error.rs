@@ -56,6 +56,15 @@ pub enum ServerProcessError {
         output: String,
     },
     #[error(
+        "{name} has written {} MB of output since its start, which fills the disk: have it log \
+         less, or into /dev/null{}", .bytes / 1_000_000, behind(.output)
+    )]
+    Output {
+        name: String,
+        bytes: u64,
+        output: String,
+    },
+    #[error(
         "{name} {how}: try it alone with `abx run`, with fewer connections (`-c`), and look at \
          its log"
     )]

@@ -52,6 +52,10 @@ pub struct ServerProcess {
     ready_s: Option<f64>,
 }
 
+/// The most that a server may print from its start to its end, which abx keeps in a file: an
+/// access log of 10 million requests.
+const OUTPUT_BYTES_MAX: u64 = 1_000_000_000;
+
 struct GivenPorts {
     main: FreePort,
     further: Vec<(String, FreePort)>,
@@ -322,15 +326,24 @@ impl ServerProcess {
         }
     }
 
-    /// Whether it still runs, as far as abx keeps it.
+    /// Whether it still runs, as far as abx keeps it, and leaves room on the disk.
     ///
     /// # Errors
-    /// [`ServerProcessError::Ended`].
+    /// [`ServerProcessError::Ended`], [`ServerProcessError::Output`].
     pub fn check(&mut self) -> Result<(), ServerProcessError> {
-        let state = self.keeper.as_mut().map(Keeper::state);
-        match state {
-            None | Some(ProcessState::Running) => Ok(()),
-            Some(ProcessState::Exited(_) | ProcessState::Lost) => Err(self.ended("under load")),
+        let Some(keeper) = &mut self.keeper else {
+            return Ok(());
+        };
+        if keeper.state() != ProcessState::Running {
+            return Err(self.ended("under load"));
+        }
+        match keeper.output_bytes() {
+            bytes if bytes > OUTPUT_BYTES_MAX => Err(ServerProcessError::Output {
+                name: self.name.clone(),
+                bytes,
+                output: self.output(),
+            }),
+            _ => Ok(()),
         }
     }
 

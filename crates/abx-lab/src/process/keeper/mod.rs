@@ -312,6 +312,13 @@ impl Keeper {
         log_tail(&self.plan.log, self.output_start, lines).unwrap_or_default()
     }
 
+    /// How many bytes the command has printed; 0 if the log file cannot be read.
+    #[must_use]
+    pub fn output_bytes(&self) -> u64 {
+        let log = std::fs::metadata(&self.plan.log);
+        log.map_or(0, |log| log.len().saturating_sub(self.output_start))
+    }
+
     /// Ends the command and all that it has started. Waits for that, at most
     /// the plan's `within` and ten seconds.
     #[must_use]
