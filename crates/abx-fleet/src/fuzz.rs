@@ -234,6 +234,12 @@ mod tests {
         assert_eq!(read, ["order", "order", "answer", "result"]);
     }
 
+    #[test]
+    fn what_fuzzing_kept_is_used_or_refused() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay("bus_message", 2_000, any_message);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig {
             cases: ProptestConfig::default().cases.max(2_000),

@@ -462,6 +462,12 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_fuzzing_kept_is_read_or_counted() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay("access_log", 2_000, crate::access_log::fuzz::any_bytes);
+    }
+
     proptest! {
         #[test]
         fn every_line_is_replayed_once_and_in_order(

@@ -1,6 +1,9 @@
 //! A form as a browser sends it: fields and files in a body of several parts
 //! (`multipart/form-data`, RFC 7578).
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+
 use std::io;
 use std::path::Path;
 
@@ -251,6 +254,12 @@ mod tests {
         let (_, boundary) = form.content_type.split_once("boundary=").unwrap();
         assert!(boundary.len() <= 70, "RFC 2046");
         String::from_utf8_lossy(&form.body).replace(boundary, "B")
+    }
+
+    #[test]
+    fn what_fuzzing_kept_is_a_whole_form() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay_text("form", 2_000, fuzz::any_text);
     }
 
     #[test]

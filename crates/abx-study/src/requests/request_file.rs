@@ -288,6 +288,12 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_fuzzing_kept_is_read_or_refused() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay_text("request_file", 2_000, fuzz::any_text);
+    }
+
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[{}\"a-c:,/\\[\\] \\n0-9]{0,60}") {

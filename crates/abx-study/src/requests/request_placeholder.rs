@@ -4,6 +4,9 @@
 //! Only these, and `{n}` where requests are numbered, are placeholders, so the braces of JSON
 //! need no care. Doubled braces around one of them, as `{{seq}}`, write `{seq}`.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+
 use std::collections::HashMap;
 use std::io;
 
@@ -331,6 +334,12 @@ mod tests {
         };
         let filled = request.with_placeholders(&mut LineFiles::read_by(&read));
         filled.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_fuzzing_kept_is_filled_in_or_refused() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay_text("placeholders", 2_000, fuzz::any_text);
     }
 
     #[test]

@@ -375,6 +375,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_fuzzing_kept_is_an_expectation_or_an_error() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay_text("expectation", 2_000, fuzz::any_text);
+    }
+
     proptest! {
         #[test]
         fn any_text_is_an_expectation_or_an_error_with_a_place(text in any::<String>()) {

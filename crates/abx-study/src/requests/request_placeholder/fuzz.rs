@@ -1,0 +1,79 @@
+//! What must hold for placeholders in any text, called by the fuzz target and by tests.
+
+use std::io;
+
+use abx_engine::{ASKED_BEFORE_LOAD, HttpVersion, PlaceholderPart};
+
+use super::{LineFiles, without_placeholders};
+use crate::requests::request_spec::RequestSpec;
+
+/// Finds the placeholders of a request: the lines of `text` are its path, a header and its body.
+/// They lie in their parts and in order, what is asked before a load has none, and a text without
+/// placeholders stays as it is.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn any_text(text: &str) {
+    let mut parts = text.splitn(3, '\n');
+    let mut part = || parts.next().unwrap_or_default();
+    let given = [part(), part(), part()];
+    match found(given) {
+        Ok(request) => check(&request),
+        Err(message) => assert!(!message.is_empty()),
+    }
+    let literal = given.map(without_placeholders);
+    let request = found(literal.each_ref().map(String::as_str)).expect("nothing is filled in");
+    assert!(!request.has_placeholders(), "{literal:?}");
+    assert_eq!(parts_of(&request), given, "letters are lost");
+}
+
+/// The request of a path, a header's value and a body. A file of lines holds its own name, in which
+/// `|` ends a line; one whose name begins with `x` cannot be read.
+fn found([path, header, body]: [&str; 3]) -> Result<RequestSpec, String> {
+    let request = RequestSpec {
+        path: Some(path.to_owned()),
+        headers: vec![("X".to_owned(), header.to_owned())],
+        body: body.as_bytes().to_vec(),
+        ..RequestSpec::default()
+    };
+    let read = |file: &str| {
+        if file.starts_with('x') {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(file.replace('|', "\n"))
+    };
+    let request = request.with_placeholders(&mut LineFiles::read_by(&read));
+    request.map_err(|error| error.to_string())
+}
+
+fn parts_of(request: &RequestSpec) -> [&str; 3] {
+    let path = request.path.as_deref().unwrap_or_default();
+    let body = std::str::from_utf8(&request.body).expect("it was text");
+    [path, &request.headers[0].1, body]
+}
+
+fn check(request: &RequestSpec) {
+    let parts = parts_of(request);
+    let mut ends = [0; 3];
+    for placeholder in &request.placeholders {
+        let place = match placeholder.part {
+            PlaceholderPart::Path => 0,
+            PlaceholderPart::Header(_) => 1,
+            PlaceholderPart::Body => 2,
+        };
+        assert!(ends[place] <= placeholder.start, "they overlap");
+        ends[place] = placeholder.end;
+        let word = parts[place].get(placeholder.start..placeholder.end);
+        let word = word.expect("it lies in its part");
+        assert!(word.starts_with('{') && word.ends_with('}'), "{word}");
+    }
+    let plan = request.plan(HttpVersion::Http11, "h", None);
+    for number in 0..ASKED_BEFORE_LOAD {
+        let example = plan.example(number, 1);
+        assert!(example.placeholders.is_empty());
+        assert!(
+            std::str::from_utf8(&example.body).is_ok(),
+            "a letter is cut"
+        );
+    }
+}
