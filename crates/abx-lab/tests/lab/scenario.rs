@@ -65,6 +65,12 @@ fn every_key_has_its_row_and_the_examples_are_read() {
     read(&docs().join("../examples/scenario/browse.toml")).unwrap();
 }
 
+#[test]
+fn what_fuzzing_kept_is_a_scenario_or_refused() {
+    // Method: the fuzz target's body, on kept inputs and changes of them.
+    abx_corpus::replay_text("scenario_file", 1_000, fuzz::any_scenario);
+}
+
 proptest! {
     #[test]
     fn any_text_is_a_scenario_or_refused_with_its_line(

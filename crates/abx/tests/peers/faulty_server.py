@@ -6,6 +6,7 @@ It gives correct responses to requests with `Connection: close`, which abx sends
 to REQUESTS (2,000) requests on kept connections; then comes the fault. Faults whose names begin with
 `start-` are there from the first connection on. With FILE, which counts its starts, the fault is
 there from the second start on: abx starts a subject once for the pilot and once for each block.
+PORT may be the path of a Unix socket, which then belongs to somebody else, with no rights for others.
 
 `--list` prints a line per fault: its name, the flags of abx that it needs, the exit code of a study
 with it, and what it does. A study with 0 has a result: that server is strange and not wrong.
@@ -32,7 +33,7 @@ HTTP = "-"
 ECHO = "--shape echo"
 HTTP2 = "--http2"
 # Nothing ends these studies before their budget.
-SHORT = "--budget 20s"
+SHORT = "--budget 30s"
 FAULTS = {
     # name: (flags, exit code, what it does)
     "start-mute": (HTTP, 3, "takes connections and sends nothing, from the start"),
@@ -143,6 +144,7 @@ FLOODS = {
 }
 WEBSOCKET_KEY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 MEMORY_MAX = 1 << 30
+NOBODY = 65534
 
 
 class State:
@@ -378,9 +380,13 @@ async def serve(port, state):
         await asyncio.sleep(3)
     if state.fault == "start-other-port":
         port = 0
-    state.server = await loop.create_server(
-        lambda: Connection(state), "127.0.0.1", port, backlog=1024
-    )
+    make = lambda: Connection(state)
+    if "/" in str(port):
+        state.server = await loop.create_unix_server(make, port)
+        os.chmod(port, 0)
+        os.chown(port, NOBODY, NOBODY)
+    else:
+        state.server = await loop.create_server(make, "127.0.0.1", port, backlog=1024)
     if state.fault == "die-resting":
         rests = lambda silent: state.is_broken() and silent > 0.03
         task = asyncio.ensure_future(leave_when(rests, state))
@@ -451,7 +457,7 @@ if sys.argv[1:] == ["--list"]:
     print("\n".join(f"{name}\t{flags}\t{code}\t{does}" for name, (flags, code, does) in FAULTS.items()))
     sys.exit()
 parser = argparse.ArgumentParser()
-parser.add_argument("port", type=int)
+parser.add_argument("port")
 parser.add_argument("fault", choices=["none", *FAULTS])
 parser.add_argument("--after", type=int, default=2000)
 parser.add_argument("--starts")

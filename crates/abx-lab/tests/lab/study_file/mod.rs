@@ -687,6 +687,12 @@ fn long_and_deep_texts_end_in_a_message() {
     }
 }
 
+#[test]
+fn what_fuzzing_kept_is_a_study_or_refused() {
+    // Method: the fuzz target's body, on kept inputs and changes of them.
+    abx_corpus::replay_text("study_file", 1_000, fuzz::any_text);
+}
+
 proptest! {
     #[test]
     fn no_text_breaks_a_promise(text in any::<String>()) {
