@@ -89,6 +89,14 @@ pub enum ServerProcessError {
 }
 
 impl ServerProcessError {
+    /// Whether nothing is wrong with the subject: this machine had no process or thread left to
+    /// keep it.
+    #[must_use]
+    pub fn is_without_keeper(&self) -> bool {
+        let no_keeper = |source: &KeeperError| matches!(source, KeeperError::NoKeeper { .. });
+        matches!(self, ServerProcessError::Start { source, .. } if no_keeper(source))
+    }
+
     /// Whether nothing is wrong with the subject: the person stopped abx.
     #[must_use]
     pub fn is_stop(&self) -> bool {
@@ -110,5 +118,27 @@ fn waited(within: Duration, is_budget: bool) -> String {
         format!("{time}, which is all that `--budget` left")
     } else {
         time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_processes_is_not_the_subject_s_fault() {
+        // Method: no process for the keeper, and a command that is not there.
+        let start = |source| ServerProcessError::Start {
+            name: "one".to_owned(),
+            source,
+        };
+        let refused = start(KeeperError::NoKeeper {
+            program: "abx".into(),
+            source: std::io::ErrorKind::WouldBlock.into(),
+        });
+        assert!(refused.is_without_keeper());
+        assert!(refused.to_string().contains("raise one"));
+        let command = "x".to_owned();
+        assert!(!start(KeeperError::CommandNotFound { command }).is_without_keeper());
     }
 }

@@ -104,9 +104,14 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         before,
     } = Resumption::of(study, fresh, around.resumed)?;
     context.loads = loads;
+    let conclusions = if measured.blocks.is_empty() {
+        Conclusions::default()
+    } else {
+        judge(&measured)
+    };
     let record = StudyRecord {
         measured,
-        conclusions: Conclusions::default(),
+        conclusions,
     };
     around.store.save(&record)?;
     (around.on_stopper)(context.generator.stopper());

@@ -5,11 +5,11 @@ use std::fs;
 use abx_sys::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Ended, Home, Server, read_json, subject};
+use crate::support::{Ended, Home, Running, Server, is_server, read_json, subject};
 
 /// A study of two built-in servers with this many blocks.
 fn study(blocks: &str) -> Vec<String> {
-    let subjects = [subject("one", ""), subject("two", "--page-bytes 90")];
+    let subjects = [subject("one", ""), subject("two", "--model thread")];
     let flags = "--slice 20ms --rounds 2 --pilot brief --no-ceiling -c 2 --seed 7 --blocks";
     let flags = flags.split(' ').map(str::to_owned);
     let mut words = vec!["compare".to_owned()];
@@ -25,12 +25,25 @@ fn compare(home: &Home, words: &[String], more: &[&str]) -> Ended {
     home.run_abx(&words)
 }
 
+/// Waits until a block is on disk and the servers of the next one run.
+fn after_a_block(running: &mut Running) {
+    running.until("a finished block", |home| {
+        let record = read_json(home.records_in("state/abx").first()?);
+        (record["blocks"][0]["complete"] == true).then_some(())
+    });
+    running.until("the next block", |home| {
+        let processes = home.processes();
+        let servers = processes.iter().filter(|(_, line)| is_server(line));
+        (servers.count() == 2).then_some(())
+    });
+}
+
 /// Starts that study, and ends it by a signal in a block after the first.
 fn ended_by(home: &Home, blocks: &str, signal: Signal) -> Ended {
     let words = study(blocks);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut running = home.start(&mut home.abx(&words));
-    running.in_a_block("");
+    after_a_block(&mut running);
     running.signal(signal);
     let ended = running.wait_alone();
     home.wait_until_empty();
@@ -88,13 +101,19 @@ fn home_id(home: &Home) -> String {
 
 #[test]
 fn a_stopped_study_names_the_command_that_continues_it() {
-    // Method: Ctrl-C in a block; the printed command, with another budget and another output.
+    // Method: Ctrl-C after a block; the printed command, with another budget and another output.
     let home = Home::new();
     let ended = ended_by(&home, "12", Signal::Int);
     ended.expect(130, &["Continue it with: abx compare --resume "]);
     let line = ended.stderr.lines().find(|line| line.contains("--resume"));
     let id = line.and_then(|line| line.rsplit(' ').next()).unwrap();
-    let cut = home.record()["blocks"].as_array().unwrap().len();
+    let before = home.record();
+    let cut = before["blocks"].as_array().unwrap();
+    let incomplete = cut
+        .iter()
+        .filter(|block| block["complete"] == false)
+        .count();
+    let cut = cut.len();
     let page = home.join("page.html").display().to_string();
     let resumed = compare(&home, &study("12"), &["--resume", id, "--html", &page]);
     let record = home.record();
@@ -109,9 +128,9 @@ fn a_stopped_study_names_the_command_that_continues_it() {
         .iter()
         .filter(|block| block["complete"] == true)
         .count();
-    // The block that was cut is kept, and another one is measured in its place.
-    assert_eq!((complete, blocks.len()), (12, 13));
-    assert_eq!(blocks[cut - 1]["complete"], false);
+    // A block that was cut is kept, and another one is measured in its place.
+    assert_eq!((complete, blocks.len()), (12, 12 + incomplete));
+    assert_eq!(record["continuations"][0]["block"], cut);
 }
 
 #[test]
@@ -130,7 +149,7 @@ fn a_study_does_not_go_on_as_another_one() {
     words[1] = wrapped("one");
     let line: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut running = home.start(&mut home.abx(&line));
-    running.in_a_block("");
+    after_a_block(&mut running);
     let busy = home.abx(&["compare", "--resume", "last"]).output().unwrap();
     assert_eq!(busy.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&busy.stderr).contains("still measuring"));
@@ -142,7 +161,7 @@ fn a_study_does_not_go_on_as_another_one() {
             .expect(2, &["not the study of the record", text]);
     };
     let mut other = words.clone();
-    other[2] = subject("two", "--page-bytes 91");
+    other[2] = subject("two", "--model prefork");
     refused(&other, "`subjects.two.command` was");
     let more = [&words[..], &["--path".to_owned(), "/x".to_owned()]].concat();
     refused(&more, "`loads.");
@@ -166,7 +185,7 @@ fn secrets_that_a_record_hides_are_given_again() {
     words.extend(["-H".to_owned(), "Authorization: Bearer abc".to_owned()]);
     let line: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut running = home.start(&mut home.abx(&line));
-    running.in_a_block("");
+    after_a_block(&mut running);
     running.signal(Signal::Kill);
     running.wait_alone();
     home.wait_until_empty();

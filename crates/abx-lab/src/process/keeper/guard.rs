@@ -31,7 +31,7 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     let mut keeper = match start_keeper() {
         Ok(keeper) => keeper,
         Err(error) => {
-            let why = StartFailure::Other(format!("its keeper: {error}"));
+            let why = StartFailure::NoKeeper(error.to_string());
             KeeperReport::Failed { why }.tell();
             return Ok(());
         }

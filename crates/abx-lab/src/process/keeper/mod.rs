@@ -52,7 +52,11 @@ const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Why a command is not running under a keeper.
 #[derive(Debug, thiserror::Error)]
 pub enum KeeperError {
-    #[error("cannot start the keeper {}: {source}", program.display())]
+    #[error(
+        "cannot start the keeper {}: {source}; the limits of this machine are `ulimit -u`, `ulimit \
+         -v` and `pids.max` of the control group: raise one, or end other programs",
+        program.display()
+    )]
     NoKeeper {
         /// The program that should have become the keeper.
         program: PathBuf,
@@ -185,6 +189,10 @@ impl Keeper {
             FirstReport::Failed(why) => Err(match why {
                 StartFailure::CommandNotFound => KeeperError::CommandNotFound { command },
                 StartFailure::PermissionDenied => KeeperError::PermissionDenied { command },
+                StartFailure::NoKeeper(why) => KeeperError::NoKeeper {
+                    program: program.to_owned(),
+                    source: io::Error::other(why),
+                },
                 StartFailure::Other(why) => KeeperError::CannotStart { command, why },
             }),
             FirstReport::Silent { made: None } => Err(KeeperError::Silent { command }),

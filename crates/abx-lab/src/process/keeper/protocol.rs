@@ -161,6 +161,8 @@ pub(super) enum StartFailure {
     CommandNotFound,
     /// It may not be executed.
     PermissionDenied,
+    /// The guardian has no keeper, and this is why.
+    NoKeeper(String),
     Other(String),
 }
 

@@ -69,6 +69,8 @@ pub fn difference(saved: &Measured, fresh: &Measured) -> Option<Difference> {
     part("skipped", json!(saved.skipped), json!(fresh.skipped));
     part("loads", loads(saved), loads(fresh));
     part("faults", json!(saved.faults), json!(fresh.faults));
+    let agents = |record: &Measured| json!(record.fleet.is_some());
+    part("fleet", agents(saved), agents(fresh));
     part("settings", settings(saved), settings(fresh));
     part("identity", then, now);
     let [then, now] = machines(saved, fresh);

@@ -60,10 +60,13 @@ fn options(study: &Study) -> BTreeMap<String, String> {
         ("ceiling", format!("{:?}", study.ceiling.is_some())),
         ("why", format!("{:?}", study.why)),
         ("files", format!("{:?}", study.files)),
-        ("services", format!("{:?}", services.collect::<Vec<_>>())),
+        (
+            "services",
+            text_hash(&format!("{:?}", services.collect::<Vec<_>>())),
+        ),
         (
             "ready_and_stop",
-            format!("{:?}", launches.collect::<Vec<_>>()),
+            text_hash(&format!("{:?}", launches.collect::<Vec<_>>())),
         ),
     ]
     .map(|(name, value)| (name.to_owned(), value))
@@ -134,6 +137,13 @@ fn file_hash(path: &Path) -> io::Result<String> {
             read => hash.update(&part[..read]),
         }
     }
+}
+
+/// The hash of a text that is long, or may hold a secret.
+fn text_hash(text: &str) -> String {
+    let mut hash = Xxh3::new();
+    hash.update(text.as_bytes());
+    digits(&hash)
 }
 
 fn digits(hash: &Xxh3) -> String {

@@ -277,6 +277,8 @@ fn failure(study: &Study, error: StudyError) -> Failure {
         | StudyError::Resume(_)
         | StudyError::Store(_)
         | StudyError::Abort(Abort::Responses(_)) => true,
+        // The machine has no process or thread left, and what was asked is right.
+        StudyError::Abort(Abort::Subject { error, .. }) if error.is_without_keeper() => false,
         StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,
             ServerProcessError::Start { .. }

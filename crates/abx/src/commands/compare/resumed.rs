@@ -45,8 +45,11 @@ impl Resumed {
         }
     }
 
-    /// Reports what stays.
+    /// Reports what stays, unless nothing can be added.
     pub fn tell(&self) {
+        if !is_resumable(&self.measured) {
+            return;
+        }
         tell(&format!(
             "Continuing {} after {}",
             name_of(&self.store),
