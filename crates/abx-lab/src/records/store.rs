@@ -67,13 +67,13 @@ impl Store {
     /// The file of a record that goes on.
     ///
     /// # Errors
-    /// [`InUse`] if another process still adds to it.
-    pub fn for_saved_record(path: PathBuf) -> Result<Store, InUse> {
+    /// [`RecordInUse`] if another process still adds to it.
+    pub fn for_saved_record(path: PathBuf) -> Result<Store, RecordInUse> {
         sweep_leftovers();
         let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         let kept = match fs::File::open(&path) {
             Ok(file) => match rustix::fs::flock(&file, lock) {
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(InUse { path }),
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(RecordInUse { path }),
                 // Some file systems have no locks.
                 Ok(()) | Err(_) => Some(file),
             },
@@ -140,7 +140,7 @@ impl Store {
 #[error(
     "abx is still measuring {}: wait until it ends, or stop it by Ctrl-C", path.display()
 )]
-pub struct InUse {
+pub struct RecordInUse {
     path: PathBuf,
 }
 

@@ -185,7 +185,9 @@ fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
     if case.words == COMPARE && random.random_bool(0.5) {
         running.until("a finished block", |home| complete(home).first().map(drop));
     }
-    std::thread::sleep(Duration::from_millis(random.random_range(0..4_000)));
+    // A check is shorter than a few blocks.
+    let longest_ms = if case.words == COMPARE { 4_000 } else { 1_500 };
+    std::thread::sleep(Duration::from_millis(random.random_range(0..longest_ms)));
     if running.has_ended() {
         // A check may be done by then: it is killed in another moment.
         return;
