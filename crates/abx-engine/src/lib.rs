@@ -39,6 +39,7 @@ pub use io::TlsPlanError;
 #[cfg(any(test, fuzzing))]
 pub use io::tls_fuzz;
 pub use load_generator::LoadGenerator;
+pub use plan::input_file;
 pub use plan::{
     ASKED_BEFORE_LOAD, BodyIdentity, EnginePlan, ExpectedResponse, Extraction, HttpVersion,
     LineList, LoadPart, LoadPlan, OWN_VALUES, Pacing, PlaceholderKind, PlaceholderPart,

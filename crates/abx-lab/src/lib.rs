@@ -19,13 +19,13 @@ pub mod revisions;
 mod run_study;
 mod setup;
 
+pub use abx_engine::input_file::{open_input, read_input};
 pub use abx_study::access_log::{
     AccessLog, AccessLogError, LogLineError, ReplayedLog, ReplayedMethods,
 };
 pub use abx_study::fault::{Fault, Strike};
 pub use abx_study::form::{Form, FormError};
 pub use abx_study::host::look_up;
-pub use abx_study::input_file::{open_input, read_input};
 pub use abx_study::launch::{FilledLaunch, Launch, ReadinessRule, Template};
 pub use abx_study::numbered::{NUMBER, NumberError, REQUESTS_MAX};
 pub use abx_study::rates::{Rate, RateSpec, SHARES, Spacing};

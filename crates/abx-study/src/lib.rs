@@ -2,7 +2,6 @@
 //! on the types prove it.
 
 pub mod access_log;
-pub mod input_file;
 mod loads;
 mod requests;
 mod servers;

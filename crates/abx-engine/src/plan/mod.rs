@@ -2,6 +2,7 @@
 
 mod extraction;
 mod generator;
+pub mod input_file;
 mod load;
 mod pacing;
 mod part;

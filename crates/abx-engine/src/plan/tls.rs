@@ -6,6 +6,8 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 
+use crate::plan::input_file::read_up_to;
+
 /// How connections are encrypted. Keys and certificates are DER, as files have them once
 /// their PEM is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +119,7 @@ impl TlsIdentity {
     /// # Errors
     /// [`TlsFileError`] when one of them is missing there.
     pub fn read(certificate: &Path, key: &Path) -> Result<TlsIdentity, TlsFileError> {
-        let read = PrivateKeyDer::from_pem_file(key);
+        let read = pem_bytes(key).and_then(|bytes| PrivateKeyDer::from_pem_slice(&bytes));
         let read = read.map_err(|why| TlsFileError::Broken {
             path: key.to_owned(),
             why,
@@ -130,14 +132,23 @@ impl TlsIdentity {
     }
 }
 
+/// The bytes of a PEM file.
+fn pem_bytes(path: &Path) -> Result<Vec<u8>, pem::Error> {
+    read_up_to(path, PEM_BYTES_MAX).map_err(pem::Error::Io)
+}
+
+/// The most bytes of a PEM file: those of all public authorities have a fiftieth.
+const PEM_BYTES_MAX: u64 = 16 << 20;
+
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, TlsFileError> {
     let broken = |why| TlsFileError::Broken {
         path: path.to_owned(),
         why,
         what: "certificates",
     };
+    let text = pem_bytes(path).map_err(broken)?;
     let mut bytes = Vec::new();
-    for result in CertificateDer::pem_file_iter(path).map_err(broken)? {
+    for result in CertificateDer::pem_slice_iter(&text) {
         bytes.push(result.map_err(broken)?.to_vec());
     }
     if bytes.is_empty() {
@@ -189,5 +200,24 @@ impl std::fmt::Debug for TlsIdentity {
         f.debug_struct("TlsIdentity")
             .field("certificates", &self.certificates.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_and_keys_are_those_of_regular_files() {
+        // Method: a device without an end, and a folder, in place of each file.
+        for path in ["/dev/zero", "/dev/null", "/"].map(Path::new) {
+            let wrong = [
+                TlsTrust::read(path).unwrap_err(),
+                TlsIdentity::read(path, path).unwrap_err(),
+            ];
+            for error in wrong.map(|error| error.to_string()) {
+                assert!(error.contains("not a regular file"), "{error}");
+            }
+        }
     }
 }

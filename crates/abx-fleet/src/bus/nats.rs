@@ -3,14 +3,15 @@
 //! The client needs tokio, which has a thread of its own: no thread that makes load ever
 //! runs any of it.
 
-use std::fs;
 use std::future::ready;
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use abx_engine::input_file::read_up_to;
 use abx_sys::names;
 use async_nats::connection::State;
 use async_nats::{
@@ -264,9 +265,13 @@ fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusErro
     }
 }
 
+/// Far above a name and a password.
+const CREDENTIALS_BYTES_MAX: u64 = 1 << 20;
+
 /// User and password of a file with `USER:PASSWORD`.
 fn read_credentials(file: &Path) -> Result<(String, String), BusError> {
-    let text = fs::read_to_string(file)
+    let text = read_up_to(file, CREDENTIALS_BYTES_MAX)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
         .map_err(|why| BusError::Refused(format!("cannot read {}: {why}", file.display())))?;
     let both = text.trim().split_once(':');
     let both = both.filter(|(user, password)| !user.is_empty() && !password.is_empty());
@@ -308,6 +313,8 @@ fn bare(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use abx_study::input_file::open_input;
+use abx_engine::input_file::open_input;
 
 /// The most that a file may hold, compressed or not: 256 MiB, thirty times the largest
 /// study known. What claims more is not read any further.

@@ -3,8 +3,9 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use abx_engine::input_file::open_input;
+
 use super::mistake::{Diagnostic, StudyFileError};
-use crate::input_file::open_input;
 
 /// Far above what a person writes; a longer file is another one.
 const BYTES_MAX: u64 = 1_000_000;

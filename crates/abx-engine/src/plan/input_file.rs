@@ -33,7 +33,11 @@ pub fn read_input(path: &Path) -> io::Result<Vec<u8>> {
     read_up_to(path, INPUT_BYTES_MAX)
 }
 
-fn read_up_to(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+/// Reads all of an input that has at most so many bytes.
+///
+/// # Errors
+/// As [`open_input`]; [`io::ErrorKind::FileTooLarge`].
+pub fn read_up_to(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut input = open_input(path)?.take(bytes_max + 1);
     input.read_to_end(&mut bytes)?;
