@@ -14,8 +14,9 @@ const MONTHS: [&str; 12] = [
 pub fn local_date(seconds: u64) -> String {
     let at = libc::time_t::try_from(seconds).unwrap_or(libc::time_t::MAX);
     let mut parts = MaybeUninit::<libc::tm>::zeroed();
-    // SAFETY: both pointers lead to memory of their types that outlives the call, and a `tm`
-    // may be all zeros, of which a year that does not fit leaves some.
+    // SAFETY: Both pointers lead to memory of their types that outlives the call, and a `tm`
+    // may be all zeros, of which a year that does not fit leaves some. The call may read the
+    // variable `TZ`, and nothing in abx changes the environment.
     let parts = unsafe {
         libc::localtime_r(&raw const at, parts.as_mut_ptr());
         parts.assume_init()

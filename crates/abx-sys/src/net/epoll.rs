@@ -2,6 +2,7 @@
 //! event at a time, where threads take turns with a socket.
 
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -214,7 +215,7 @@ impl Epoll {
         let room = i32::try_from(events.buffer.capacity()).unwrap_or(i32::MAX);
         // SAFETY: The set is open for as long as `self` is borrowed. The pointer
         // leads to `room` places of the kernel's `epoll_event`, which both types
-        // mirror (asserted below), and the kernel fills at most as many.
+        // lay out alike (asserted below), and the kernel fills at most as many.
         let count = unsafe {
             libc::epoll_wait(
                 self.set.as_raw_fd(),
@@ -239,6 +240,8 @@ impl Epoll {
 const _: () = assert!(
     size_of::<epoll::Event>() == size_of::<libc::epoll_event>()
         && align_of::<epoll::Event>() == align_of::<libc::epoll_event>()
+        && offset_of!(epoll::Event, flags) == offset_of!(libc::epoll_event, events)
+        && offset_of!(epoll::Event, data) == offset_of!(libc::epoll_event, u64)
 );
 
 #[cfg(test)]

@@ -30,8 +30,8 @@ pub fn use_own_services() {
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: Both strings end in NUL and are never freed. glibc changes its table
-        // of services without a lock, and only this file reads it, after this call.
+        // SAFETY: Both strings end in NUL and are never freed. glibc changes its table of
+        // services without a lock: `main` does this first, before a thread that looks up a host.
         let status = unsafe { __nss_configure_lookup(c"hosts".as_ptr(), c"files dns".as_ptr()) };
         debug_assert_eq!(status, 0, "glibc knows both services");
     });
