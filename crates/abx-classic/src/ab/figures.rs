@@ -215,7 +215,8 @@ fn count(requests: &[&LoggedRequest], is_one: impl Fn(&LoggedRequest) -> bool) -
     requests.iter().filter(|request| is_one(request)).count() as u64
 }
 
-/// What a response's head says that the server is: to the first space.
+/// What a response's head says that the server is: to the first space, in letters that a terminal
+/// only shows, and no more of them than a report has room for.
 fn software(head: &[u8]) -> String {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.lines().take_while(|line| !line.is_empty());
@@ -224,8 +225,11 @@ fn software(head: &[u8]) -> String {
         name.eq_ignore_ascii_case("server").then(|| value.trim())
     });
     let word = value.unwrap_or_default().split_whitespace().next();
-    word.unwrap_or_default().to_owned()
+    let letters = word.unwrap_or_default().chars().take(SOFTWARE_LETTERS_MAX);
+    letters.filter(|letter| !letter.is_control()).collect()
 }
+
+const SOFTWARE_LETTERS_MAX: usize = 200;
 
 /// The times of requests, by their totals.
 fn times(requests: &[LoggedRequest], (calendar_us, monotonic_ns): (u64, u64)) -> Vec<AbTime> {
@@ -338,6 +342,14 @@ pub(super) mod tests {
         let any = AbFigures::of(&options("-l a/"), &run);
         assert_eq!((any.failures.length, any.document_bytes), (1, None));
         assert_eq!(any.kept, None);
+    }
+
+    #[test]
+    fn the_name_of_a_server_is_only_shown() {
+        // Method: a name that is long, and one with a control character in two bytes.
+        let head = |name: &str| format!("HTTP/1.1 200 OK\r\nServer: {name}\r\n\r\n");
+        assert_eq!(software(head(&"x".repeat(20_000)).as_bytes()).len(), 200);
+        assert_eq!(software(head("a\u{9b}2J").as_bytes()), "a2J");
     }
 
     #[test]
