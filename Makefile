@@ -9,7 +9,7 @@ ABX ?= target/release/abx
 DIST ?= target/dist
 PROFILE ?= release
 
-.PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants cql book
+.PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants cql book fuzz
 
 build:
 	$(CARGO) build --release --locked
@@ -131,3 +131,11 @@ mutants:
 	$(CARGO) mutants --package abx-stats --package abx-verdict $(MUTANTS) -- --lib --test verdict -- \
 	    --skip statistics:: --skip past_baseline::simulation
 	$(CARGO) mutants --package abx-lab $(MUTANTS) -- --lib -- stop_rule
+
+# Every fuzz target for FUZZ_SECONDS, one after the other, with a table of what came of it. Needs
+# `cargo install cargo-fuzz`; 30 hours, so name some by FUZZ_TARGETS='hpack audit'. The tests
+# replay what is in fuzz/kept; `scripts/fuzz keep` renews that.
+FUZZ_SECONDS ?= 3600
+FUZZ_TARGETS ?=
+fuzz:
+	./scripts/fuzz run $(FUZZ_SECONDS) $(FUZZ_TARGETS)

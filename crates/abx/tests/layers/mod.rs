@@ -3,6 +3,7 @@
 
 mod circles;
 mod folders;
+mod fuzz_targets;
 mod loops;
 mod modules;
 mod printed;
