@@ -68,14 +68,13 @@ pub struct Audit {
 /// Reads texts, and says what the reports in them show.
 #[must_use]
 pub fn audit(texts: &[ReportText]) -> Audit {
-    let reader = read::Reader::new();
     let mut files = Vec::new();
     let mut reports = Vec::new();
     for text in texts {
         let mut reading = text
             .text
             .as_deref()
-            .map(|own_text| reader.read(&text.file, own_text))
+            .map(|own_text| read::READER.read(&text.file, own_text))
             .unwrap_or_default();
         let room = REPORTS_MOST - reports.len();
         if let Some(first) = reading.reports.get(room) {

@@ -10,6 +10,8 @@ mod scan;
 mod table;
 mod template;
 
+use std::sync::LazyLock;
+
 use crate::report::ToolReport;
 use crate::text::{TextLine, lines};
 use assembly::Assembly;
@@ -29,13 +31,12 @@ pub(crate) struct Reader {
     templates: LineTemplates,
 }
 
-impl Reader {
-    pub(crate) fn new() -> Reader {
-        Reader {
-            templates: LineTemplates::new(),
-        }
-    }
+/// Making its templates takes longer than to read a report.
+pub(crate) static READER: LazyLock<Reader> = LazyLock::new(|| Reader {
+    templates: LineTemplates::new(),
+});
 
+impl Reader {
     /// Everything that a text holds, in its order.
     pub(crate) fn read(&self, file: &str, text: &str) -> TextReading {
         let read = start_of(text);

@@ -41,6 +41,9 @@ pub fn any_text(text: &str) {
         assert!((1..=lines).contains(&unread.line), "{unread:?}");
     }
     assert_eq!(found_audit.study.is_some(), !found_audit.reports.is_empty());
+    if found_audit.reports.is_empty() {
+        return;
+    }
     // Files are independent: a second, empty one changes nothing.
     let again = audit(&[source("text", text), source("empty", "")]);
     assert_eq!(again.findings, found_audit.findings);

@@ -46,6 +46,12 @@ proptest! {
 }
 
 #[test]
+fn what_fuzzing_kept_is_audited() {
+    // Method: the fuzz target's body, on kept inputs and changes of them.
+    abx_corpus::replay_text("audit", 500, fuzz::any_text);
+}
+
+#[test]
 fn whole_reports_are_audited() {
     // Method: what must hold for any text, for each report of the tests.
     for (_, text) in all() {
