@@ -135,7 +135,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     while !rest.is_empty() {
         let quote = rest.strip_prefix("contents=").and_then(|contents| {
             let quote = contents.chars().next()?;
-            matches!(quote, '\'' | '"').then_some((quote, &contents[1..]))
+            matches!(quote, '\'' | '"').then(|| (quote, &contents[1..]))
         });
         let (word, behind) = match quote {
             Some((quote, contents)) => {
@@ -233,6 +233,22 @@ mod tests {
         ] {
             assert_eq!(of_log(log).unwrap_err(), message);
         }
+    }
+
+    #[test]
+    fn contents_begin_with_any_letter() {
+        // Method: letters of several bytes, with a quote after them and without one.
+        for contents in ["\u{e9}", "\u{fffd}\"x", "\u{1f980}'"] {
+            let scripts = of_log(&format!("/a contents={contents}\n")).unwrap();
+            let expected = Some(contents.as_bytes().to_vec());
+            assert_eq!(scripts[0].calls[0].contents, expected);
+        }
+    }
+
+    #[test]
+    fn what_fuzzing_kept_is_read() {
+        // Method: the fuzz target's body, on kept inputs and changes of them.
+        abx_corpus::replay("httperf_sessions", 2_000, fuzz::any_session_file);
     }
 
     proptest! {
