@@ -3,6 +3,7 @@
 
 use std::net::TcpListener;
 use std::process::Command;
+use std::sync::Mutex;
 
 use serde_json::Value;
 
@@ -80,6 +81,85 @@ fn who_breaks_is_named_and_the_other_is_measured() {
             .find_map(|(name, count)| (name == "ok").then_some(count));
         assert!(right > Some(0), "{fault}: {ended:#?}");
     }
+}
+
+/// Faults that show within seconds, in the order in which they are tried. Others wait for the
+/// longest that a start may take, or are like one of these.
+const QUICK: &[&str] = &[
+    "start-exit",
+    "start-fork",
+    "start-daemon",
+    "die-early",
+    "die-resting",
+    "crash",
+    "leave",
+    "memory",
+    "output",
+    "forks",
+    "reset",
+    "garbage",
+    "switch",
+    "wrong-length",
+    "two-lengths",
+    "huge-length",
+    "huge-chunk",
+    "twice",
+    "misdirected",
+    "endless-line",
+    "endless-chunks",
+    "endless-trailers",
+    "interim-flood",
+    "empty-lines",
+    "h2-settings",
+    "h2-reset",
+    "h2-continuation",
+    "h2-table",
+    "h2-empty-data",
+    "ws-length",
+    "ws-endless",
+    "ws-pings",
+    "ws-fragments",
+    "ws-close",
+];
+
+#[test]
+fn each_quick_fault_ends_as_the_server_lists_it() {
+    // Method: four studies at a time, each of a correct server and one with a fault. The server's
+    // list gives the flags and the exit code; nothing may be left of any study.
+    let listed = Command::new("python3").args([SERVER, "--list"]).output();
+    let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+    let row = |fault: &str| {
+        let mut rows = listed.lines().map(|line| line.split('\t'));
+        rows.find_map(|mut row| (row.next() == Some(fault)).then(|| row.collect::<Vec<_>>()))
+    };
+    let left = Mutex::new(QUICK.iter());
+    let next = || left.lock().unwrap().next();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(fault) = next() {
+                    let row = row(fault).unwrap_or_else(|| panic!("{fault} is not listed"));
+                    ends_as_listed(fault, row[0], row[1]);
+                }
+            });
+        }
+    });
+}
+
+/// A study with this fault ends with this exit code. Its first sentence names who broke.
+fn ends_as_listed(fault: &str, flags: &str, code: &str) {
+    let home = Home::new();
+    let flags = flags.split(' ').filter(|flag| *flag != "-");
+    let flags: Vec<&str> = BRIEF
+        .into_iter()
+        .chain(["--timeout", "1s"])
+        .chain(flags)
+        .collect();
+    let ended = compare(&home, &format!("{fault} --after 50"), &flags);
+    let ended_with = ended.status.code().map(|code| code.to_string());
+    assert_eq!(ended_with.as_deref(), Some(code), "{fault}: {ended:#?}");
+    let is_named = first_sentence(&ended).contains("bad");
+    assert!(is_named || code == "0", "{fault}: {ended:#?}");
 }
 
 #[test]
