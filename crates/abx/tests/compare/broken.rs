@@ -163,6 +163,18 @@ fn ends_as_listed(fault: &str, flags: &str, code: &str) {
 }
 
 #[test]
+fn a_server_that_fills_the_disk_with_output_is_named() {
+    // Method: 2 GB of output, most of which is a hole.
+    let home = Home::new();
+    let ended = compare(
+        &home,
+        "output --after 50",
+        &[&BRIEF[..], &["--timeout", "1s"]].concat(),
+    );
+    ended.expect(3, &["bad has written ", " MB of output since its start"]);
+}
+
+#[test]
 fn an_echo_that_falls_silent_is_named() {
     // Method: a WebSocket that takes messages and sends none back any more.
     let home = Home::new();

@@ -66,7 +66,7 @@ FAULTS = {
     "crash": (HTTP, 3, "ends by SIGSEGV"),
     "leave": (HTTP, 3, "exits with 0"),
     "memory": (HTTP, 3, "uses more memory per request, up to a limit of 1 GB, and dies of it"),
-    "output": (HTTP, 3, "writes 1 MB of output per request"),
+    "output": (HTTP, 3, "writes 2 GB of output per request"),
     "forks": (SHORT, 0, "forks a child per hundredth request, which ends at once"),
     "ignore-term": (SHORT, 0, "ignores SIGTERM"),
     "garbage": (HTTP, 3, "sends what is not HTTP"),
@@ -310,7 +310,9 @@ class Connection(asyncio.Protocol):
         if fault == "memory":
             eat(self.state.memory)
         if fault == "output":
-            os.write(1, b"output " * (150_000) + b"\n")
+            # A hole, so that the disk stays as it is.
+            os.ftruncate(1, 2 << 30)
+            os.write(1, b"much output\n" * 10_000)
         if fault == "forks" and self.state.requests % 100 == 0 and os.fork() == 0:
             os._exit(0)
         if fault == "no-read":
