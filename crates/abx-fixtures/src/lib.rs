@@ -259,6 +259,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             ..LoadSettings::default()
         },
         responses: responses.collect(),
+        settled: Vec::new(),
         pilot: Some(PilotRecord {
             interleave: Interleave::Slices,
             interleave_reason: None,

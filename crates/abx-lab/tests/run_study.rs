@@ -21,11 +21,14 @@ use abx_lab::{
     StudyEnvironment, StudyError, StudyOutcome, StudyProgress, Subject, WaitChoice, run_study,
 };
 use abx_model::LoadOptions;
-use abx_server::{Model, ServerConfig, serve};
+use abx_server::{Faults, Model, ServerConfig, serve};
 use abx_stats::Margin;
 use abx_sys::tree::descendants;
 use abx_verdict::StudyRecord;
 use tempfile::TempDir;
+
+#[path = "run_study/leaving.rs"]
+mod leaving;
 
 const CASES: &[(&str, fn())] = &[
     (
@@ -77,6 +80,14 @@ const CASES: &[(&str, fn())] = &[
         a_budget_that_is_used_up_starts_no_slice,
     ),
     (
+        "a_load_that_is_settled_is_left_out_of_later_blocks",
+        leaving::a_load_that_is_settled_is_left_out_of_later_blocks,
+    ),
+    (
+        "a_subject_that_is_settled_is_not_started_again",
+        leaving::a_subject_that_is_settled_is_not_started_again,
+    ),
+    (
         "work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others",
         work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others,
     ),
@@ -86,7 +97,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("keeper") => return abx_lab::keeper::keep(),
-        Some("serve") => return serve_page(&arguments[1]),
+        Some("serve") => return serve_page(&arguments[1], arguments.get(2)),
         Some("answer") => return response_page(&arguments[1], &arguments[2], &arguments[3]),
         _ => {}
     }
@@ -106,9 +117,14 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-fn serve_page(port: &str) -> ExitCode {
+fn serve_page(port: &str, delay_ms: Option<&String>) -> ExitCode {
+    let delay_ms = delay_ms.map_or(0, |ms| ms.parse().unwrap());
     let config = ServerConfig {
         address: SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap())).into(),
+        faults: Faults {
+            delay: Duration::from_millis(delay_ms),
+            ..Faults::default()
+        },
         ..ServerConfig::new(Model::Event)
     };
     let ended = serve(&config, |_| {}, |_| {});
@@ -261,7 +277,7 @@ fn a_block_is_on_disk_before_it_is_judged() {
     let file = folder.path().join("record.json");
     let mut judged_on_disk = Vec::new();
     let mut watch = |progress: StudyProgress| {
-        if let StudyProgress::Block(record) = progress {
+        if let StudyProgress::Block { record, .. } = progress {
             let saved = read(&file);
             assert_eq!(saved.measured.blocks, record.measured.blocks);
             assert_eq!(saved.measured.end, StudyEnd::Running);

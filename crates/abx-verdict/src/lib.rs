@@ -31,6 +31,7 @@ pub use judge::metric::{Metric, Sense};
 pub use judge::ranking::{Place, Ranking};
 pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::server_times::{ServerTime, ServerTimeDifference};
+pub use judge::settled::{LoadGroup, load_groups, may_stop, settled_early};
 pub use judge::sweeps::{Axis, Crossover, KNEE_SHARE, Knee, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::why::confounder::{Confounder, ConfounderKind};
@@ -42,7 +43,7 @@ pub use judge::why::flame_graph::{
 };
 pub use judge::why::purpose::Purpose;
 pub use judge::why::sampled_sides::CostDifference;
-pub use judge::{blocks_until_precise, is_hopeless, judge, may_stop};
+pub use judge::{blocks_until_precise, is_hopeless, judge};
 pub use listing::fingerprint::Fingerprint;
 pub use listing::{catalog, history, plan, trend};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};

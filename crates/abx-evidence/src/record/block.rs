@@ -103,6 +103,15 @@ pub struct ListenerRecord {
     pub name: String,
 }
 
+impl BlockLoad {
+    /// Whether any of its slices loaded this subject.
+    #[must_use]
+    pub fn has_loaded(&self, subject: &str) -> bool {
+        let mut slices = self.rounds.iter().flat_map(|round| &round.slices);
+        slices.any(|slice| slice.subject == subject)
+    }
+}
+
 /// What one load gave in one block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockLoad {

@@ -35,6 +35,7 @@ pub use fleet::{AgentPace, AgentRecord, FleetRecord, OnLoss};
 pub use ledger::{CallRecord, LedgerRecord, SegmentRecord};
 pub use load::load_record::{
     LoadRecord, LoadSettings, RequestBody, RequestSettings, ResponseRecord, ScenarioSettings,
+    Settled, SettledReason,
 };
 pub use load::pilot::{Interleave, PilotRecord, PilotSubject};
 pub use load::tls::{TlsSession, TlsSettings, TlsTrustKind};

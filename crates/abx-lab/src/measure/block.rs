@@ -55,7 +55,8 @@ pub struct SubjectRun<'a, 'b> {
     pub random: &'a mut ChaCha8Rng,
     /// What was measured so far.
     pub result: BlockLoad,
-    /// Subjects that stopped responding: not loaded any more under this load.
+    /// Subjects that are not loaded under this load: they stopped responding, or have blocks
+    /// enough.
     silent: Vec<usize>,
     /// What the listeners of those that are connected had dropped before.
     dropped_before: BTreeMap<usize, ListenDrops>,
@@ -93,9 +94,9 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
     }
 
-    /// The same without subjects that failed under this load before.
-    pub fn without(mut self, failed: Vec<usize>) -> SubjectRun<'a, 'b> {
-        self.silent = failed;
+    /// The same without subjects that failed under this load before, or have blocks enough.
+    pub fn without(mut self, left_out: Vec<usize>) -> SubjectRun<'a, 'b> {
+        self.silent = left_out;
         self
     }
 

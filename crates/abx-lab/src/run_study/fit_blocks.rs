@@ -11,9 +11,8 @@ use crate::run_study::time::shorten_blocks::{BlockOptions, block_time, shorten_b
 use abx_study::{OrderedTime, Study};
 
 impl StudyRunner<'_> {
-    /// Makes blocks as long as the study's time wants them. Starting and stopping the
-    /// subjects takes `around` in each.
-    pub(super) fn fit_blocks(&mut self, around: Duration) {
+    /// Makes blocks as long as the study's time wants them.
+    pub(super) fn fit_blocks(&mut self) {
         let Some((time, blocks)) = planned(self.study) else {
             return;
         };
@@ -21,7 +20,7 @@ impl StudyRunner<'_> {
         match time {
             OrderedTime::Whole(whole) => {
                 let left = whole.saturating_sub(self.started.elapsed());
-                let others = around + self.faults_take(around);
+                let others = self.around + self.faults_take(self.around);
                 let span = (left / blocks.max(1)).saturating_sub(others);
                 shorten_blocks(&mut self.record.measured.loads, terms, span);
             }
@@ -41,14 +40,18 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Tells how long blocks will take, each of which begins with so long a start.
-    pub(super) fn tell_how_long(&self, starting: Duration) {
-        let loads = &self.record.measured.loads;
-        let loaded = block_time(loads, self.block_options());
+    /// Tells how long blocks will take.
+    pub(super) fn tell_how_long(&self) {
         (self.watch)(StudyProgress::Piloted {
             took: self.started.elapsed(),
-            each_block: starting + loaded + self.faults_take(starting),
+            each_block: self.block_takes(),
         });
+    }
+
+    /// How long a block will take with the loads that are still open.
+    pub(super) fn block_takes(&self) -> Duration {
+        let loaded = block_time(&self.record.measured.loads, self.block_options());
+        self.around + loaded + self.faults_take(self.around)
     }
 }
 

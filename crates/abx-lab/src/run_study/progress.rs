@@ -51,6 +51,11 @@ pub enum StudyProgress<'a> {
         subject: &'a str,
         how: &'a str,
     },
-    /// A block has ended, and this is what the blocks so far say.
-    Block(&'a StudyRecord),
+    /// A block has ended.
+    Block {
+        /// What the blocks so far say.
+        record: &'a StudyRecord,
+        /// What another block will take, about, with the loads that are still open.
+        next_block: Duration,
+    },
 }

@@ -32,7 +32,7 @@ use crate::run_study::progress::StudyProgress;
 use crate::run_study::resume::resumption::{ResumeError, Resumption};
 use crate::run_study::study_record::{new_record, note_responses};
 use crate::run_study::time::pilot_share::PilotShare;
-use crate::run_study::time::stop_rule::{TimeSpent, reason_to_end, reason_to_stop};
+use crate::run_study::time::stop_rule::{TimeSpent, newly_settled, reason_to_end, reason_to_stop};
 use abx_study::load_records::load_records;
 use abx_study::{Load, Study};
 
@@ -131,6 +131,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         started,
         before,
         grids,
+        around: Duration::ZERO,
     };
     let ended = runner.run();
     runner.context.services.stop();
@@ -162,6 +163,8 @@ pub(super) struct StudyRunner<'a> {
     /// How long the study had taken before, if it goes on.
     before: Duration,
     pub(super) grids: RateGrids,
+    /// What starting and stopping the subjects takes in each block.
+    pub(super) around: Duration,
 }
 
 impl StudyRunner<'_> {
@@ -182,10 +185,14 @@ impl StudyRunner<'_> {
             self.store.save_somewhere(&self.record)?;
             block?;
             self.record.conclusions = judge(&self.record.measured);
-            (self.watch)(StudyProgress::Block(&self.record));
+            let next_block = began.elapsed().mul_f64(self.settle());
+            (self.watch)(StudyProgress::Block {
+                record: &self.record,
+                next_block,
+            });
             let spent = TimeSpent {
                 whole: self.started.elapsed(),
-                last_block: began.elapsed(),
+                next_block,
             };
             if is_hopeless_already {
                 // The others have their figures now, and nobody to be compared with.
@@ -199,6 +206,22 @@ impl StudyRunner<'_> {
                 return Ok(end);
             }
         }
+    }
+
+    /// Notes the loads that have blocks enough; the part of the last block's time that
+    /// another one will take without them. Another rule that ends the study may need every load.
+    fn settle(&mut self) -> f64 {
+        let before = self.block_takes();
+        if self.until.is_none() {
+            let settled = newly_settled(self.study, self.limits, &self.record);
+            for (name, settled) in settled {
+                let mut loads = self.record.measured.loads.iter_mut();
+                if let Some(load) = loads.find(|load| load.name == name) {
+                    load.settled.push(settled);
+                }
+            }
+        }
+        self.block_takes().div_duration_f64(before)
     }
 
     /// Judges what there is and saves it once more, now with its conclusions.
@@ -334,11 +357,11 @@ impl StudyRunner<'_> {
         }
         let stops = Instant::now();
         let _ = running.stop_all(None);
-        let around = starting + stops.elapsed();
+        self.around = starting + stops.elapsed();
         self.context.services.note_used();
         note_responses(&mut self.record.measured, &names, &loads);
-        self.fit_blocks(around);
-        self.tell_how_long(around);
+        self.fit_blocks();
+        self.tell_how_long();
         self.failure_in_pilot().map_or(Ok(()), Err)
     }
 
@@ -393,13 +416,27 @@ impl StudyRunner<'_> {
         loads.map(reason).collect()
     }
 
+    /// The subjects that a block does not start: those that failed at an earlier start, and
+    /// those that have blocks enough under every load. Faults need all of them.
+    fn left_out(&self) -> Vec<String> {
+        let measured = &self.record.measured;
+        let failed = measured.failed_starts();
+        let failed = failed.map(|start| start.subject.to_owned());
+        let is_settled = |name: &str| {
+            let mut loads = measured.loads.iter();
+            measured.faults.is_empty() && loads.all(|load| load.is_settled_for(name))
+        };
+        let names = measured.subjects.iter().map(|subject| &subject.name);
+        let settled = names.filter(|name| is_settled(name)).cloned();
+        failed.chain(settled).collect()
+    }
+
     /// Measures one block. What was measured of it is in the record also when it fails.
     fn block(&mut self) -> Result<(), Abort> {
         let index = u32::try_from(self.record.measured.blocks.len()).unwrap_or(u32::MAX);
         let seed = self.random(u64::from(index)).random();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let failed = self.record.measured.failed_starts();
-        let left_out: Vec<String> = failed.map(|start| start.subject.to_owned()).collect();
+        let left_out = self.left_out();
         let starts = SubjectStarts {
             left_out: &left_out,
             fewest: FEWEST_COMPARED,

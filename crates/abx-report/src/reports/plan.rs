@@ -40,6 +40,13 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
         );
         out.paragraph(text);
     }
+    if plan.study.loads > 1 && plan.study.blocks.is_none() {
+        out.paragraph(
+            "Each load ends by its own rule. The time that it leaves goes to the loads that need \
+             more blocks."
+                .to_owned(),
+        );
+    }
     let fewest = plan.fewest();
     if plan.blocks_most < fewest {
         let remedy = match plan.study.blocks {

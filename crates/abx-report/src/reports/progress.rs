@@ -26,9 +26,18 @@ pub fn progress_line(record: &StudyRecord) -> String {
         comparison.verdict,
     );
     let line = format!("{subject}/{baseline} {message}");
-    match record.conclusions.primary().count() - 1 {
+    let line = match record.conclusions.primary().count() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),
+    };
+    let loads = &record.measured.loads;
+    match loads.iter().filter(|load| load.is_settled()).count() {
+        0 => line,
+        _ if loads.len() == 1 => line,
+        settled => format!(
+            "{line} · {settled} of {} settled",
+            plural(loads.len() as u64, "load")
+        ),
     }
 }
 

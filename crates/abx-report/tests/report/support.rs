@@ -150,6 +150,7 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
             ..LoadSettings::default()
         },
         responses: BTreeMap::new(),
+        settled: Vec::new(),
         pilot: Some(PilotRecord {
             interleave: Interleave::Slices,
             interleave_reason: None,

@@ -19,6 +19,7 @@ pub fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
         },
         responses: BTreeMap::new(),
         pilot: None,
+        settled: Vec::new(),
     };
     loads.iter().map(record).collect()
 }

@@ -24,7 +24,22 @@ pub enum LimitState {
 /// Source: docs/explain/statistics/stopping.md, "A limit".
 #[must_use]
 pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitState {
-    let results = results_at(record, expectations, Confidence::CERTAIN);
+    state(&results_at(record, expectations, Confidence::CERTAIN))
+}
+
+/// The same of what is expected under loads of these names. Pure.
+#[must_use]
+pub fn limit_state_under(
+    record: &StudyRecord,
+    expectations: &[Expectation],
+    loads: &[String],
+) -> LimitState {
+    let mut results = results_at(record, expectations, Confidence::CERTAIN);
+    results.retain(|result| loads.contains(&result.load));
+    state(&results)
+}
+
+fn state(results: &[ExpectationResult]) -> LimitState {
     let is_settled =
         |result: &ExpectationResult| matches!(result.standing, Standing::Holds | Standing::Fails);
     if results.iter().any(is_open) {

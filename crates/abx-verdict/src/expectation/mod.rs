@@ -12,7 +12,7 @@ mod statement;
 mod threshold;
 mod words;
 
-pub use limit_state::{LimitState, blocks_until_settled, limit_state};
+pub use limit_state::{LimitState, blocks_until_settled, limit_state, limit_state_under};
 pub use result::{Doubt, ExpectationResult, GoalReading, Standing};
 pub use results::expectation_results;
 pub use statement::{Expectation, RatioExpectation, Sign, Threshold};

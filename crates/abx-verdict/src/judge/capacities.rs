@@ -91,7 +91,7 @@ pub(crate) fn capacities(study: &StudyView) -> Vec<Capacity> {
     let grids = grids(study);
     let each = grids.iter().flat_map(|grid| {
         let names = grid.subjects();
-        names.filter_map(|subject| grid.capacity(study.study, subject))
+        names.filter_map(|subject| grid.capacity(subject))
     });
     each.collect()
 }
@@ -129,7 +129,7 @@ impl<'a> RateGrid<'a> {
         each.collect()
     }
 
-    fn capacity(&self, study: &Measured, subject: &str) -> Option<Capacity> {
+    fn capacity(&self, subject: &str) -> Option<Capacity> {
         let usage = self.usage(subject)?;
         let blocks = self.in_blocks(subject)?;
         let (rate_per_s, low, high) = match capacity::capacity(&blocks, Confidence::COMPUTED) {
@@ -156,8 +156,19 @@ impl<'a> RateGrid<'a> {
             held_per_s: held.and_then(|rates| rates.into_iter().reduce(f64::min)),
             missed_per_s: missed.and_then(|rates| rates.into_iter().reduce(f64::max)),
             confidence: Confidence::PRINTED.share(),
-            blocks: study.complete_blocks().count(),
+            blocks: blocks.len(),
         })
+    }
+
+    pub(crate) fn load_names(&self) -> Vec<String> {
+        let names = self.loads.iter().map(|view| view.load.name.clone());
+        names.collect()
+    }
+
+    /// Whether later blocks leave all of it out.
+    pub(crate) fn is_settled(&self) -> bool {
+        let mut loads = self.loads.iter();
+        loads.all(|view| view.load.is_settled())
     }
 
     /// The pairs that were asked for.

@@ -10,6 +10,7 @@ pub(crate) mod metric;
 pub(crate) mod ranking;
 pub(crate) mod scope;
 pub(crate) mod server_times;
+pub(crate) mod settled;
 pub(crate) mod sweeps;
 pub(crate) mod values;
 pub mod verdict;
@@ -23,7 +24,7 @@ use crate::findings::findings;
 use crate::findings::validity::{Limited, Validity};
 use crate::judge::capacities::capacities;
 use crate::judge::comparing::family::{ComparedUnder, ComparisonFamily};
-use crate::judge::comparing::plan::{ComparisonPlan, Question};
+use crate::judge::comparing::plan::{ComparisonPlan, PrimaryFamily, Question};
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::conclusions::Conclusions;
 use crate::judge::families::Families;
@@ -32,7 +33,6 @@ use crate::judge::ranking::rankings;
 use crate::judge::scope::Scope;
 use crate::judge::server_times::{server_time_differences, server_times};
 use crate::judge::sweeps::sweeps;
-use crate::judge::verdict::decide_together;
 use crate::judge::why::cpu_difference::{cpu_differences, start_differences};
 use crate::judge::why::cpu_ledger::cpu_ledgers;
 use crate::view::StudyView;
@@ -42,7 +42,7 @@ use abx_evidence::record::Measured;
 use abx_evidence::{Finding, FindingId, Level};
 use abx_stats::Margin;
 use abx_stats::paired::PairedMean;
-use abx_stats::stop::{Decision, blocks_for_verdict, blocks_needed, wanted_half_width};
+use abx_stats::stop::{blocks_for_verdict, blocks_needed, wanted_half_width};
 use abx_stats::student::Confidence;
 
 /// Concludes all that can be concluded. Pure, and it takes no part of an earlier
@@ -98,19 +98,6 @@ fn add<'a>(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Findi
     }
 }
 
-/// Whether the blocks so far settle every primary comparison of the study.
-#[must_use]
-pub fn may_stop(study: &Measured) -> Decision {
-    let study = &StudyView::of(study);
-    let margin = margin(study);
-    let plan = ComparisonPlan::of(study, &[]);
-    let decisions = plan.primary(study).into_iter().map(|(values, family)| {
-        let all_values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-        decide_together(&all_values, margin, family)
-    });
-    Decision::of_parts(decisions)
-}
-
 /// Whether subjects failed so that no primary comparison of the study can become valid:
 /// more blocks would not help.
 #[must_use]
@@ -131,7 +118,7 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
 
 /// How many blocks more it takes, about, until every primary comparison is as precise as
 /// the margin asks for, and there are enough for a verdict; `None` where there is none, or
-/// one without a spread to go by.
+/// one without a spread to go by. Loads that are settled need none.
 #[must_use]
 pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
     let fewest = blocks_for_verdict(study.is_ordered());
@@ -151,7 +138,7 @@ pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
     let logs = plan
         .primary(study)
         .into_iter()
-        .flat_map(|(values, _)| values);
+        .flat_map(PrimaryFamily::open);
     let each: Option<Vec<u32>> = logs.map(more).collect();
     each?.into_iter().max()
 }

@@ -273,9 +273,11 @@ fn behind_gate(asked: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
 /// Subjects by the average of their logarithms, the best first; those without a
 /// number last.
 fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
+    // Sums over blocks that all have stand in the order of averages.
+    let each = names.iter().map(|name| family.values.of(name).len());
+    let blocks = each.min().unwrap_or_default();
     let place = |name: &str| {
-        // All have as many blocks, so that sums stand in the order of averages.
-        let numbers = family.values.of(name).iter();
+        let numbers = family.values.of(name).iter().take(blocks);
         let logs = numbers
             .map(|number| number.map_or(f64::NEG_INFINITY, |block_value| block_value.amount.ln()));
         let sum: f64 = logs.sum();

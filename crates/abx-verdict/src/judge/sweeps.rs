@@ -214,10 +214,9 @@ impl Path<'_> {
                 places.push((number(self.axis, view), values.log_ratios(self.pair)));
             }
         }
-        if places
-            .first()
-            .is_none_or(|(_, blocks)| blocks.len() < BLOCKS_ORDERED)
-        {
+        // Loads that were settled before the others have fewer blocks.
+        let fewest = places.iter().map(|(_, blocks)| blocks.len()).min();
+        if fewest.is_none_or(|fewest| fewest < BLOCKS_ORDERED) {
             return Vec::new();
         }
         let positions: Vec<Position> = places

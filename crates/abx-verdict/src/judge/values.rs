@@ -64,7 +64,12 @@ impl<'a> Values<'a> {
     pub(crate) fn of_starts(study: &'a Measured) -> Values<'a> {
         Values::each(study.subjects.iter().map(|subject| {
             let ready = |block: &BlockRecord| block.subjects.get(&subject.name)?.ready_s;
-            let blocks = study.complete_blocks();
+            let mut failed = study.failed_starts();
+            let has_failed = failed.any(|start| start.subject == subject.name);
+            // Who is settled under every load is not started any more.
+            let takes_part =
+                |block: &&BlockRecord| has_failed || block.subjects.contains_key(&subject.name);
+            let blocks = study.complete_blocks().filter(takes_part);
             let numbers = blocks.map(|block| ready(block).map(exact));
             (subject.name.as_str(), numbers.collect())
         }))

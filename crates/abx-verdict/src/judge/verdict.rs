@@ -6,7 +6,8 @@ use abx_stats::paired::{LogInterval, PairedMean, RatioInterval};
 use abx_stats::pooled::SpreadPrior;
 use abx_stats::signed_rank::{RankInterval, WalshAverages};
 use abx_stats::stop::{
-    BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, blocks_for_verdict, blocks_needed, decide,
+    BLOCKS_FOR_VERDICT, BLOCKS_ORDERED, Decision, EARLY_LOOKS, Reason, blocks_for_verdict,
+    blocks_needed, decide,
 };
 use abx_stats::student::Confidence;
 use abx_stats::{Margin, StatsError};
@@ -294,6 +295,38 @@ pub fn decide_together(values: &[&[f64]], margin: Margin, family: ClaimFamily) -
         let mut assessed = assess_together(values, margin, family).into_iter();
         assessed.any(is_open)
     })
+}
+
+/// Which of the comparisons that are claimed together are settled whatever later blocks of
+/// the others show: the interval of one lies inside the margin at the confidence that sameness
+/// is held to, or after one of the [`EARLY_LOOKS`] its direction is beyond doubt for all of
+/// them together.
+///
+/// Method: beyond doubt for m claims is [`Confidence::CERTAIN`] divided among m, so the order
+/// in which Holm takes the others changes nothing. A comparison that left as soon as its
+/// verdict stood among them would have a false direction far too often: each look would be one
+/// more chance. Source: docs/explain/statistics/stopping.md, "Each load by its own rule".
+#[must_use]
+pub fn settled_for_good(
+    values: &[&[f64]],
+    margin: Margin,
+    family: ClaimFamily,
+) -> Vec<Option<Reason>> {
+    let claims = values.len().max(1) as f64;
+    let (required, _) = family.held_to(&[0.0])[0];
+    let certain = Confidence::new(1.0 - (1.0 - Confidence::CERTAIN.share()) / claims);
+    let reason = |log_ratios: &&[f64]| {
+        let is_enough = matches!(decide(log_ratios, margin), Ok(Decision::Stop(_)));
+        let mean = PairedMean::of(log_ratios).ok().filter(|_| is_enough)?;
+        let is_look = EARLY_LOOKS.contains(&log_ratios.len());
+        if is_look && certain.is_some_and(|certain| mean.interval(certain).excludes_zero()) {
+            Some(Reason::Certain)
+        } else {
+            let is_same = is_within(&mean.interval(required.equivalence), margin);
+            is_same.then_some(Reason::Precise)
+        }
+    };
+    values.iter().map(reason).collect()
 }
 
 /// Reads blocks as one of several comparisons that were made together, held to what

@@ -161,8 +161,14 @@ impl PastStudy {
 
     fn seconds(&self) -> f64 {
         let outline = &self.outline;
-        let parts =
-            outline.blocks.max(1) * outline.subjects.len().max(1) * outline.loads.len().max(1);
+        // A load that was settled before the others has fewer blocks.
+        let blocks = |load: &String| {
+            let mine = outline.comparisons.iter().filter(|it| it.load == *load);
+            let most = mine.map(|comparison| comparison.blocks).max();
+            most.filter(|most| *most > 0).unwrap_or(outline.blocks)
+        };
+        let blocks: usize = outline.loads.iter().map(blocks).sum();
+        let parts = blocks.max(1) * outline.subjects.len().max(1);
         outline.elapsed_s.unwrap_or_default() / parts as f64
     }
 }

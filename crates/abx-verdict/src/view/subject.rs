@@ -7,7 +7,7 @@ use abx_evidence::record::{
 };
 use abx_evidence::{Course, Histogram, Offered, Phases, Statuses};
 
-/// One subject under one load, in every complete block.
+/// One subject under one load, in every complete block until it was settled there.
 pub struct SubjectView<'a> {
     pub(crate) study: &'a Measured,
     pub(crate) load: &'a LoadRecord,
@@ -41,6 +41,8 @@ impl<'a> SubjectView<'a> {
             .complete_blocks()
             .flat_map(|block| block.loads.iter().map(move |part| (block, part)))
             .filter(|(_, part)| part.load == load.name);
+        let is_settled = load.is_settled_for(subject);
+        let parts = parts.take_while(|(_, part)| !is_settled || part.has_loaded(subject));
         let blocks: Vec<BlockView> = parts
             .map(|(block, part)| BlockView::of(study, load, block, part, subject))
             .collect();

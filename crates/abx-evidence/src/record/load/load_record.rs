@@ -25,6 +25,34 @@ pub struct LoadRecord {
     pub responses: BTreeMap<String, Vec<ResponseRecord>>,
     /// What the pilot found and set; `None` before the pilot has ended.
     pub pilot: Option<PilotRecord>,
+    /// What needed no more blocks before the study ended, in that order; later blocks leave it
+    /// out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<Settled>,
+}
+
+/// The whole load, or a subject under it, when it needed no more blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Settled {
+    /// Who was not loaded any further; absent for the whole load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Complete blocks of this load by then.
+    pub blocks: u32,
+    /// Why they were enough.
+    pub reason: SettledReason,
+}
+
+/// Why something needs no more blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SettledReason {
+    /// Every interval is as narrow as the margin asks for.
+    Precision,
+    /// Every interval is that narrow, or excludes 1 at 99.9 %.
+    Certain,
+    /// Each interval at 99.9 % lies on one side of its limit (`--expect`, `--fail-if-slower`).
+    Limits,
 }
 
 impl LoadRecord {
@@ -35,6 +63,26 @@ impl LoadRecord {
         let stem = self.name.rsplit_once("-r").map(|(stem, _)| stem);
         let stem = stem.filter(|_| self.settings.objective.is_some());
         stem.unwrap_or(&self.name)
+    }
+
+    /// How the whole load was settled; `None` if it was not.
+    #[must_use]
+    pub fn settled_as_a_whole(&self) -> Option<&Settled> {
+        let mut settled = self.settled.iter();
+        settled.find(|settled| settled.subject.is_none())
+    }
+
+    /// Whether later blocks leave the whole load out.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.settled_as_a_whole().is_some()
+    }
+
+    /// Whether later blocks leave this subject out, or all of them.
+    #[must_use]
+    pub fn is_settled_for(&self, subject: &str) -> bool {
+        let is_of = |settled: &Settled| settled.subject.as_ref().is_none_or(|it| it == subject);
+        self.settled.iter().any(is_of)
     }
 
     /// How a subject failed in this load's pilot, in words that follow its name.

@@ -18,10 +18,13 @@ use abx_study::Load;
 pub struct BlockPart<'a> {
     pub name: &'a str,
     pub pilot: &'a PilotRecord,
-    /// Subjects that have failed under it, by their places among those of the block.
-    pub failed: Vec<usize>,
+    /// Subjects that have failed under it, or have blocks enough there, by their places among
+    /// those of the block.
+    pub left_out: Vec<usize>,
     /// Its place in a grid of rates; `None` for a load of its own.
     pub grid: Option<GridPart<'a>>,
+    /// Whether it has blocks enough, so that this one leaves it out.
+    pub is_settled: bool,
 }
 
 impl<'a> BlockPart<'a> {
@@ -35,19 +38,21 @@ impl<'a> BlockPart<'a> {
         // Rates of a grid are there to be too high for some.
         let is_alone = load.settings.objective.is_none();
         let subjects = (0..).zip(names).filter(|(_, name)| *name != CEILING);
-        let failed = subjects
-            .filter(|(_, name)| is_alone && SubjectView::of(record, load, name).has_failed());
+        let has_failed = |name: &str| SubjectView::of(record, load, name).has_failed();
+        let left_out = subjects
+            .filter(|(_, name)| load.is_settled_for(name) || (is_alone && has_failed(name)));
         Some(BlockPart {
             name: &load.name,
             pilot: load.pilot.as_ref()?,
-            failed: failed.map(|(place, _)| place).collect(),
+            left_out: left_out.map(|(place, _)| place).collect(),
             grid,
+            is_settled: load.is_settled(),
         })
     }
 
     /// Whether blocks begin with it.
     pub fn is_offered(&self) -> bool {
-        self.grid.is_none_or(|grid| grid.is_offered)
+        !self.is_settled && self.grid.is_none_or(|grid| grid.is_offered)
     }
 }
 
@@ -86,7 +91,7 @@ impl BlockRun<'_, '_> {
     ) -> Result<(), Abort> {
         let pilot = of_block.pilot;
         let run = SubjectRun::new(name, self.running, planned, pilot, self.random);
-        let mut run = run.without(of_block.failed.clone()).cold(at_least_ns);
+        let mut run = run.without(of_block.left_out.clone()).cold(at_least_ns);
         let ended = run.measure(|moment| (self.on_moment)(moment, pilot.rounds));
         self.measured.push(run.result);
         ended?;

@@ -33,7 +33,7 @@ pub fn more_rates(
 ) -> Result<(), Abort> {
     let loads = of_block.iter().zip(planned);
     let candidates = loads.filter_map(|(of_block, planned)| {
-        let grid = of_block.grid?;
+        let grid = of_block.grid.filter(|_| !of_block.is_settled)?;
         Some(Candidate {
             of_block,
             grid,

@@ -62,6 +62,7 @@ mod tests {
             },
             responses: std::collections::BTreeMap::new(),
             pilot: Some(pilot),
+            settled: Vec::new(),
         }
     }
 

@@ -51,7 +51,8 @@ pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockOptions, span: Durat
     }
 }
 
-/// How long a block takes, about, without the start of its subjects.
+/// How long a block takes, about, without the start of its subjects. Settled loads take
+/// nothing.
 pub fn block_time(loads: &[LoadRecord], terms: BlockOptions) -> Duration {
     Duration::from_nanos(block_ns(loads, terms)).div_f64(1.0 - SPARE)
 }
@@ -73,13 +74,16 @@ fn block_ns(loads: &[LoadRecord], terms: BlockOptions) -> u64 {
         .map(|pilot| pilot.warm_up_ns)
         .filter(|ns| *ns > 0);
     let fresh_ns = warm_ups.clone().max().unwrap_or_default() - warm_ups.min().unwrap_or_default();
-    let subjects = pilots.clone().map(|pilot| pilot.subjects.len() as u64);
-    let all_ns: u64 = pilots.map(|pilot| load_ns(pilot, terms)).sum();
+    let subjects = pilots.map(|pilot| pilot.subjects.len() as u64);
+    let open = loads.iter().filter(|load| !load.is_settled());
+    let all_ns: u64 = open.filter_map(|load| load_ns(load, terms)).sum();
     all_ns + subjects.max().unwrap_or_default() * fresh_ns
 }
 
-/// For how long a block loads its subjects with one load, and connects to them.
-fn load_ns(pilot: &PilotRecord, terms: BlockOptions) -> u64 {
+/// For how long a block loads its subjects with one load, and connects to them; `None` before
+/// the pilot.
+fn load_ns(load: &LoadRecord, terms: BlockOptions) -> Option<u64> {
+    let pilot = load.pilot.as_ref()?;
     let rounds = u64::from(pilot.rounds);
     let ceiling_ns = match pilot.interleave {
         Interleave::Slices => pilot.slice_ns * rounds.div_ceil(u64::from(CEILING_EVERY)),
@@ -95,16 +99,15 @@ fn load_ns(pilot: &PilotRecord, terms: BlockOptions) -> u64 {
     } else {
         0
     };
-    // Those that failed are not loaded.
-    let loaded = pilot
-        .subjects
-        .values()
-        .filter(|subject| subject.failed.is_none());
-    let each = loaded.map(|subject| {
+    // Those that failed are not loaded, nor are those that have blocks enough.
+    let subjects = pilot.subjects.iter();
+    let loaded =
+        subjects.filter(|(name, subject)| subject.failed.is_none() && !load.is_settled_for(name));
+    let each = loaded.map(|(_, subject)| {
         let slices_ns = rounds * (pilot.slice_ns + subject.switch_ns);
         subject.opening_ns + pilot.warm_up_ns + subject.switch_ns + slices_ns + why_ns
     });
-    each.sum::<u64>() + ceiling_ns
+    Some(each.sum::<u64>() + ceiling_ns)
 }
 
 /// The same with a little less load; `None` where it has the least.
@@ -216,6 +219,7 @@ mod tests {
             name: "one".to_owned(),
             settings: settings(500),
             responses: BTreeMap::new(),
+            settled: Vec::new(),
             pilot: Some(PilotRecord {
                 interleave,
                 interleave_reason: None,

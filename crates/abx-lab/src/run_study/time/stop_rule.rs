@@ -1,12 +1,12 @@
-//! When a study has enough blocks.
+//! When a study has enough blocks, and when one of its loads has.
 
 use std::time::Duration;
 
-use abx_evidence::record::StudyEnd;
+use abx_evidence::record::{Settled, SettledReason, StudyEnd};
 use abx_stats::paired::BLOCKS_MIN;
-use abx_stats::stop::{Decision, Reason};
-use abx_verdict::expectation::{LimitState, limit_state};
-use abx_verdict::{Expectation, StudyRecord, is_hopeless, may_stop};
+use abx_stats::stop::{BLOCKS_FOR_VERDICT, Decision, Reason};
+use abx_verdict::expectation::{LimitState, limit_state, limit_state_under};
+use abx_verdict::{Expectation, LoadGroup, StudyRecord, is_hopeless, load_groups, may_stop};
 
 use abx_study::{OrderedTime, Study};
 
@@ -14,7 +14,83 @@ use abx_study::{OrderedTime, Study};
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSpent {
     pub whole: Duration,
-    pub last_block: Duration,
+    /// What another block will take, about.
+    pub next_block: Duration,
+}
+
+/// The loads that the blocks so far settle, by their names, and subjects under one of them:
+/// later blocks leave them out. Pure.
+///
+/// Each load is settled by its own limits, if it has any that blocks can settle, and else by
+/// its own verdicts. A number of blocks that was ordered is every load's, and a limit may be
+/// about any two subjects.
+/// Source: docs/explain/statistics/stopping.md, "Each load by its own rule".
+pub fn newly_settled(
+    study: &Study,
+    limits: &[Expectation],
+    record: &StudyRecord,
+) -> Vec<(String, Settled)> {
+    if study.blocks.is_some() {
+        return Vec::new();
+    }
+    let measured = &record.measured;
+    let mut settled = Vec::new();
+    for group in load_groups(measured) {
+        let leaving: Vec<(Option<String>, SettledReason)> =
+            match reason_to_leave(limits, record, &group) {
+                Some(reason) => vec![(None, reason)],
+                None if limits.is_empty() => subjects_to_leave(&group),
+                None => Vec::new(),
+            };
+        let open = group.loads.iter().filter_map(|load| measured.load(load));
+        for load in open.filter(|load| !load.is_settled()) {
+            let blocks = measured.block_loads(&load.name).count();
+            let is_new = |subject: &Option<String>| {
+                let subject = subject.as_deref();
+                subject.is_none_or(|subject| !load.is_settled_for(subject))
+            };
+            let new = leaving.iter().filter(|(subject, _)| is_new(subject));
+            settled.extend(new.map(|(subject, reason)| {
+                let settled = Settled {
+                    subject: subject.clone(),
+                    blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+                    reason: *reason,
+                };
+                (load.name.clone(), settled)
+            }));
+        }
+    }
+    settled
+}
+
+fn subjects_to_leave(group: &LoadGroup) -> Vec<(Option<String>, SettledReason)> {
+    let each = group.settled_subjects().into_iter();
+    each.map(|(subject, reason)| (Some(subject), reason_of(reason)))
+        .collect()
+}
+
+fn reason_of(reason: Reason) -> SettledReason {
+    match reason {
+        Reason::Precise => SettledReason::Precision,
+        Reason::Certain => SettledReason::Certain,
+    }
+}
+
+/// Why the loads of a group need no more blocks; `None` if they do.
+fn reason_to_leave(
+    limits: &[Expectation],
+    record: &StudyRecord,
+    group: &LoadGroup,
+) -> Option<SettledReason> {
+    let has_enough = record.measured.complete_blocks().count() >= BLOCKS_FOR_VERDICT;
+    match limit_state_under(record, limits, &group.names) {
+        LimitState::Open => None,
+        LimitState::Settled => has_enough.then_some(SettledReason::Limits),
+        LimitState::OutOfReach => match group.decision {
+            Decision::Stop(reason) => Some(reason_of(reason)),
+            Decision::Continue => None,
+        },
+    }
 }
 
 /// Why a study ends after its last block; `None` when it goes on. Pure.
@@ -49,7 +125,7 @@ pub fn reason_to_stop(
         Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
         Decision::Continue => {}
     }
-    (spent.whole + spent.last_block > study.budget()).then_some(StudyEnd::Budget)
+    (spent.whole + spent.next_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
 /// The same of a study that another rule ends.
@@ -65,7 +141,7 @@ pub fn reason_to_end(
     if until(record) {
         return Some(StudyEnd::Decided);
     }
-    (spent.whole + spent.last_block > study.budget()).then_some(StudyEnd::Budget)
+    (spent.whole + spent.next_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
 /// Whether one more block of a search for a capacity would take much longer than was asked for,
@@ -79,7 +155,7 @@ fn is_delayed(study: &Study, record: &StudyRecord, spent: TimeSpent) -> bool {
         Some(OrderedTime::Whole(whole)) => Some(whole.mul_f64(DELAY_MAX)),
         Some(OrderedTime::EachLoad(_)) | None => None,
     };
-    have_gone_on && most.is_some_and(|most| spent.whole + spent.last_block > most)
+    have_gone_on && most.is_some_and(|most| spent.whole + spent.next_block > most)
 }
 
 /// How much longer than planned ordered blocks may take: a quarter.
@@ -90,8 +166,9 @@ mod tests {
     use abx_model::LoadOptions;
     use std::collections::BTreeMap;
 
+    use abx_evidence::Outcome;
     use abx_evidence::record::{BlockRecord, Interleave, PilotRecord};
-    use abx_stats::stop::BLOCKS_FOR_VERDICT;
+    use abx_fixtures::{longer, response, two_loads};
     use abx_verdict::expectation::KnownNames;
     use abx_verdict::{Conclusions, judge};
     use rand::SeedableRng;
@@ -159,8 +236,9 @@ mod tests {
             let load = BlockPart {
                 name: "one",
                 pilot: &pilot,
-                failed: Vec::new(),
+                left_out: Vec::new(),
                 grid: None,
+                is_settled: false,
             };
             let MeasuredBlock { block, ended, .. } =
                 measure(started, &[load], 0, &mut random, &mut |_, _| {});
@@ -170,7 +248,7 @@ mod tests {
             whole += BLOCK;
             let spent = TimeSpent {
                 whole,
-                last_block: BLOCK,
+                next_block: BLOCK,
             };
             if let Some(end) = reason_to_stop(study, limits, &record, spent) {
                 return (end, record.measured.blocks.len());
@@ -250,6 +328,59 @@ mod tests {
     }
 
     #[test]
+    fn each_load_is_settled_by_its_own_limit_or_by_its_verdicts() {
+        // Method: two loads over seven blocks, of which one is precise, or scatters; with limits
+        // that are far away, that are the truth, and that are about the other load; and blocks
+        // that were ordered.
+        let known = KnownNames {
+            subjects: ["new", "old"].map(str::to_owned).into(),
+            loads: ["small", "large"].map(str::to_owned).into(),
+        };
+        let mut measured = longer(two_loads());
+        measured.settings.blocks = None;
+        for (place, block) in measured.blocks.iter_mut().enumerate() {
+            let factor = if place % 2 == 0 { 9 } else { 11 };
+            for round in &mut block.loads[1].rounds {
+                let slice = &mut round.slices[1];
+                let ok = slice.outcomes.ok() * factor / 10;
+                response(slice, &[(Outcome::Ok, ok)]);
+            }
+        }
+        let record = StudyRecord::judged(measured);
+        let free = study(None);
+        let settled = |study: &Study, texts: &[&str]| -> Vec<(String, SettledReason)> {
+            let each = texts.iter().map(|text| Expectation::parse(text, &known));
+            let limits: Vec<Expectation> = each.map(Result::unwrap).collect();
+            let settled = newly_settled(study, &limits, &record).into_iter();
+            let named = settled.map(|(load, settled)| {
+                assert_eq!((settled.blocks, settled.subject), (7, None));
+                (load, settled.reason)
+            });
+            named.collect()
+        };
+        let small = |reason| ("small".to_owned(), reason);
+        let large = |reason| ("large".to_owned(), reason);
+        assert_eq!(settled(&free, &[]), [small(SettledReason::Precision)]);
+        let far = "new >= 0.1 * old";
+        let both = [small(SettledReason::Limits), large(SettledReason::Limits)];
+        assert_eq!(settled(&free, &[far]), both);
+        let ratio = record.conclusions.comparisons[0].ratio.unwrap();
+        let open = format!("new >= {ratio:.4} * old @ small");
+        assert_eq!(settled(&free, &[&open]), []);
+        let other = "new >= 0.1 * old @ large";
+        let each = [
+            small(SettledReason::Precision),
+            large(SettledReason::Limits),
+        ];
+        assert_eq!(settled(&free, &[other]), each);
+        let ordered = Study {
+            blocks: Some(9),
+            ..free
+        };
+        assert_eq!(settled(&ordered, &[]), []);
+    }
+
+    #[test]
     fn another_rule_ends_a_study_in_place_of_its_verdicts() {
         // Method: a rule that has enough, and one that has not, with time for another block and
         // without.
@@ -264,7 +395,7 @@ mod tests {
         let ends = |is_enough: bool, whole: Duration| {
             let spent = TimeSpent {
                 whole,
-                last_block: BLOCK,
+                next_block: BLOCK,
             };
             reason_to_end(&study, &|_| is_enough, &record, spent)
         };
@@ -342,7 +473,7 @@ mod tests {
             };
             let spent = TimeSpent {
                 whole: Duration::from_secs(whole_s),
-                last_block: Duration::from_secs(last_s),
+                next_block: Duration::from_secs(last_s),
             };
             reason_to_stop(&study, &[], &record, spent)
         };

@@ -1,5 +1,7 @@
 //! The ratio of each block: what the intervals are made of.
 
+use std::collections::BTreeSet;
+
 use abx_verdict::{Comparison, Metric, StudyRecord};
 
 use crate::document::{CaptionedFigure, Document, Table};
@@ -70,12 +72,18 @@ impl<'a> Dots<'a> {
 fn indices_of(record: &StudyRecord, comparison: &Comparison) -> Vec<u32> {
     match record.measured.load(&comparison.load) {
         Some(load) => block_indices(record, load),
-        // It is about several loads, which are in every block.
-        None => record
-            .measured
-            .complete_blocks()
-            .map(|block| block.index)
-            .collect(),
+        None => {
+            let loads = record.measured.loads.iter();
+            let of_grid = loads.filter(|load| load.name_of_grid() == comparison.load);
+            let of_grid: BTreeSet<&str> = of_grid.map(|load| &*load.name).collect();
+            let blocks = record.measured.complete_blocks();
+            // A fault, or the start, is of no load and in every block.
+            let with_grid = blocks.filter(|block| {
+                let mut parts = block.loads.iter();
+                of_grid.is_empty() || parts.any(|part| of_grid.contains(&*part.load))
+            });
+            with_grid.map(|block| block.index).collect()
+        }
     }
 }
 

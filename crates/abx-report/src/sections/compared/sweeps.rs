@@ -32,12 +32,17 @@ pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
     rates
 }
 
-/// Whether every block was measured at all rates at which an objective was looked at.
+/// Whether each block that looked at an objective was measured at all rates of it.
 fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective) -> bool {
     let loads = record.measured.loads.iter();
-    let mut of_grid = loads.filter(|load| load.settings.objective.as_ref() == Some(objective));
-    let blocks = record.measured.complete_blocks().count();
-    of_grid.all(|load| record.measured.block_loads(&load.name).count() == blocks)
+    let of_grid = loads.filter(|load| load.settings.objective.as_ref() == Some(objective));
+    let names: Vec<&str> = of_grid.map(|load| &*load.name).collect();
+    let blocks = record.measured.complete_blocks().map(|block| {
+        let parts = block.loads.iter();
+        parts.filter(|part| names.contains(&&*part.load)).count()
+    });
+    let mut offered = blocks.filter(|count| *count > 0);
+    offered.all(|count| count == names.len())
 }
 
 fn is_without_interval(capacity: &Capacity) -> bool {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use abx_evidence::Waiting;
 use abx_evidence::record::{
-    Contrast, Interleave, LoadRecord, Machine, RevisionRecord, StudyEnd, SubjectRecord,
+    Contrast, Interleave, LoadRecord, Machine, RevisionRecord, Settled, StudyEnd, SubjectRecord,
 };
-use abx_verdict::StudyRecord;
+use abx_verdict::{StudyRecord, settled_early};
 
 use crate::document::{Document, DocumentPart, Table};
 use crate::sections::measured::scope::{briefly, not_varied};
@@ -31,13 +31,40 @@ pub(crate) fn measured(record: &StudyRecord) -> String {
         ),
     };
     format!(
-        "{}. {}{incomplete} in {}, seed {}, abx {}.",
+        "{}. {}{incomplete} in {}, seed {}, abx {}.{}",
         ended(record).trim_end_matches(['.', ':', ' ']),
         plural(complete as u64, "block"),
         seconds(record.measured.elapsed_s),
         record.measured.seed,
-        clean_name(&record.measured.abx_version)
+        clean_name(&record.measured.abx_version),
+        settled_loads(record)
     )
+}
+
+/// The loads that had enough blocks before the others, and how many subjects had under one of
+/// those, after a space; empty without any.
+fn settled_loads(record: &StudyRecord) -> String {
+    let loads = &record.measured.loads;
+    let early = settled_early(&record.measured).filter_map(|load| {
+        let blocks = load.settled_as_a_whole()?.blocks;
+        Some(format!("{} ({blocks})", name(&load.name)))
+    });
+    let subjects = loads.iter().filter_map(|load| {
+        let of_subject = |settled: &&Settled| settled.subject.is_some();
+        let count = load.settled.iter().filter(of_subject).count();
+        let place = if loads.len() > 1 {
+            format!(" under {}", name(&load.name))
+        } else {
+            String::new()
+        };
+        let is_early = settled_early(&record.measured).any(|early| early.name == load.name);
+        (count > 0 && !is_early).then(|| format!("{}{place}", plural(count as u64, "subject")))
+    });
+    let each: Vec<String> = early.chain(subjects).collect();
+    if each.is_empty() {
+        return String::new();
+    }
+    format!(" Settled after fewer blocks: {}.", each.join(", "))
 }
 
 /// When and how it ended, what subjects say of themselves, and how they took turns.

@@ -54,3 +54,17 @@ fn what_a_budget_lets_a_study_find() {
     let texts = plans.map(|plan| plan_text(&plan, &Style::plain()));
     assert_snapshot!(texts.join("\n"));
 }
+
+#[test]
+fn a_plan_of_several_loads_says_that_each_ends_alone() {
+    // Method: one load, several, and several whose blocks were ordered.
+    let says = |loads: usize, blocks: Option<u32>| {
+        let mut plan = plan(None, blocks, 1);
+        plan.study.loads = loads;
+        plan_text(&plan, &Style::plain()).contains("Each load ends by its own rule.")
+    };
+    assert_eq!(
+        [says(1, None), says(3, None), says(3, Some(6))],
+        [false, true, false]
+    );
+}

@@ -7,7 +7,7 @@ use abx_verdict::{
 };
 use std::time::Duration;
 
-use abx_evidence::record::StudyEnd;
+use abx_evidence::record::{Settled, SettledReason, StudyEnd};
 use abx_evidence::{Figure, Finding, FindingId, Level};
 use abx_report::{
     ReportExtent, Style, failures_line, files_line, opening_line, progress_line, ready_line,
@@ -334,6 +334,35 @@ fn several_loads() {
     record.measured.end = StudyEnd::Certain;
     set_blocks(&mut record, 6);
     assert_snapshot!(text(&record));
+}
+
+#[test]
+fn loads_and_subjects_that_were_settled_before_others_are_named() {
+    // Method: twenty blocks of three loads: one that was settled after seven, one under which
+    // a subject was, and one that took all; then none that was settled early.
+    let settled = |subject: Option<&str>, blocks| Settled {
+        subject: subject.map(str::to_owned),
+        blocks,
+        reason: SettledReason::Precision,
+    };
+    let mut record = with(comparison("lighttpd", None, Verdict::Inconclusive));
+    record.measured.loads = vec![load("c10", 10), load("c50", 50), load("c90", 90)];
+    record.measured.loads[0].settled = vec![settled(Some("lighttpd"), 6), settled(None, 7)];
+    record.measured.loads[1].settled = vec![settled(Some("lighttpd"), 8)];
+    record.measured.loads[2].settled = vec![settled(None, 20)];
+    set_blocks(&mut record, 20);
+    let words = |record: &StudyRecord| {
+        let text = text(record).replace('\u{a0}', " ");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let expected = "Settled after fewer blocks: c10 (7), 1 subject under c50.";
+    assert!(words(&record).contains(expected), "{}", words(&record));
+    let line = progress_line(&record);
+    assert!(line.ends_with("· 2 of 3\u{a0}loads settled"), "{line}");
+    for load in &mut record.measured.loads {
+        load.settled.clear();
+    }
+    assert!(!words(&record).contains("Settled"));
 }
 
 #[test]

@@ -59,6 +59,15 @@ impl Question<'_> {
     }
 }
 
+/// Primary comparisons that are judged together.
+pub(crate) struct PrimaryFamily<'a> {
+    pub(crate) compared_under: &'a ComparedUnder<'a>,
+    pub(crate) pairs: Vec<[&'a str; 2]>,
+    /// Of each pair, one for each of its blocks.
+    pub(crate) log_ratios: Vec<Vec<f64>>,
+    pub(crate) together: ClaimFamily,
+}
+
 /// What is asked of a study, and what is said where nothing can be asked.
 pub(crate) struct ComparisonPlan<'a> {
     pub(crate) asked: Vec<Question<'a>>,
@@ -316,9 +325,9 @@ impl<'a> ComparisonPlan<'a> {
         self.ask(compared_under, metric, (values, pairs));
     }
 
-    /// The log ratios of every primary comparison, by the families that are judged
-    /// together, but for those of subjects that have failed: nothing settles them.
-    pub(crate) fn primary(&self, study: &StudyView) -> Vec<(Vec<Vec<f64>>, ClaimFamily)> {
+    /// Every primary comparison, by the families that are judged together, except those of
+    /// subjects that have failed: nothing settles them.
+    pub(crate) fn primary(&self, study: &StudyView) -> Vec<PrimaryFamily<'_>> {
         let each = self.asked.iter().map(|question| {
             let has_failed = |subject: &&str| match question.compared_under {
                 ComparedUnder::Load(view) => view.has_failed(subject),
@@ -327,10 +336,17 @@ impl<'a> ComparisonPlan<'a> {
             let pairs = question.pairs.iter();
             let primary =
                 pairs.filter(|(pair, role)| *role == Role::Primary && !pair.iter().any(has_failed));
-            let logs = primary.map(|(pair, _)| question.values.log_ratios(*pair));
-            (logs.collect::<Vec<_>>(), question.family(study))
+            let pairs: Vec<[&str; 2]> = primary.map(|(pair, _)| *pair).collect();
+            let logs = pairs.iter().map(|pair| question.values.log_ratios(*pair));
+            PrimaryFamily {
+                compared_under: &question.compared_under,
+                log_ratios: logs.collect(),
+                pairs,
+                together: question.family(study),
+            }
         });
-        each.filter(|(family, _)| !family.is_empty()).collect()
+        each.filter(|family| !family.log_ratios.is_empty())
+            .collect()
     }
 }
 

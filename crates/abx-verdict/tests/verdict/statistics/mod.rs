@@ -17,6 +17,7 @@ mod limits;
 mod noise;
 mod oracles;
 mod properties;
+mod several_loads;
 mod simulation;
 mod two_groups;
 

@@ -62,7 +62,8 @@ pub struct World {
     random: ChaCha8Rng,
     /// The other normal variable of a pair.
     spare: Option<f64>,
-    block: usize,
+    /// The time since the beginning, in whole blocks.
+    elapsed: f64,
     /// The log of the machine's speed, the same for all subjects.
     machine: f64,
     /// What each subject has of its own that lasts: by how much more it feels
@@ -77,7 +78,7 @@ impl World {
             extent,
             random: ChaCha8Rng::seed_from_u64(seed),
             spare: None,
-            block: 0,
+            elapsed: 0.0,
             machine: 0.0,
             lasting: vec![0.0; extent.subjects],
         };
@@ -97,7 +98,12 @@ impl World {
 
     /// The log of each subject's speed in the next block, over its true one.
     pub fn block(&mut self) -> Vec<f64> {
-        self.block += 1;
+        self.block_of(1.0)
+    }
+
+    /// The same of a block that takes this part of the time of a whole one.
+    pub fn block_of(&mut self, part: f64) -> Vec<f64> {
+        self.elapsed += part;
         match self.noise {
             Noise::Slices => return self.block_of_slices(),
             Noise::Drift => self.machine += -0.01 + 0.05 * self.normal(),
@@ -119,7 +125,7 @@ impl World {
             Noise::Correlated => self.machine * (1.0 + self.lasting[subject]) + self.own(0.02),
             Noise::Drift => {
                 let middle = (self.extent.blocks_max + 1) as f64 / 2.0;
-                let gained = self.lasting[subject] * (self.block as f64 - middle);
+                let gained = self.lasting[subject] * (self.elapsed - middle);
                 self.machine + gained + self.own(0.02)
             }
             Noise::Bimodal => {

@@ -35,13 +35,16 @@ pub struct Watch {
     is_estimated: bool,
     /// How many blocks the budget has room for, by those so far.
     room: Option<u32>,
+    /// What another block will take, with the loads that are still open.
+    next_block: Option<Duration>,
     /// When the first block began: the pilot takes another time than blocks.
     first_block: Option<Instant>,
 }
 
-/// How many blocks there is room for when so many took so long, and this much time is left.
-fn room(done: u32, took: Duration, left: Duration) -> u32 {
-    let more = left.as_secs_f64() * f64::from(done) / took.as_secs_f64().max(1e-3);
+/// How many blocks there is room for after so many, when another one takes this long and so
+/// much time is left.
+fn room(done: u32, next_block: Duration, left: Duration) -> u32 {
+    let more = left.as_secs_f64() / next_block.as_secs_f64().max(1e-3);
     done.saturating_add(more as u32)
 }
 
@@ -65,6 +68,7 @@ impl Watch {
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
             is_estimated: false,
             room: None,
+            next_block: None,
             first_block: None,
         }
     }
@@ -135,8 +139,8 @@ impl Watch {
                 self.display.show(&text, Urgency::LivenessEvent);
             }
             StudyProgress::Slices(slices) => self.count(slices),
-            StudyProgress::Block(record) => {
-                self.learn(record);
+            StudyProgress::Block { record, next_block } => {
+                self.learn(record, *next_block);
                 let done = record.measured.complete_blocks().count() as u32;
                 let place = format!("{} done", self.block(done));
                 let text = self.text(&place, done.into());
@@ -192,7 +196,7 @@ impl Watch {
         }
     }
 
-    fn learn(&mut self, record: &StudyRecord) {
+    fn learn(&mut self, record: &StudyRecord, next_block: Duration) {
         let done = u32::try_from(record.measured.complete_blocks().count()).unwrap_or(u32::MAX);
         let more = match limit_state(record, &self.limits) {
             LimitState::Settled => 0,
@@ -212,9 +216,10 @@ impl Watch {
             .unwrap_or(needed.max(BLOCKS_FOR_VERDICT as u32));
         self.so_far = abx_report::progress_line(record);
         let left = self.budget.saturating_sub(self.started.elapsed());
-        let took = self.first_block.filter(|_| self.ordered.is_none());
-        let since = done.saturating_sub(self.before);
-        self.room = took.map(|began| self.before + room(since, began.elapsed(), left));
+        if self.ordered.is_none() {
+            self.next_block = Some(next_block);
+            self.room = Some(room(done, next_block, left));
+        }
     }
 
     fn time_left(&self, began: Instant, done: f64) -> String {
@@ -223,7 +228,9 @@ impl Watch {
             return String::new();
         }
         let blocks = (f64::from(self.expected) - done).max(0.0);
-        let wanted = began.elapsed().div_f64(since).mul_f64(blocks);
+        let each_block = self.next_block;
+        let each_block = each_block.unwrap_or_else(|| began.elapsed().div_f64(since));
+        let wanted = each_block.mul_f64(blocks);
         match self.ordered {
             Some(_) => format!("{:.0} s left", wanted.as_secs_f64()),
             None => abx_report::time_left_line(TimeLeft {
@@ -240,9 +247,12 @@ impl Watch {
 /// How many blocks more it takes until each verdict stands, as far as one can tell.
 fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
     let conclusions = &record.conclusions;
-    let primary = conclusions
-        .primary()
-        .map(|comparison| comparison.blocks_more);
+    let is_open = |load: &str| {
+        let load = record.measured.load(load);
+        load.is_none_or(|load| !load.is_settled())
+    };
+    let open = conclusions.primary().filter(|it| is_open(&it.load));
+    let primary = open.map(|comparison| comparison.blocks_more);
     let precise = abx_verdict::blocks_until_precise(&record.measured);
     let each = primary.chain([precise]);
     each.flatten().max().unwrap_or(0)
@@ -258,7 +268,7 @@ mod tests {
         // was ordered.
         let mut watch = Watch::new(true, Duration::from_secs(120), None, &[]);
         watch.expected = 848;
-        watch.room = Some(room(6, Duration::from_secs(48), Duration::from_secs(67)));
+        watch.room = Some(room(6, Duration::from_secs(8), Duration::from_secs(67)));
         assert_eq!(watch.block(6), "block 6 of about 14");
         assert_eq!(watch.block(15), "block 15 of about 15");
         watch.expected = 9;

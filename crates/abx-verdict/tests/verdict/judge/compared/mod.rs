@@ -5,6 +5,7 @@ mod metrics;
 mod pooled;
 mod properties;
 pub(crate) mod scope;
+mod settled;
 mod several;
 mod studies;
 mod sweeps;

@@ -1,0 +1,176 @@
+//! Which loads have blocks enough, and which subjects under one of them. Each load is settled by
+//! its own rule, from its own blocks alone: later blocks leave it out, so nothing that they show
+//! can open it again.
+
+use std::collections::BTreeMap;
+
+use crate::judge::comparing::family::ComparedUnder;
+use crate::judge::comparing::plan::{ComparisonPlan, PrimaryFamily};
+use crate::judge::margin;
+use crate::judge::verdict::{decide_together, settled_for_good};
+use crate::view::StudyView;
+use abx_evidence::record::{LoadRecord, Measured, SettledReason};
+use abx_model::LoadShape;
+use abx_stats::Margin;
+use abx_stats::stop::{Decision, Reason};
+
+/// Loads that are settled at the same time, and what their blocks so far say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadGroup {
+    /// What their comparisons are named after: the load itself, or a grid of rates.
+    pub names: Vec<String>,
+    /// The loads; none for a fault, which every block has.
+    pub loads: Vec<String>,
+    /// Whether each comparison that they were made for is settled.
+    pub decision: Decision,
+    /// Each pair that was asked for under one load, with why it is settled for good.
+    pairs: Vec<([String; 2], Option<Reason>)>,
+}
+
+/// The loads and faults of a study by what is settled together. Comparisons of one load or
+/// one grid of rates are. So are all loads that hold connections: how much memory a larger one
+/// takes depends on whether a smaller one came before it.
+#[must_use]
+pub fn load_groups(study: &Measured) -> Vec<LoadGroup> {
+    let view = &StudyView::of(study);
+    let plan = ComparisonPlan::of(view, &[]);
+    let margin = margin(view);
+    let mut groups: Vec<(bool, LoadGroup)> = Vec::new();
+    for family in plan.primary(view) {
+        let (is_held, group) = group_of(study, &family, margin);
+        let known = groups.iter_mut().find(|(other_is_held, other)| {
+            (is_held && *other_is_held) || (!group.loads.is_empty() && other.loads == group.loads)
+        });
+        match known {
+            None => groups.push((is_held, group)),
+            Some((_, known)) => known.join(group),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+impl LoadGroup {
+    /// The subjects of which every pair is settled for good, with the reason that holds for all
+    /// of them. Connections that are held stay together.
+    #[must_use]
+    pub fn settled_subjects(&self) -> Vec<(String, Reason)> {
+        let mut subjects: BTreeMap<&str, Decision> = BTreeMap::new();
+        for (pair, reason) in &self.pairs {
+            let decision = reason.map_or(Decision::Continue, Decision::Stop);
+            for subject in pair {
+                let known = subjects.get(subject.as_str());
+                let joint = known.map_or(decision, |known| known.and(decision));
+                subjects.insert(subject, joint);
+            }
+        }
+        let settled = subjects.into_iter().filter_map(|(subject, decision)| {
+            let Decision::Stop(reason) = decision else {
+                return None;
+            };
+            Some((subject.to_owned(), reason))
+        });
+        settled.collect()
+    }
+
+    fn join(&mut self, other: LoadGroup) {
+        let add = |names: &mut Vec<String>, more: Vec<String>| {
+            for name in more {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        };
+        add(&mut self.names, other.names);
+        add(&mut self.loads, other.loads);
+        self.decision = self.decision.and(other.decision);
+        self.pairs.extend(other.pairs);
+    }
+}
+
+/// What one family of comparisons says of its loads, and whether these hold connections.
+fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, LoadGroup) {
+    let mut is_held = false;
+    let (name, loads) = match family.compared_under {
+        ComparedUnder::Load(view) => {
+            is_held = view.load.settings.exchange.shape == LoadShape::Connections;
+            (view.load.name.as_str(), vec![view.load.name.clone()])
+        }
+        ComparedUnder::Grid(grid) => (grid.name.as_str(), grid.load_names()),
+        ComparedUnder::Fault(view) => (view.fault.name.as_str(), Vec::new()),
+        ComparedUnder::Starts => ("", Vec::new()),
+    };
+    let decision = recorded(study, &loads).unwrap_or_else(|| family.decide(margin));
+    let is_alone = matches!(family.compared_under, ComparedUnder::Load(_)) && !is_held;
+    let group = LoadGroup {
+        names: vec![name.to_owned()],
+        loads,
+        pairs: if is_alone && decision == Decision::Continue {
+            family.settled_pairs(margin)
+        } else {
+            Vec::new()
+        },
+        decision,
+    };
+    (is_held, group)
+}
+
+/// How these loads were settled, if they were.
+fn recorded(study: &Measured, loads: &[String]) -> Option<Decision> {
+    let reasons: Option<Vec<Decision>> = loads
+        .iter()
+        .map(|load| {
+            let settled = study.load(load)?.settled_as_a_whole()?;
+            Some(Decision::Stop(match settled.reason {
+                SettledReason::Precision => Reason::Precise,
+                SettledReason::Certain | SettledReason::Limits => Reason::Certain,
+            }))
+        })
+        .collect();
+    reasons?.into_iter().reduce(Decision::and)
+}
+
+impl PrimaryFamily<'_> {
+    fn decide(&self, margin: Margin) -> Decision {
+        let values: Vec<&[f64]> = self.log_ratios.iter().map(Vec::as_slice).collect();
+        decide_together(&values, margin, self.together)
+    }
+
+    fn settled_pairs(&self, margin: Margin) -> Vec<([String; 2], Option<Reason>)> {
+        let values: Vec<&[f64]> = self.log_ratios.iter().map(Vec::as_slice).collect();
+        let reasons = settled_for_good(&values, margin, self.together);
+        let pairs = self.pairs.iter().map(|pair| pair.map(str::to_owned));
+        pairs.zip(reasons).collect()
+    }
+
+    /// The log ratios of the pairs of which more blocks will be measured.
+    pub(crate) fn open(self) -> Vec<Vec<f64>> {
+        let is_open = |pair: &[&str; 2]| match self.compared_under {
+            ComparedUnder::Load(view) => {
+                let mut subjects = pair.iter();
+                !subjects.any(|subject| view.load.is_settled_for(subject))
+            }
+            ComparedUnder::Grid(grid) => !grid.is_settled(),
+            ComparedUnder::Fault(_) | ComparedUnder::Starts => true,
+        };
+        let pairs = self.pairs.iter().zip(self.log_ratios);
+        let open = pairs.filter(|(pair, _)| is_open(pair));
+        open.map(|(_, log_ratios)| log_ratios).collect()
+    }
+}
+
+/// Whether the blocks so far settle every primary comparison of the study.
+#[must_use]
+pub fn may_stop(study: &Measured) -> Decision {
+    let groups = load_groups(study);
+    Decision::of_parts(groups.into_iter().map(|group| group.decision))
+}
+
+/// The loads that were settled before the last of the judged blocks.
+pub fn settled_early(study: &Measured) -> impl Iterator<Item = &LoadRecord> {
+    let blocks = study.complete_blocks().count();
+    let is_early = move |load: &&LoadRecord| {
+        let settled = load.settled_as_a_whole();
+        settled.is_some_and(|settled| (settled.blocks as usize) < blocks)
+    };
+    study.loads.iter().filter(is_early)
+}

@@ -1,0 +1,197 @@
+//! Loads that have blocks enough before the others, and subjects under one of them.
+
+use abx_evidence::record::{Contrast, Measured, Settled, SettledReason};
+use abx_evidence::{Finding, Held, Level, Outcome};
+use abx_fixtures::{judged, longer, response, study, two_loads};
+use abx_model::LoadShape;
+use abx_stats::stop::{Decision, Reason};
+use abx_verdict::{
+    Comparison, Conclusions, LoadGroup, Metric, blocks_until_precise, load_groups, may_stop,
+    settled_early,
+};
+
+/// Two loads over seven blocks: `small` is precise, and `large` scatters.
+fn one_of_two() -> Measured {
+    let mut record = longer(two_loads());
+    record.settings.blocks = None;
+    for (place, block) in record.blocks.iter_mut().enumerate() {
+        let factor = if place % 2 == 0 { 9 } else { 11 };
+        for round in &mut block.loads[1].rounds {
+            let slices = round
+                .slices
+                .iter_mut()
+                .filter(|slice| slice.subject == "new");
+            for slice in slices {
+                let ok = slice.outcomes.ok() * factor / 10;
+                response(slice, &[(Outcome::Ok, ok)]);
+            }
+        }
+    }
+    record
+}
+
+fn settle(record: &mut Measured, load: usize, subject: Option<&str>, blocks: u32) {
+    record.loads[load].settled.push(Settled {
+        subject: subject.map(str::to_owned),
+        blocks,
+        reason: SettledReason::Precision,
+    });
+}
+
+fn decisions(record: &Measured) -> Vec<(Vec<String>, Decision)> {
+    let groups = load_groups(record).into_iter();
+    groups.map(|group| (group.loads, group.decision)).collect()
+}
+
+#[test]
+fn each_load_is_settled_by_its_own_blocks() {
+    // Method: of two loads one is precise. Once it is left out, the other one may have twice as
+    // many blocks: what is known of the first stays, and the study goes on.
+    let mut record = one_of_two();
+    let small = vec!["small".to_owned()];
+    let large = vec!["large".to_owned()];
+    let expected = [
+        (small, Decision::Stop(Reason::Precise)),
+        (large, Decision::Continue),
+    ];
+    assert_eq!(decisions(&record), expected);
+    let before = judged(record.clone());
+    settle(&mut record, 0, None, 7);
+    assert_eq!(settled_early(&record).count(), 0);
+    let more = record.blocks.clone().into_iter().map(|mut block| {
+        block.index += 7;
+        block.loads.remove(0);
+        block
+    });
+    let more: Vec<_> = more.collect();
+    record.blocks.extend(more);
+    assert_eq!(decisions(&record), expected);
+    assert_eq!(may_stop(&record), Decision::Continue);
+    let early: Vec<&str> = settled_early(&record).map(|load| &*load.name).collect();
+    assert_eq!(early, ["small"]);
+    let after = judged(record.clone());
+    let of = |load: &str, conclusions: &Conclusions| {
+        let mut primary = conclusions.primary();
+        let comparison = primary.find(|comparison| comparison.load == load).unwrap();
+        (comparison.blocks, comparison.verdict, comparison.low)
+    };
+    assert_eq!(of("small", &before), of("small", &after));
+    assert_eq!(of("large", &after).0, 14);
+    // Only the open load is waited for.
+    settle(&mut record, 1, None, 14);
+    assert_eq!(blocks_until_precise(&record), None);
+    assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
+}
+
+/// Subjects over seven blocks: `same` is as fast as `old`, `far` twice as fast with much noise,
+/// `near` differs by less than its noise.
+fn four() -> Measured {
+    const OK: u64 = 10_000;
+    let mut record = longer(study(&[
+        ("old", &[OK; 6]),
+        ("same", &[9_990, 10_000, 10_010, 9_995, 10_005, 10_000]),
+        ("far", &[19_000, 21_000, 19_500, 20_500, 20_000, 19_800]),
+        ("near", &[9_000, 11_000, 9_500, 10_500, 10_100, 9_900]),
+    ]));
+    // Comparisons of ordered blocks tell of each other's spread.
+    record.settings.blocks = None;
+    record
+}
+
+fn settled_subjects(record: &Measured) -> Vec<(String, Reason)> {
+    let groups = load_groups(record);
+    groups
+        .iter()
+        .flat_map(LoadGroup::settled_subjects)
+        .collect()
+}
+
+#[test]
+fn a_subject_is_settled_when_each_of_its_pairs_is() {
+    // Method: three subjects and a baseline; then a contrast of a settled one with an open one.
+    let mut record = four();
+    let settled = [
+        ("far".to_owned(), Reason::Certain),
+        ("same".to_owned(), Reason::Precise),
+    ];
+    assert_eq!(settled_subjects(&record), settled);
+    let contrast = |subject: &str, baseline: &str| Contrast {
+        subject: subject.to_owned(),
+        baseline: baseline.to_owned(),
+        loads: Vec::new(),
+        question: None,
+    };
+    record.settings.contrasts = vec![contrast("far", "old"), contrast("far", "near")];
+    assert!(!settled_subjects(&record).iter().any(|(it, _)| it == "far"));
+}
+
+#[test]
+fn a_subject_that_has_left_keeps_what_its_blocks_say() {
+    // Method: seven blocks of all, then seven without the slices of one that was settled.
+    let mut record = four();
+    let before = judged(record.clone());
+    settle(&mut record, 0, Some("same"), 7);
+    let more = record.blocks.clone().into_iter().map(|mut block| {
+        block.index += 7;
+        block.subjects.remove("same");
+        for round in &mut block.loads[0].rounds {
+            round.slices.retain(|slice| slice.subject != "same");
+        }
+        block.loads[0].histograms.remove("same");
+        block.loads[0].sides.remove("same");
+        block
+    });
+    let more: Vec<_> = more.collect();
+    record.blocks.extend(more);
+    let after = judged(record.clone());
+    let of = |subject: &str, conclusions: &Conclusions| {
+        let mut primary = conclusions.primary();
+        let found = primary.find(|comparison| comparison.subject == subject);
+        let comparison = found.unwrap();
+        (comparison.blocks, comparison.verdict, comparison.low)
+    };
+    assert_eq!(of("same", &before), of("same", &after));
+    assert_eq!(of("near", &after).0, 14);
+    let ranking = &after.rankings[0];
+    let pair = |pair: &&Comparison| {
+        [&*pair.subject, &*pair.baseline].contains(&"same")
+            && [&*pair.subject, &*pair.baseline].contains(&"near")
+    };
+    assert_eq!(ranking.pairs.iter().find(pair).unwrap().blocks, 7);
+    let is_ready_time = |it: &&Comparison| it.metric == Metric::ReadyTime;
+    let ready = after.comparisons.iter().filter(is_ready_time);
+    let blocks: Vec<usize> = ready.map(|comparison| comparison.blocks).collect();
+    assert!(blocks.is_empty() || blocks.contains(&7), "{blocks:?}");
+    let no_void = |finding: &Finding| finding.level != Level::Void;
+    assert!(after.validity.findings.iter().all(no_void));
+}
+
+#[test]
+fn loads_that_hold_connections_are_settled_together() {
+    // Method: two loads of connections, whose memory is the same in every block, and scatters.
+    let mut record = one_of_two();
+    for load in &mut record.loads {
+        load.settings.exchange.shape = LoadShape::Connections;
+    }
+    for (place, block) in record.blocks.iter_mut().enumerate() {
+        for (load, part) in block.loads.iter_mut().enumerate() {
+            for (subject, side) in &mut part.sides {
+                let is_apart = load == 1 && subject == "new" && place % 2 == 0;
+                side.held = Some(Held {
+                    asked: 100,
+                    standing: 100,
+                    lost: 0,
+                    open_ns: 1_000_000,
+                    memory_before_bytes: Some(0),
+                    memory_after_bytes: Some(if is_apart { 1_500_000 } else { 1_000_000 }),
+                });
+            }
+        }
+    }
+    let both = vec!["small".to_owned(), "large".to_owned()];
+    assert_eq!(decisions(&record), [(both.clone(), Decision::Continue)]);
+    let only_small = |record: &mut Measured| record.loads.truncate(1);
+    only_small(&mut record);
+    let precise = Decision::Stop(Reason::Precise);
+    assert_eq!(decisions(&record), [(both[..1].to_vec(), precise)]);
+}
