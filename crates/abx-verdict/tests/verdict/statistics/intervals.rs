@@ -2,16 +2,18 @@
 //! rate, the place of a crossing, the capacity.
 
 use abx_evidence::{Histogram, Quantile};
+use abx_stats::Margin;
 use abx_stats::curve::capacity::{BlockCapacity, CapacityEstimate, block_capacities, capacity};
 use abx_stats::curve::crossing::{Crossing, crossings};
 use abx_stats::curve::sweep::Position;
 use abx_stats::paired::PairedMean;
+use abx_stats::stop::{Decision, decide};
 use abx_stats::student::Confidence;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::extent::{COVERAGE, bounds, drawn};
 use super::noise::{Noise, World};
-use super::simulation::{BLOCKS_MAX, Study, each_is_decided, is_decided};
+use super::simulation::{BLOCKS_MAX, Study, is_decided};
 use super::{KINDS, each_at_once};
 
 /// Studies for each kind of noise.
@@ -40,8 +42,8 @@ fn intervals_of_p99_ratios_hold_the_truth() {
 fn crossings_hold_the_true_place() {
     // Method: a sweep of six positions over which the subject falls from 10 %
     // above the baseline to 10 % below, in a straight line that passes 0 at
-    // 70 connections; each load of a block has 1 % of noise of its own. The
-    // ends of a certain crossing hold 70, or it counts as missed.
+    // 70 connections; each load of a block has 1 % of noise of its own, and ends
+    // by its own rule. The ends of a certain crossing hold 70, or it counts as missed.
     let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.0);
         simulate(noise, |seed| crossing_study(&study, seed))
@@ -212,11 +214,20 @@ fn normal_p99(world: &mut World) -> f64 {
 fn crossing_study(study: &Study, seed: u64) -> Found {
     let mut world = study.world(seed);
     let mut sweep = vec![Vec::with_capacity(BLOCKS_MAX); CONNECTIONS.len()];
-    while sweep[0].len() < BLOCKS_MAX && !each_is_decided(&sweep) {
+    for _ in 0..BLOCKS_MAX {
+        // Each load ends by its own rule.
+        let is_open = |blocks: &Vec<f64>| decide(blocks, Margin::DEFAULT) == Ok(Decision::Continue);
+        let open: Vec<bool> = sweep.iter().map(is_open).collect();
+        if !open.contains(&true) {
+            break;
+        }
         let speeds = world.block();
         for (position, connections) in CONNECTIONS.iter().enumerate() {
             let truth = 0.05 * (CROSSING / connections).ln();
-            sweep[position].push(truth + speeds[1] - speeds[0] + 0.01 * world.normal());
+            let log_ratio = truth + speeds[1] - speeds[0] + 0.01 * world.normal();
+            if open[position] {
+                sweep[position].push(log_ratio);
+            }
         }
     }
     let found_crossings = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED)
@@ -230,7 +241,7 @@ fn crossing_study(study: &Study, seed: u64) -> Found {
         .collect();
     Found {
         holds: (!certain.is_empty()).then(|| certain.iter().any(holds)),
-        blocks: sweep[0].len(),
+        blocks: sweep.iter().map(Vec::len).max().unwrap_or_default(),
     }
 }
 
