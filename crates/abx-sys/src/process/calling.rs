@@ -3,7 +3,9 @@
 use std::ffi::CStr;
 use std::io;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
 
 /// Gives the calling process another name, as `ps` and those who kill by name know it:
 /// 15 bytes at most. To be called on the first thread.
@@ -12,6 +14,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// What the kernel says; not seen.
 pub fn set_name(name: &CStr) -> io::Result<()> {
     Ok(rustix::thread::set_name(name)?)
+}
+
+/// Keeps the memory of the calling process to itself: a crash leaves no core file, whatever the
+/// machine does with those, and other processes of its user cannot read it. The programs that it
+/// starts are as they always are.
+pub fn keep_memory_private() {
+    // No kernel refuses this.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
 /// Has the calling process die of the signals of a crash, SIGSEGV and SIGBUS, also where

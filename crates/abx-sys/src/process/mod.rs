@@ -1,6 +1,7 @@
 //! One process: what /proc says of it, its CPU clock, signals that cannot hit a
 //! stranger, and the few calls that a keeper of processes needs.
 
+mod arguments;
 mod calling;
 mod children;
 mod clock;
@@ -11,7 +12,8 @@ mod signal;
 mod stat;
 pub mod tree;
 
-pub use calling::{die_of_crashes, set_name};
+pub use arguments::hide_arguments;
+pub use calling::{die_of_crashes, keep_memory_private, set_name};
 pub use children::{Exit, Reaped, adopt_orphans, adopted, reap, spawn_kept, spawn_tied};
 pub use clock::{OwnCpu, own_cpu, process_cpu};
 pub use signal::Signal;

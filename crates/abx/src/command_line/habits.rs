@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use abx_lab::{is_address, is_slip_of};
+use abx_sys::process::{hide_arguments, keep_memory_private};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Error};
 
@@ -211,10 +212,23 @@ fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Reads the command line; ends the program where that is help, or wrong.
 pub fn parse() -> Cli {
     let words = with_guise(std::env::args_os().collect());
-    let cli = read(words).unwrap_or_else(|error| secrets::hide_invalid(error).exit());
-    if !matches!(cli.command, Verb::Keeper) {
-        invocation::record(secrets::recorded());
+    let cli = read(words.clone()).unwrap_or_else(|error| secrets::hide_invalid(error).exit());
+    if matches!(cli.command, Verb::Keeper) {
+        return cli;
     }
+    let secrets::GivenWords { recorded, secret } = secrets::words(&words);
+    invocation::record(recorded);
+    // A server is sampled by others and starts itself again by these words; the command of a timer
+    // writes to a file of abx.
+    if matches!(cli.command, Verb::Serve(_) | Verb::Timer(_)) {
+        return cli;
+    }
+    if !secret.is_empty() {
+        // SUBTLE: No thread runs yet, and nothing reads the words again. Where the kernel forbids
+        // this, `ps` shows what it shows of every program.
+        let _ = hide_arguments(&secret);
+    }
+    keep_memory_private();
     cli
 }
 

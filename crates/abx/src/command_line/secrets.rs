@@ -38,12 +38,49 @@ struct Hidden {
     shown: String,
 }
 
-/// The words as records keep them.
-#[must_use]
-pub fn recorded() -> Vec<String> {
-    let given = std::env::args_os().collect();
-    without_secrets(&in_our_words(given).unwrap_or_default())
+/// The words of the command line.
+pub struct GivenWords {
+    /// As records keep them.
+    pub recorded: Vec<String>,
+    /// What nobody else is to see of them as they were given.
+    pub secret: Vec<String>,
 }
+
+/// What becomes of the words that were given.
+#[must_use]
+pub fn words(given: &[OsString]) -> GivenWords {
+    let ours = in_our_words(given.to_vec()).unwrap_or_default();
+    GivenWords {
+        recorded: without_secrets(&ours),
+        secret: secret_words(given, &ours),
+    }
+}
+
+/// What is secret of the words as they were given, and in our words.
+fn secret_words(given: &[OsString], ours: &[OsString]) -> Vec<String> {
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    if let Some(tool) = given.get(1).and_then(|word| word.to_str())
+        && let Some((_, flags)) = OF_TOOLS.iter().find(|(name, _)| *name == tool)
+    {
+        let words: Vec<String> = given.iter().map(text).collect();
+        let pairs = words.windows(2);
+        let values = pairs.filter(|pair| flags.contains(&&pair[0][..]));
+        return values.map(|pair| pair[1].clone()).collect();
+    }
+    let hidden = hidden_values(ours);
+    let curl = given.iter().position(|word| word == "curl");
+    match curl.filter(|_| given != ours && !hidden.is_empty()) {
+        // curl has its own ways to write each of them.
+        Some(place) => given[place + 1..].iter().map(text).collect(),
+        None => hidden.into_iter().map(|value| value.given).collect(),
+    }
+}
+
+/// The flags of other tools' options whose values may be secret.
+const OF_TOOLS: [(&str, &[&str]); 2] = [
+    ("ab", &["-A", "-P", "-C", "-H"]),
+    ("httperf", &["--add-header"]),
+];
 
 /// The words that are read. Behind `abx run ... curl` they are a command of curl.
 ///
@@ -72,9 +109,14 @@ pub fn in_our_words(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     Ok(words[..place].iter().cloned().chain(ours).collect())
 }
 
-fn without_secrets(words: &[OsString]) -> Vec<String> {
+/// The secret values of our words.
+fn hidden_values(words: &[OsString]) -> Vec<Hidden> {
     let read = Cli::command().try_get_matches_from(words);
-    let hidden = read.map_or_else(|_| Vec::new(), |read| secrets(&read));
+    read.map_or_else(|_| Vec::new(), |read| secrets(&read))
+}
+
+fn without_secrets(words: &[OsString]) -> Vec<String> {
+    let hidden = hidden_values(words);
     let words = words.iter().map(|word| word.to_string_lossy().into_owned());
     words.map(|word| shown(word, &hidden)).collect()
 }
@@ -271,6 +313,23 @@ mod tests {
                 let expected = format!("{} {shown}", first.join(" "));
                 assert_eq!(kept(&[&first[..], words].concat()), expected);
             }
+        }
+    }
+
+    #[test]
+    fn nobody_sees_the_secrets_of_a_command_line() {
+        // Method: our flags, a command of curl, options of ab and of httperf, and no secret.
+        for (words, secret) in [
+            ("run http://a/ -u me:hunter2 -c 2", "me:hunter2"),
+            ("run http://a/ -HX-Key:hunter2", "X-Key:hunter2"),
+            ("run -n 9 curl -uhunter2 http://a/", "-uhunter2 http://a/"),
+            ("ab -n 9 -A me:hunter2 http://a/", "me:hunter2"),
+            ("httperf --add-header hunter2", "hunter2"),
+            ("run http://a/ -H Accept:a", ""),
+        ] {
+            let words: Vec<OsString> = format!("abx {words}").split(' ').map(Into::into).collect();
+            let ours = in_our_words(words.clone()).unwrap();
+            assert_eq!(secret_words(&words, &ours).join(" "), secret, "{words:?}");
         }
     }
 

@@ -11,4 +11,5 @@ pub mod requests_of_clients;
 pub mod runs;
 pub mod scenario_comparisons;
 pub mod scenarios;
+pub mod secrets;
 pub mod watched;
