@@ -65,7 +65,7 @@ fn no_secret_of_a_file_is_kept_or_shown() {
     let brief = "--pilot brief --slice 5ms --blocks 1 --rounds 2 --no-ceiling";
     let words = format!("compare planted.toml {brief} {FORMATS}");
     let words: Vec<&str> = words.split(' ').collect();
-    let ended = home.run(home.abx(&words));
+    let ended = home.run_abx(&words);
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{ended:?}");
     assert_hidden(&home, &ended);
     let refused = home.run(
