@@ -120,8 +120,8 @@ fn compare_all(
         let seed = seed.to_string();
         let study = study.display().to_string();
         let words = [
-            &study, "--seed", &seed, "--blocks", "6", "--rounds", "5", "--slice", "100ms",
-            "--pilot", "brief",
+            &study, "--trust", "--seed", &seed, "--blocks", "6", "--rounds", "5", "--slice",
+            "100ms", "--pilot", "brief",
         ];
         let study = Study::run(abx, folder, words, PATIENCE)?;
         for claim in study.claims() {

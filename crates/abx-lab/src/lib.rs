@@ -74,4 +74,5 @@ pub use run_study::context::{PrepareError, this_machine};
 pub use run_study::progress::StudyProgress;
 pub use run_study::resume::resumption::{ResumeError, is_resumable};
 pub use run_study::study_runner::{StudyEnvironment, StudyError, StudyOutcome, run_study};
+pub use setup::trust::TrustStore;
 pub use setup::{catalog, provision};

@@ -7,6 +7,7 @@
 //! docs/reference/study-file.md.
 
 mod check;
+mod commands;
 mod conform;
 mod document;
 mod input;
@@ -23,6 +24,7 @@ mod unit;
 use std::path::{Path, PathBuf};
 
 pub use check::scenario_file as scenario;
+pub use commands::StudyCommand;
 pub use conform::{key_suits, schema};
 pub use input::Templates;
 pub use mistake::{Diagnostic, StudyFileError};

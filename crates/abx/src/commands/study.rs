@@ -13,7 +13,7 @@ use abx_verdict::catalog::{CheckRecord, SubjectStatus};
 use clap::{Args, Subcommand};
 
 use crate::commands::compare::{Absent, Extent, Loads, is_path, of_catalog};
-use crate::commands::compare::{Compare, perform};
+use crate::commands::compare::{Compare, TrustFlag, confirm, perform};
 use crate::commands::install::install;
 use crate::flags::output;
 use crate::flags::output::OutputFlags;
@@ -71,6 +71,8 @@ struct StudyCheck {
     #[arg(long)]
     install: bool,
     #[command(flatten)]
+    trust: TrustFlag,
+    #[command(flatten)]
     output: OutputFlags,
 }
 
@@ -85,6 +87,8 @@ struct StudyInstall {
     /// The study: its name from `abx study list`, or the directory of a study file.
     #[arg(required = true, value_name = "NAME|PATH")]
     names: Vec<String>,
+    #[command(flatten)]
+    trust: TrustFlag,
 }
 
 /// Run a built-in study, as `abx compare` runs a study file.
@@ -276,7 +280,7 @@ fn run(flags: &StudyRun) -> Result<End, Failure> {
 
 fn check(flags: &StudyCheck) -> Result<End, Failure> {
     let cache = provision::cache_folder();
-    let studies = checked_studies(flags.name.as_deref(), &cache)?;
+    let studies = checked_studies(flags.name.as_deref(), &cache, flags.trust)?;
     let mut say = |line: &str| {
         if !flags.output.quiet {
             tell(line);
@@ -339,7 +343,7 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
 fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
     let cache = provision::cache_folder();
     for name in &flags.names {
-        for study in checked_studies(Some(name), &cache)? {
+        for study in checked_studies(Some(name), &cache, flags.trust)? {
             let lacking = install(&study, &cache, &mut tell)?;
             let but = match lacking {
                 0 => "",
@@ -353,22 +357,31 @@ fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// The study of this name or in this folder, or all of the catalog.
-fn checked_studies(name: Option<&str>, cache: &Path) -> Result<Vec<CheckedStudy>, Failure> {
+/// The study of this name or in this folder, or all of the catalog. That of a folder must be
+/// trusted.
+fn checked_studies(
+    name: Option<&str>,
+    cache: &Path,
+    trust: TrustFlag,
+) -> Result<Vec<CheckedStudy>, Failure> {
     let folders: Vec<PathBuf> = match name {
-        Some(path) if is_path(path) => vec![PathBuf::from(path)],
+        Some(path) if is_path(path) => {
+            let study = checked_study(Path::new(path))?;
+            confirm(path.as_ref(), (&study.file, &study.folder), trust)?;
+            return Ok(vec![study]);
+        }
         Some(name) => vec![entry(name)?.unpack(cache).map_err(Failure::usage)?],
         None => catalog::entries()
             .iter()
             .map(|entry| entry.unpack(cache).map_err(Failure::usage))
             .collect::<Result<_, _>>()?,
     };
-    let read = |folder: PathBuf| {
-        let (file, folder): (StudyFile, PathBuf) =
-            study_file::read(&folder).map_err(Failure::usage)?;
-        Ok(CheckedStudy { file, folder })
-    };
-    folders.into_iter().map(read).collect()
+    folders.iter().map(|folder| checked_study(folder)).collect()
+}
+
+fn checked_study(folder: &Path) -> Result<CheckedStudy, Failure> {
+    let (file, folder): (StudyFile, PathBuf) = study_file::read(folder).map_err(Failure::usage)?;
+    Ok(CheckedStudy { file, folder })
 }
 
 fn entry(name: &str) -> Result<&'static CatalogEntry, Failure> {

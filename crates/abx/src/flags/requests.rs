@@ -87,7 +87,12 @@ impl RequestFlags {
         server: Option<&Target>,
         may_vary: bool,
     ) -> Result<Vec<RequestSpec>, Failure> {
-        let mut files = LineFiles::read_by(&read_lines);
+        // Others may have written the file: it does not choose what is read here and sent.
+        let read: fn(&str) -> io::Result<String> = match self.request_file {
+            Some(_) => read_lines_here,
+            None => read_lines,
+        };
+        let mut files = LineFiles::read_by(&read);
         let requests = self.as_written(server)?.into_iter();
         let requests = requests.map(|request| request.with_placeholders(&mut files));
         let requests: Vec<RequestSpec> =
@@ -278,6 +283,18 @@ fn read_lines(file: &str) -> io::Result<String> {
     } else {
         Ok(text)
     }
+}
+
+/// The same for a file in the current folder or below it.
+fn read_lines_here(file: &str) -> io::Result<String> {
+    let here = std::env::current_dir()?.canonicalize()?;
+    if Path::new(file).canonicalize()?.starts_with(here) {
+        return read_lines(file);
+    }
+    Err(io::Error::other(
+        "a file of requests may only name files in the current folder: copy it there, or give the \
+         request by --path, -H and -b, which may name any file",
+    ))
 }
 
 /// The text of a file: of one that is longer than so many bytes one byte more.

@@ -87,14 +87,20 @@ const GENERATED: &str = "<!-- written by the tests -->";
 
 #[test]
 fn no_page_has_a_word_that_the_style_replaces() {
-    // Method: README, CONTRIBUTING, the book and the pages of studies, without code, word by
+    // Method: README, CONTRIBUTING, SECURITY, the book and the pages of studies, without code, word by
     // word; decisions, generated pages and the page of the style itself are left out. A page
     // with each of them must be noticed.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().unwrap();
     let is_checked = |page: &PathBuf| {
         let place = page.strip_prefix(&root).unwrap().display().to_string();
-        let inside = ["docs/", "studies/", "README.md", "CONTRIBUTING.md"];
+        let inside = [
+            "docs/",
+            "studies/",
+            "README.md",
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+        ];
         let outside = [
             "docs/decisions/",
             "docs/findings.md",

@@ -12,4 +12,5 @@ pub mod runs;
 pub mod scenario_comparisons;
 pub mod scenarios;
 pub mod secrets;
+pub mod trusted;
 pub mod watched;

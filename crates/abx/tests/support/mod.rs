@@ -166,6 +166,7 @@ impl Home {
             .env("HOME", self.path())
             .env("XDG_STATE_HOME", self.join("state"))
             .env("TMPDIR", self.join("tmp"))
+            .env("ABX_TRUST", "/")
             .env("LC_ALL", "C.UTF-8")
             .env_remove("COLUMNS")
             .stdin(Stdio::null());

@@ -43,6 +43,11 @@ impl Extent<'_> {
         }
     }
 
+    /// Whether it is of a study of the catalog, whose subjects alone are ever skipped.
+    pub fn is_built_in(&self) -> bool {
+        self.absent == Absent::Skipped
+    }
+
     /// Leaves out of a study file what was not asked for.
     pub fn cut(&self, file: &mut StudyFile) -> Result<(), Failure> {
         let unknown = |flag: &str, kind: &str, unknown: &str, known: Vec<String>| {

@@ -7,6 +7,7 @@ use abx_lab::PilotEffort;
 use abx_stats::Margin;
 use clap::{Args, ValueEnum};
 
+use super::trust::TrustFlag;
 use crate::flags::build::BuildFlags;
 use crate::flags::expect::ExpectFlags;
 use crate::flags::fleet::FleetFlags;
@@ -86,6 +87,8 @@ pub struct Compare {
     /// line names. No service is started.
     #[arg(long, help_heading = "Study")]
     pub install: bool,
+    #[command(flatten)]
+    pub trust: TrustFlag,
     /// Use HTTP/2 for these subjects and HTTP/1.1 for the others.
     #[arg(
         long,

@@ -7,6 +7,7 @@ mod plan;
 mod resumed;
 mod revisions;
 mod study;
+mod trust;
 
 use abx_engine::LoadGenerator;
 use abx_evidence::Finding;
@@ -34,6 +35,7 @@ pub use self::flags::{Compare, PilotName};
 pub use self::named_study::is_path;
 pub use self::resumed::Resumed;
 pub use self::study::of_catalog;
+pub use self::trust::{TrustFlag, confirm};
 
 /// Conducts the study that the flags describe, and prints what came of it.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {

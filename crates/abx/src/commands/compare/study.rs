@@ -16,6 +16,7 @@ use super::extent::{Absent, Extent};
 use super::flags::{Compare, InterleaveName, PilotName, PinName};
 use super::named_study::NamedStudy;
 use super::revisions;
+use super::trust::confirm;
 use crate::flags::load::seed_from_clock;
 use crate::ui::end::{Failure, tell};
 use crate::ui::invocation;
@@ -175,6 +176,11 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     check_flags_beside_file(compare)?;
     let (mut file, folder) = study_file::read(path).map_err(Failure::usage)?;
     extent.cut(&mut file)?;
+    let builds = |subject: &SubjectSpec| subject.server.revision.is_some();
+    let runs = !compare.plan || file.subjects.iter().any(builds);
+    if runs && !extent.is_built_in() {
+        confirm(path, (&file, &folder), compare.trust)?;
+    }
     let skipped = skip(&mut file, &folder, extent.absent)?;
     if let [only] = &file.subjects[..] {
         return Err(at(path, only, &alone(&skipped)));
