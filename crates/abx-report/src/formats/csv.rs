@@ -151,8 +151,8 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// A field without control characters that a spreadsheet takes for text or a number, and never
-/// for a formula.
+/// A bounded field without control characters that a spreadsheet takes for text or a number, and
+/// never for a formula.
 fn harmless(field: &str) -> String {
     let field = clean(field);
     let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();

@@ -8,6 +8,7 @@ use crate::words::metrics::metric_under;
 use crate::words::style::Style;
 use crate::words::units::GLUE;
 use crate::words::verdict::sentence;
+use crate::words::wrap::{clean, clean_name};
 
 /// A study as JUnit XML. A comparison that is invalid is an error, one that is
 /// inconclusive is skipped; an expectation fails when it does, is an error when
@@ -58,11 +59,11 @@ impl Case {
     fn markup(&self) -> Element {
         let result = self
             .result
-            .map(|tag| element(tag).with("message", &self.message));
+            .map(|tag| element(tag).with("message", clean(&self.message)));
         // The time of a single case is not known apart from the others'.
         element("testcase")
-            .with("classname", &self.class)
-            .with("name", &self.name)
+            .with("classname", clean_name(&self.class))
+            .with("name", clean_name(&self.name))
             .with("time", 0)
             .add_all(result)
             .add(element("system-out").text(&self.message))
@@ -123,7 +124,9 @@ fn properties(record: &StudyRecord, expected: Option<&Standing>) -> Element {
     ];
     let label = measured.label.clone().map(|label| ("label", label));
     let properties = expected.into_iter().chain(label).chain(properties);
-    element("properties").add_all(
-        properties.map(|(name, value)| element("property").with("name", name).with("value", value)),
-    )
+    element("properties").add_all(properties.map(|(name, value)| {
+        element("property")
+            .with("name", name)
+            .with("value", clean(&value))
+    }))
 }

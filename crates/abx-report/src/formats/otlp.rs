@@ -4,6 +4,7 @@ use abx_verdict::{ExpectationResult, StudyRecord};
 use serde_json::{Value, json};
 
 use crate::formats::series::{DataPoint, Labels, MetricType, Number, Series, Unit, study_series};
+use crate::words::wrap::clean_name;
 
 /// A study as the body of a request to `/v1/metrics`.
 #[must_use]
@@ -13,7 +14,7 @@ pub fn study_otlp(record: &StudyRecord, responses: &[ExpectationResult]) -> Stri
         .run()
         .map_or(measured.elapsed_s, |run| run.elapsed_s());
     let span = Span::of(measured.started_unix_ms, elapsed_s);
-    let version = &measured.abx_version;
+    let version = &clean_name(&measured.abx_version);
     let serieses = study_series(record, responses);
     let metrics: Vec<Value> = serieses.iter().map(|series| metric(series, span)).collect();
     let service = vec![

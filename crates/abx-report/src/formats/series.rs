@@ -5,6 +5,8 @@ use abx_evidence::{Figure, Finding, Level, Phase, PhaseTimes, Times};
 use abx_verdict::{Comparison, ExpectationResult, RUN_SCHEMA, StudyRecord, Summary};
 use serde_json::{Value, json};
 
+use crate::words::wrap::clean_name;
+
 pub(crate) struct Series {
     /// In snake case, without prefix and unit.
     pub(crate) name: &'static str,
@@ -45,7 +47,7 @@ pub(crate) enum Number {
     Count(u64),
 }
 
-/// Everything of a study or of a run, series without points left out.
+/// Everything of a study or of a run, series without points left out, with harmless labels.
 pub(crate) fn study_series(
     record: &StudyRecord,
     expectation_results: &[ExpectationResult],
@@ -102,6 +104,10 @@ pub(crate) fn study_series(
         expectations(expectation_results),
     ]);
     serieses.retain(|series| !series.points.is_empty());
+    let points = serieses.iter_mut().flat_map(|series| &mut series.points);
+    for (_, value) in points.flat_map(|point| &mut point.labels) {
+        *value = clean_name(value);
+    }
     serieses
 }
 

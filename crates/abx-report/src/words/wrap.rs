@@ -50,10 +50,20 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().filter(is_shown).count()
 }
 
+/// The longest text and the longest name that reports show, in letters: far above what a person
+/// writes. The middle of a longer one is left out.
+const TEXT_LETTERS_MAX: usize = 8_000;
+const NAME_LETTERS_MAX: usize = 500;
+
 /// Text that did not come from us, with every letter replaced that could steer
-/// a terminal or hide or turn around other letters. Newlines stay.
+/// a terminal or hide or turn around other letters, and at most 8,000 letters long. Newlines stay.
 #[must_use]
 pub fn clean(text: &str) -> String {
+    shorten(&harmless(text), TEXT_LETTERS_MAX)
+}
+
+/// Text of any length without letters that could steer a terminal or hide others.
+pub(crate) fn harmless(text: &str) -> String {
     let harmless = |letter: char| match letter {
         '\n' => '\n',
         '\t' => ' ',
@@ -72,15 +82,19 @@ pub fn clean(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(harmless).collect()
 }
 
-/// A name that did not come from us, on one line.
+/// A name that did not come from us, on one line and at most 500 letters long.
 #[must_use]
 pub fn clean_name(name: &str) -> String {
-    clean(name).replace('\n', "\u{fffd}")
+    let name = harmless(name).replace('\n', "\u{fffd}");
+    shorten(&name, NAME_LETTERS_MAX)
 }
 
 /// At most `width` letters, the middle left out: both ends of a name tell
 /// versions and variants apart.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
+    if text.len() <= width {
+        return text.to_owned();
+    }
     let count = text.chars().count();
     if count <= width {
         return text.to_owned();
@@ -149,5 +163,15 @@ mod tests {
         assert_eq!(shorten("nginx-1.24.1", 9), "ngin…24.1");
         assert_eq!(shorten("nginx-1.24.1", 8), "ngin…4.1");
         assert_eq!(shorten("nginx", 5), "nginx");
+    }
+
+    #[test]
+    fn foreign_text_is_not_longer_than_people_write() {
+        // Method: a text and a name of a million letters, and the longest that stay whole.
+        let long = "\u{e4}".repeat(1_000_000);
+        assert_eq!(clean(&long).chars().count(), TEXT_LETTERS_MAX);
+        assert_eq!(clean_name(&long).chars().count(), NAME_LETTERS_MAX);
+        let whole: String = long.chars().take(NAME_LETTERS_MAX).collect();
+        assert_eq!(clean_name(&whole), whole);
     }
 }

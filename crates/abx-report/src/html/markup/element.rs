@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-use crate::words::wrap::clean;
+use crate::words::wrap::{clean, harmless};
 
 /// Finished markup; nothing in it is escaped again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Markup {
 
     /// A text, escaped.
     pub(crate) fn text(text: &str) -> Markup {
-        Markup(escaped(text))
+        Markup(escaped(clean(text)))
     }
 
     /// Text of ours that stands in a file of its own, such as a style sheet.
@@ -94,9 +94,9 @@ pub(crate) fn element(tag: &'static str) -> Element {
 }
 
 impl Element {
-    /// With this attribute; its value is escaped.
+    /// With this attribute; its value is escaped. The lines of a plot may be of any length.
     pub(crate) fn with(mut self, name: &'static str, value: impl Display) -> Element {
-        let value = escaped(&value.to_string());
+        let value = escaped(harmless(&value.to_string()));
         write!(self.attributes, " {name}=\"{value}\"").expect("a string takes all");
         self
     }
@@ -140,10 +140,8 @@ const LEAVES: [&str; 14] = [
     "property", "rect", "skipped", "use",
 ];
 
-/// Text that shows as itself, between tags and in quotes. Letters that could
-/// hide or turn around others are replaced, as on a terminal.
-fn escaped(text: &str) -> String {
-    let text = clean(text);
+/// Harmless text that shows as itself, between tags and in quotes.
+fn escaped(text: String) -> String {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return text;
     }

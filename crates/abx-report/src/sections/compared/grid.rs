@@ -182,7 +182,7 @@ fn rows<'a>(record: &'a StudyRecord, row: impl Fn([&'a str; 2]) -> MatrixRow) ->
     }
     let mut rows = Vec::new();
     for (question, pairs) in questions(record) {
-        let mut question = question.map(str::to_owned);
+        let mut question = question.map(clean_name);
         rows.extend(pairs.into_iter().map(|pair| MatrixRow {
             question: question.take(),
             ..row(pair)

@@ -4,5 +4,6 @@ pub mod bisect;
 pub mod catalog;
 pub mod doctor;
 pub mod formats;
+pub mod hostile;
 pub mod plan;
 pub mod trend;
