@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use abx_lab::Target;
+use abx_report::printing::clean_name;
 use abx_report::{EXPORTERS, ExportedText, RecordPlace, ReportExtent, Style};
 use abx_verdict::{ExpectationResult, StudyRecord};
 use clap::{Arg, Args};
@@ -375,9 +376,7 @@ fn given<'a, const N: usize>(
 
 /// `out.hgrm` becomes `out.SUBJECT.LOAD.hgrm`.
 fn with_names(place: &str, names: &[String; 2]) -> String {
-    let is_unsafe = |letter: char| letter == '/' || letter.is_control();
-    let names = names.each_ref().map(|name| name.replace(is_unsafe, "_"));
-    let names = names.join(".");
+    let names = names.each_ref().map(|name| file_name(name)).join(".");
     let path = PathBuf::from(place);
     let last = path.extension().map(|last| last.to_string_lossy());
     let path = match last {
@@ -386,6 +385,19 @@ fn with_names(place: &str, names: &[String; 2]) -> String {
     };
     path.display().to_string()
 }
+
+/// A name as a part of a file's name: short enough for two of them, and without what has a meaning
+/// in paths and on terminals.
+fn file_name(name: &str) -> String {
+    let mut part = clean_name(name).replace(['/', '\u{fffd}'], "_");
+    while part.len() > NAME_BYTES_MAX {
+        part.pop();
+    }
+    part
+}
+
+/// Two of them, and the name that the user gave, are within the 255 bytes of a file's name.
+const NAME_BYTES_MAX: usize = 80;
 
 fn said(place: &str) -> &str {
     match place {

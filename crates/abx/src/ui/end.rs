@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use abx_report::printing::clean;
+
 /// How a command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -73,8 +75,9 @@ pub fn finish(result: Result<End, Failure>) -> ExitCode {
     ExitCode::from(end.code())
 }
 
-/// Talks to the person: one line on standard error.
+/// Talks to the person: one line on standard error, without anything that could steer a terminal,
+/// since it may quote servers, files and records of others.
 pub fn tell(line: &str) {
     // Nobody is left to tell when standard error is closed.
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", clean(line));
 }

@@ -4,6 +4,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use abx_report::printing::clean;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ui::end::tell;
@@ -107,6 +108,6 @@ impl Display {
 }
 
 fn draw(bar: &ProgressBar, text: &str) {
-    bar.set_message(text.to_owned());
+    bar.set_message(clean(text));
     bar.tick();
 }
