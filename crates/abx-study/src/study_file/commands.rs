@@ -152,8 +152,8 @@ mod tests {
         assert_eq!(
             lines.collect::<Vec<_>>(),
             [
-                "db: ./db '{port}'",
-                "health check of db: ./ping '{port}'",
+                "db: ./db {port}",
+                "health check of db: ./ping {port}",
                 "seed of db: ./fill 'a b'",
                 "pypi packages of new: flask",
                 "build of new: make new",
