@@ -31,7 +31,7 @@ pub use judge::metric::{Metric, Sense};
 pub use judge::ranking::{Place, Ranking};
 pub use judge::scope::{CpuSharing, Route, Scope};
 pub use judge::server_times::{ServerTime, ServerTimeDifference};
-pub use judge::settled::{LoadGroup, load_groups, may_stop, settled_early};
+pub use judge::settled::{StopGroup, may_stop, settled_early, stop_groups};
 pub use judge::sweeps::{Axis, Crossover, KNEE_SHARE, Knee, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::why::confounder::{Confounder, ConfounderKind};

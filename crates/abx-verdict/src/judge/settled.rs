@@ -16,7 +16,7 @@ use abx_stats::stop::{Decision, Reason};
 
 /// Loads that are settled at the same time, and what their blocks so far say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadGroup {
+pub struct StopGroup {
     /// What their comparisons are named after: the load itself, or a grid of rates.
     pub names: Vec<String>,
     /// The loads; none for a fault, which every block has.
@@ -31,11 +31,11 @@ pub struct LoadGroup {
 /// one grid of rates are. So are all loads that hold connections: how much memory a larger one
 /// takes depends on whether a smaller one came before it.
 #[must_use]
-pub fn load_groups(study: &Measured) -> Vec<LoadGroup> {
+pub fn stop_groups(study: &Measured) -> Vec<StopGroup> {
     let view = &StudyView::of(study);
     let plan = ComparisonPlan::of(view, &[]);
     let margin = margin(view);
-    let mut groups: Vec<(bool, LoadGroup)> = Vec::new();
+    let mut groups: Vec<(bool, StopGroup)> = Vec::new();
     for family in plan.primary(view) {
         let (is_held, group) = group_of(study, &family, margin);
         let known = groups.iter_mut().find(|(other_is_held, other)| {
@@ -49,7 +49,7 @@ pub fn load_groups(study: &Measured) -> Vec<LoadGroup> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-impl LoadGroup {
+impl StopGroup {
     /// The subjects of which every pair is settled for good, with the reason that holds for all
     /// of them. Connections that are held stay together.
     #[must_use]
@@ -72,7 +72,7 @@ impl LoadGroup {
         settled.collect()
     }
 
-    fn join(&mut self, other: LoadGroup) {
+    fn join(&mut self, other: StopGroup) {
         let add = |names: &mut Vec<String>, more: Vec<String>| {
             for name in more {
                 if !names.contains(&name) {
@@ -88,7 +88,7 @@ impl LoadGroup {
 }
 
 /// What one family of comparisons says of its loads, and whether these hold connections.
-fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, LoadGroup) {
+fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, StopGroup) {
     let mut is_held = false;
     let (name, loads) = match family.compared_under {
         ComparedUnder::Load(view) => {
@@ -101,7 +101,7 @@ fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, 
     };
     let decision = recorded(study, &loads).unwrap_or_else(|| family.decide(margin));
     let is_alone = matches!(family.compared_under, ComparedUnder::Load(_)) && !is_held;
-    let group = LoadGroup {
+    let group = StopGroup {
         names: vec![name.to_owned()],
         loads,
         pairs: if is_alone && decision == Decision::Continue {
@@ -161,7 +161,7 @@ impl PrimaryFamily<'_> {
 /// Whether the blocks so far settle every primary comparison of the study.
 #[must_use]
 pub fn may_stop(study: &Measured) -> Decision {
-    let groups = load_groups(study);
+    let groups = stop_groups(study);
     Decision::of_parts(groups.into_iter().map(|group| group.decision))
 }
 

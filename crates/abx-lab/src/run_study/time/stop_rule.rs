@@ -6,7 +6,7 @@ use abx_evidence::record::{Settled, SettledReason, StudyEnd};
 use abx_stats::paired::BLOCKS_MIN;
 use abx_stats::stop::{BLOCKS_FOR_VERDICT, Decision, Reason};
 use abx_verdict::expectation::{LimitState, limit_state, limit_state_under};
-use abx_verdict::{Expectation, LoadGroup, StudyRecord, is_hopeless, load_groups, may_stop};
+use abx_verdict::{Expectation, StopGroup, StudyRecord, is_hopeless, may_stop, stop_groups};
 
 use abx_study::{OrderedTime, Study};
 
@@ -35,7 +35,7 @@ pub fn newly_settled(
     }
     let measured = &record.measured;
     let mut settled = Vec::new();
-    for group in load_groups(measured) {
+    for group in stop_groups(measured) {
         let leaving: Vec<(Option<String>, SettledReason)> =
             match reason_to_leave(limits, record, &group) {
                 Some(reason) => vec![(None, reason)],
@@ -63,7 +63,7 @@ pub fn newly_settled(
     settled
 }
 
-fn subjects_to_leave(group: &LoadGroup) -> Vec<(Option<String>, SettledReason)> {
+fn subjects_to_leave(group: &StopGroup) -> Vec<(Option<String>, SettledReason)> {
     let each = group.settled_subjects().into_iter();
     each.map(|(subject, reason)| (Some(subject), reason_of(reason)))
         .collect()
@@ -80,7 +80,7 @@ fn reason_of(reason: Reason) -> SettledReason {
 fn reason_to_leave(
     limits: &[Expectation],
     record: &StudyRecord,
-    group: &LoadGroup,
+    group: &StopGroup,
 ) -> Option<SettledReason> {
     let has_enough = record.measured.complete_blocks().count() >= BLOCKS_FOR_VERDICT;
     match limit_state_under(record, limits, &group.names) {

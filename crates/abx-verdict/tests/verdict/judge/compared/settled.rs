@@ -6,8 +6,8 @@ use abx_fixtures::{judged, longer, response, study, two_loads};
 use abx_model::LoadShape;
 use abx_stats::stop::{Decision, Reason};
 use abx_verdict::{
-    Comparison, Conclusions, LoadGroup, Metric, blocks_until_precise, load_groups, may_stop,
-    settled_early,
+    Comparison, Conclusions, Metric, StopGroup, blocks_until_precise, may_stop, settled_early,
+    stop_groups,
 };
 
 /// Two loads over seven blocks: `small` is precise, and `large` scatters.
@@ -39,7 +39,7 @@ fn settle(record: &mut Measured, load: usize, subject: Option<&str>, blocks: u32
 }
 
 fn decisions(record: &Measured) -> Vec<(Vec<String>, Decision)> {
-    let groups = load_groups(record).into_iter();
+    let groups = stop_groups(record).into_iter();
     groups.map(|group| (group.loads, group.decision)).collect()
 }
 
@@ -99,10 +99,10 @@ fn four() -> Measured {
 }
 
 fn settled_subjects(record: &Measured) -> Vec<(String, Reason)> {
-    let groups = load_groups(record);
+    let groups = stop_groups(record);
     groups
         .iter()
-        .flat_map(LoadGroup::settled_subjects)
+        .flat_map(StopGroup::settled_subjects)
         .collect()
 }
 
