@@ -26,14 +26,11 @@ const ACCESS_MODE: u32 = 0o3;
 pub fn end_orphans(scratch: &Path) -> bool {
     let deadline = Instant::now() + END_WITHIN;
     let mut pause = KILL_PAUSE;
-    let mut empty_looks = 0;
-    while empty_looks < EMPTY_LOOKS && Instant::now() < deadline {
-        let orphans = orphans(scratch).unwrap_or_default();
+    while Instant::now() < deadline {
+        let orphans = frozen(scratch, deadline);
         if orphans.is_empty() {
-            empty_looks += 1;
-            continue;
+            return true;
         }
-        empty_looks = 0;
         for orphan in orphans {
             // One that may not be signalled is found again until the time is over.
             let _ = orphan.signal(Signal::Kill);
@@ -41,7 +38,31 @@ pub fn end_orphans(scratch: &Path) -> bool {
         std::thread::sleep(pause);
         pause = (pause * 2).min(KILL_PAUSE_MAX);
     }
-    empty_looks == EMPTY_LOOKS
+    false
+}
+
+/// All processes of the start, stopped.
+///
+/// SUBTLE: One that only its parent shows to be of the start, such as a worker with a title in
+/// place of its environment, must not be started between a look and the end of its parent.
+fn frozen(scratch: &Path, deadline: Instant) -> HashSet<Process> {
+    let mut frozen = HashSet::new();
+    let mut empty_looks = 0;
+    while empty_looks < EMPTY_LOOKS && Instant::now() < deadline {
+        let mut new = orphans(scratch).unwrap_or_default();
+        new.retain(|process| !frozen.contains(process));
+        if new.is_empty() {
+            empty_looks += 1;
+            std::thread::sleep(KILL_PAUSE);
+            continue;
+        }
+        empty_looks = 0;
+        for process in &new {
+            let _ = process.signal(Signal::Stop);
+        }
+        frozen.extend(new);
+    }
+    frozen
 }
 
 /// The processes that this start certainly made, and all below them.
