@@ -103,7 +103,7 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
         ..planned(&["old", "new"])
     };
     let most = StudyPlan::of(why, &past_studies).blocks_most as f64;
-    assert_eq!(most, (120.0 / (1.25 * 38.2 / 6.0)).floor());
+    assert_eq!(most, f64::floor(120.0 / (1.25 * 38.2 / 6.0)));
     // Where their number is ordered six carry a verdict, else seven.
     let six = |blocks, budget_s| {
         let study = PlannedStudy {
