@@ -408,7 +408,12 @@ fn a_column_that_is_not_one_of_its_rows_is_refused_by_its_name() {
         (
             "/rounds/slices",
             json!([1, u64::MAX]),
-            "slices.subject`: 2 values for ",
+            "rounds.slices`: it has more than 1000000 slices",
+        ),
+        (
+            "/rounds/slices",
+            json!([1, 2]),
+            "slices.subject`: 2 values for 3 rows",
         ),
         (
             "/rounds/disturbed",
