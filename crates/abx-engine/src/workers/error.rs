@@ -72,7 +72,7 @@ impl EngineError {
     #[must_use]
     pub fn no_thread(source: io::Error) -> EngineError {
         EngineError::System {
-            what: "a thread (raise `ulimit -u`, or `pids.max` of the control group)",
+            what: "a thread (raise `ulimit -u`, `ulimit -v`, or `pids.max` of the control group)",
             source,
         }
     }

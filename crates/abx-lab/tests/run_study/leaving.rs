@@ -67,7 +67,7 @@ pub fn a_load_that_is_settled_is_left_out_of_later_blocks() {
         name: "c2".to_owned(),
         options: LoadOptions {
             connections: 2,
-            ..study.loads[0].options.clone()
+            ..study.loads[0].options
         },
         ..study.loads[0].clone()
     };

@@ -40,7 +40,6 @@ use crate::view::ceilings::ceilings;
 use crate::view::summary::summaries;
 use abx_evidence::record::Measured;
 use abx_evidence::{Finding, FindingId, Level};
-use abx_stats::Margin;
 use abx_stats::paired::PairedMean;
 use abx_stats::stop::{blocks_for_verdict, blocks_needed, wanted_half_width};
 use abx_stats::student::Confidence;
@@ -123,7 +122,7 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
 pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
     let fewest = blocks_for_verdict(study.is_ordered());
     let study = &StudyView::of(study);
-    let margin = margin(study);
+    let margin = study.margin();
     let more = |logs: Vec<f64>| {
         let mean = PairedMean::of(&logs).ok()?;
         let (blocks, half_width) = (mean.blocks(), mean.half_width(Confidence::COMPUTED));
@@ -141,10 +140,6 @@ pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
         .flat_map(PrimaryFamily::open);
     let each: Option<Vec<u32>> = logs.map(more).collect();
     each?.into_iter().max()
-}
-
-fn margin(study: &StudyView) -> Margin {
-    Margin::new(study.study.settings.margin).unwrap_or(Margin::DEFAULT)
 }
 
 /// All comparisons, the primary ones first.

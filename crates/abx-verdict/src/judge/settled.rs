@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use crate::judge::comparing::family::ComparedUnder;
 use crate::judge::comparing::plan::{ComparisonPlan, PrimaryFamily};
-use crate::judge::margin;
 use crate::judge::verdict::{decide_together, settled_for_good};
 use crate::view::StudyView;
 use abx_evidence::record::{LoadRecord, Measured, SettledReason};
@@ -34,7 +33,7 @@ pub struct StopGroup {
 pub fn stop_groups(study: &Measured) -> Vec<StopGroup> {
     let view = &StudyView::of(study);
     let plan = ComparisonPlan::of(view, &[]);
-    let margin = margin(view);
+    let margin = view.margin();
     let mut groups: Vec<(bool, StopGroup)> = Vec::new();
     for family in plan.primary(view) {
         let (is_held, group) = group_of(study, &family, margin);

@@ -3,6 +3,7 @@
 use super::subject::SubjectView;
 use super::sums::Sums;
 use abx_evidence::record::{BlockLoad, CEILING, LoadRecord, Measured};
+use abx_stats::Margin;
 
 /// All loads of a study.
 pub(crate) struct StudyView<'a> {
@@ -28,6 +29,11 @@ impl<'a> StudyView<'a> {
             study,
             loads: loads.map(|load| OfferView::of(study, load)).collect(),
         }
+    }
+
+    /// Differences up to this do not matter.
+    pub(crate) fn margin(&self) -> Margin {
+        Margin::new(self.study.settings.margin).unwrap_or(Margin::DEFAULT)
     }
 
     pub(crate) fn load(&self, name: &str) -> Option<&OfferView<'a>> {
