@@ -193,19 +193,19 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
     );
     Some(match largest {
         small if small < QUIET => format!(
-            "{}: cannot be told apart. The largest difference is {spread}; identical servers \
+            "{}: cannot be distinguished. The largest difference is {spread}; identical servers \
              differ as much, even on a quiet machine.",
             names(reports)
         ),
         some if some < TOLD_APART => format!(
-            "{}: cannot be told apart. The largest difference is {spread}; identical servers may \
+            "{}: cannot be distinguished. The largest difference is {spread}; identical servers may \
              differ as much on a shared machine.",
             names(reports)
         ),
         large => format!(
             "{}: {} had {} times the rate of {} in one run each. If machine and settings were the \
              same, it is probably faster; one run each does not show by how much. Pairs that \
-             differ by less than {} cannot be told apart.",
+             differ by less than {} cannot be distinguished.",
             names(reports),
             most.name,
             rounded(large),

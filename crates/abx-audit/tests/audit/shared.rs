@@ -169,7 +169,7 @@ fn runs_that_identical_servers_could_have_made_are_not_told_apart() {
     let audit = of_files(&AB);
     let first = &audit.conclusions[0];
     assert!(
-        first.starts_with("libevent1, libevent2 and libevent2-php: cannot be told apart"),
+        first.starts_with("libevent1, libevent2 and libevent2-php: cannot be distinguished"),
         "{first}"
     );
     assert!(

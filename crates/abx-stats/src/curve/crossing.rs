@@ -78,7 +78,7 @@ impl Crossing {
 ///
 /// A side is certain at a position when its t interval excludes 0. Means that
 /// cross 0 several times between two certain positions, or between one and the
-/// sweep's end, cannot be told apart: if they end on the other side, that is
+/// sweep's end, cannot be distinguished: if they end on the other side, that is
 /// one change, at the middle one of them; if not, there is none. A mean of
 /// exactly 0 counts with the one before it.
 ///
