@@ -100,7 +100,7 @@ fn the_commit_that_made_a_server_slower_is_found() {
             "`{part}` is missing: {ended:#?}"
         );
     }
-    let again = format!("--rev {} --rev {short}", &parent[..9]);
+    let again = format!("{} {short}", &parent[..9]);
     assert!(ended.stdout.contains(&again), "{ended:#?}");
     let record = read_json(&home.join("found.json"));
     assert_eq!(record["conclusion"]["kind"], "culprit", "{record:#}");

@@ -185,7 +185,8 @@ fn nobody_sees_the_secrets_of_a_run_that_goes_on() {
         for (pid, line) in home.processes() {
             assert!(!line.contains(SECRET), "{pid}: {line}");
         }
-        running.signal(Signal::Quit);
+        // SIGQUIT is ignored by what a shell starts in the background.
+        running.signal(Signal::Abrt);
         let ended = running.wait_alone();
         assert!(!ended.status.success());
         home.wait_until_empty();
