@@ -97,6 +97,7 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
         ..planned(&["old", "new"])
     };
     let short = StudyPlan::of(short, &past_studies);
+    assert_eq!((short.blocks(0.02), short.detectable(0.02)), (3, None));
     // Asking why leaves room for fewer.
     let why = PlannedStudy {
         why_share: 0.25,
