@@ -150,7 +150,7 @@ impl Study {
             spent += takes;
             let starts = world.block_of(takes);
             for (place, load) in loads.iter_mut().enumerate() {
-                for subject in 0..subjects {
+                for (subject, start) in starts.iter().enumerate() {
                     // Whoever has left is drawn all the same, so that rules meet one world.
                     let own = self.spreads[place] / 2.0_f64.sqrt() * self.draw(&mut world, place);
                     let truth = match subject {
@@ -158,7 +158,7 @@ impl Study {
                         _ => self.ratios[place][subject - 1].ln(),
                     };
                     if load.is_open[subject] {
-                        load.speeds[subject].push(truth + starts[subject] + own);
+                        load.speeds[subject].push(truth + start + own);
                     }
                 }
             }
