@@ -27,13 +27,19 @@ const NAMED_SHARE_MIN: f64 = 0.05;
 const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
 
 /// The answer for each pair in a sentence, with the figures behind it; nothing unless subjects
-/// were sampled. A brief report has figures if there is one pair under one load.
+/// were sampled. A brief report has figures if there is one pair under one load. Pairs without a
+/// certain part are left out if others have one.
 pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     let conclusions = &record.conclusions;
     let is_full = extent == ReportExtent::Full;
     let is_only = conclusions.cpu_differences.len() == 1;
+    let is_explained = |pair: &CpuDifference| !named(pair).is_empty();
+    let are_all_shown = !conclusions.cpu_differences.iter().any(is_explained);
+    let is_shown = |pair: &CpuDifference| are_all_shown || is_explained(pair);
     let pairs = conclusions.cpu_differences.iter();
-    let pairs = pairs.map(|pair| difference_part(record, pair, is_full, is_full || is_only));
+    let pairs = pairs
+        .filter(|pair| is_shown(pair))
+        .map(|pair| difference_part(record, pair, is_full, is_full || is_only));
     let starts = conclusions.start_differences.iter();
     let starts = starts.map(|starts| difference_part(record, starts, is_full, is_full));
     let mut out = Document::joined(pairs.chain(starts));
