@@ -38,10 +38,15 @@ pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a file below a folder. A link may lead to another file there, and no further.
+/// The text of a file below a folder. A link may lead to another file there, or to one of the
+/// checkout that the folder is in, such as that of another study, and no further.
 pub(super) fn read_within(folder: &Path, file: &Path) -> io::Result<String> {
+    let folder = folder.canonicalize()?;
     let whole = folder.join(file).canonicalize()?;
-    if !whole.starts_with(folder.canonicalize()?) {
+    let is_checkout = |above: &&Path| above.join(".git").exists();
+    let root = folder.ancestors().find(is_checkout).unwrap_or(&folder);
+    let repository = root.join(".git");
+    if !whole.starts_with(root) || whole.starts_with(repository) {
         return Err(io::Error::other(
             "it is a link that leads out of the folder: copy the file into it",
         ));
@@ -106,8 +111,36 @@ mod tests {
         for name in ["deep/file", "link", "deeper/file"] {
             assert_eq!(read_within(&folder, Path::new(name)).unwrap(), "inside");
         }
-        for name in ["out", "above/secret", "chain"] {
-            let error = read_within(&folder, Path::new(name)).unwrap_err();
+        assert_refused(&folder, &["out", "above/secret", "chain"]);
+    }
+
+    #[test]
+    fn links_lead_to_other_folders_of_the_same_checkout() {
+        // Method: two studies in a checkout, a link from one to a file of the other, one to the
+        // repository itself, and one out of the checkout.
+        let outer = tempfile::tempdir().unwrap();
+        let [repository, folder, other] =
+            [".git", "studies/a", "studies/b"].map(|path| outer.path().join("c").join(path));
+        for folder in [&repository, &folder, &other] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(other.join("file"), "shared").unwrap();
+        fs::write(repository.join("config"), "private").unwrap();
+        fs::write(outer.path().join("secret"), "outside").unwrap();
+        symlink("../b/file", folder.join("link")).unwrap();
+        symlink("../../.git/config", folder.join("config")).unwrap();
+        symlink("../../../secret", folder.join("out")).unwrap();
+        assert_eq!(read_within(&folder, Path::new("link")).unwrap(), "shared");
+        assert_refused(&folder, &["config", "out"]);
+        fs::remove_dir_all(repository).unwrap();
+        fs::remove_file(folder.join("config")).unwrap();
+        assert_refused(&folder, &["link"]);
+    }
+
+    #[track_caller]
+    fn assert_refused(folder: &Path, names: &[&str]) {
+        for name in names {
+            let error = read_within(folder, Path::new(name)).unwrap_err();
             assert!(error.to_string().contains("out of the folder"), "{error}");
         }
     }

@@ -179,13 +179,20 @@ mod tests {
 
     #[test]
     fn every_study_of_the_catalog_can_be_read() {
-        // Method: all of them, with their templates; each has a title of its own.
+        // Method: all of them, with their templates, as they are carried and from their folders in
+        // the checkout, where links lead to each other; each has a title of its own.
+        let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
         assert!(entry("nginx-vs-lighttpd").is_some() && entry("no-such-study").is_none());
         for entry in entries() {
             let study = entry.study();
             let study = study.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
             assert_eq!(study.name, entry.name);
             assert_ne!(entry.title(), entry.name, "its README has no heading");
+            // Without its repository, nothing says that a folder is part of a checkout.
+            if studies.join("../.git").exists() {
+                let of_checkout = study_file::read(&studies.join(entry.name));
+                of_checkout.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+            }
         }
     }
 
