@@ -82,6 +82,7 @@ pub fn comparisons_csv(record: &StudyRecord) -> String {
         let ids: Vec<&str> = limits.map(|finding| finding.id.name()).collect();
         let mut value = json!(comparison);
         value["findings"] = json!(ids.join(" "));
+        value["label"] = json!(record.measured.label);
         out.push_str(&row(COMPARISON.map(|(_, place)| cell(value.pointer(place)))));
     }
     out
@@ -102,7 +103,7 @@ fn cell(value: Option<&Value>) -> String {
 }
 
 /// The name of a column, and where in a comparison its value is.
-const COMPARISON: [(&str, &str); 27] = [
+const COMPARISON: [(&str, &str); 28] = [
     ("metric", "/metric"),
     ("role", "/role"),
     ("load", "/load"),
@@ -130,6 +131,7 @@ const COMPARISON: [(&str, &str); 27] = [
     ("rounds_left_out", "/undisturbed/rounds_left_out"),
     ("findings", "/findings"),
     ("step", "/step"),
+    ("label", "/label"),
 ];
 
 fn or_empty(value: Option<impl ToString>) -> String {
