@@ -117,8 +117,9 @@ fn studies_and_runs_are_listed_and_named_by_id() {
 
 #[test]
 fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
-    // Method: a fresh home, which knows nothing; then six blocks of the built-in pair, planned
-    // again, with others beside them, and with a budget too short for a verdict.
+    // Method: a fresh home, which knows nothing, with programs and without; then six blocks of the
+    // built-in pair, planned again, with others beside them, and with a budget too short for a
+    // verdict.
     let home = Home::new();
     let plan = |words: &[&str]| {
         let ended = home.run_abx(&[&["compare", "--plan"], words].concat());
@@ -137,6 +138,14 @@ fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
     for spread in ["1 %", "2 %", "5 %"] {
         assert!(message.contains(spread), "{message}");
     }
+    home.write(
+        "study.toml",
+        "[[subject]]\nname = \"a\"\ncommand = [\"./not-built\", \"{port}\"]\n\
+         [[subject]]\nname = \"b\"\ncommand = [\"not-installed\", \"{port}\"]\n\
+         from = { bring = { program = \"not-installed\", how = \"build it\" } }\n\
+         [[load]]\nname = \"l\"\nconnections = 1\nrequests = [{ path = \"/\" }]\n",
+    );
+    assert!(plan(&["study.toml"]).contains("abx does not know the spread"));
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 
     compare_the_pair(&home);

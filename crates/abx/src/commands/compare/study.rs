@@ -186,11 +186,10 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         return Err(at(path, only, &alone(&skipped)));
     }
     let had = provide(path, &file, &folder, extent, compare)?;
-    let quiet = compare.output.quiet;
     let subjects = file.in_order().into_iter();
-    let subjects = subjects.map(|spec| subject(path, spec, &folder, (&had, quiet)));
+    let subjects = subjects.map(|spec| subject(path, spec, &folder, (&had, compare)));
     let services = file.services.iter();
-    let services = services.map(|spec| service(path, spec, &folder, &had));
+    let services = services.map(|spec| service(path, spec, &folder, (&had, compare)));
     Ok(Study {
         subjects: subjects.collect::<Result<_, _>>()?,
         services: services.collect::<Result<_, _>>()?,
@@ -249,7 +248,7 @@ fn alone(skipped: &[SkippedSubject]) -> String {
 }
 
 /// What the subjects need, all of it there: installed now when that was asked
-/// for, and else listed in the failure.
+/// for, and else listed in the failure. A plan starts nobody, so it needs nothing.
 fn provide(
     path: &Path,
     file: &StudyFile,
@@ -260,7 +259,7 @@ fn provide(
     let cache = provision::cache_folder();
     let needed = provision::survey(file, folder, &cache);
     let missing: Vec<_> = needed.iter().flat_map(Provision::missing).collect();
-    if missing.is_empty() {
+    if missing.is_empty() || compare.plan {
         return Ok(needed);
     }
     if compare.install {
@@ -360,19 +359,21 @@ fn subject(
     path: &Path,
     spec: &SubjectSpec,
     folder: &Path,
-    (had, quiet): (&[Provision], bool),
+    (had, compare): (&[Provision], &Compare),
 ) -> Result<Subject, Failure> {
     let mut subject = spec
         .subject(folder)
         .map_err(|error| at(path, spec, &error.to_string()))?;
     equip(&spec.name, &mut subject.source, had);
     if let Some(source) = &spec.server.revision {
-        return revisions::built(subject, source, folder, quiet).map_err(|failure| Failure {
-            message: at(path, spec, &failure.message).message,
-            ..failure
-        });
+        return revisions::built(subject, source, folder, compare.output.quiet).map_err(
+            |failure| Failure {
+                message: at(path, spec, &failure.message).message,
+                ..failure
+            },
+        );
     }
-    match missing_program(&subject.source) {
+    match missing_program(&subject.source, compare) {
         None => Ok(subject),
         Some(missing) => Err(at(path, spec, &missing)),
     }
@@ -383,11 +384,11 @@ fn service(
     path: &Path,
     spec: &ServiceSpec,
     folder: &Path,
-    had: &[Provision],
+    (had, compare): (&[Provision], &Compare),
 ) -> Result<StudyService, Failure> {
     let mut service = spec.service(folder);
     equip(&spec.name, &mut service.source, had);
-    match missing_program(&service.source) {
+    match missing_program(&service.source, compare) {
         None => Ok(service),
         Some(missing) => Err(at_line(
             path,
@@ -406,11 +407,14 @@ fn equip(name: &str, source: &mut Source, had: &[Provision]) {
     }
 }
 
-/// What is wrong with a server whose program is not there.
-fn missing_program(source: &Source) -> Option<String> {
+/// What is wrong with a server whose program is not there. A plan starts none.
+fn missing_program(source: &Source, compare: &Compare) -> Option<String> {
     let Source::Command(launch) = source else {
         return None;
     };
+    if compare.plan {
+        return None;
+    }
     let program = launch.missing_program()?;
     Some(format!(
         "`command`: program `{program}` not found, or not executable: install it, give its full \
