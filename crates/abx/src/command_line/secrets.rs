@@ -60,12 +60,17 @@ pub fn words(given: &[OsString]) -> GivenWords {
 fn secret_words(given: &[OsString], ours: &[OsString]) -> Vec<String> {
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     if let Some(tool) = given.get(1).and_then(|word| word.to_str())
-        && let Some((_, flags)) = OF_TOOLS.iter().find(|(name, _)| *name == tool)
+        && let Some((_, joined)) = OF_TOOLS.iter().find(|(name, _)| *name == tool)
     {
         let words: Vec<String> = given.iter().map(text).collect();
-        let pairs = words.windows(2);
-        let values = pairs.filter(|pair| flags.contains(&&pair[0][..]));
-        return values.map(|pair| pair[1].clone()).collect();
+        let values = words.iter().enumerate().filter_map(|(place, word)| {
+            let joined = joined(word)?;
+            let apart = || words.get(place + 1).cloned();
+            Some(joined.to_owned())
+                .filter(|value| !value.is_empty())
+                .or_else(apart)
+        });
+        return values.collect();
     }
     let hidden = hidden_values(ours);
     let curl = given.iter().position(|word| word == "curl");
@@ -76,11 +81,25 @@ fn secret_words(given: &[OsString], ours: &[OsString]) -> Vec<String> {
     }
 }
 
-/// The flags of other tools' options whose values may be secret.
-const OF_TOOLS: [(&str, &[&str]); 2] = [
-    ("ab", &["-A", "-P", "-C", "-H"]),
-    ("httperf", &["--add-header"]),
-];
+/// Other tools whose options may have secret values: what stands behind such an option in its own
+/// word, and nothing if its value is the next word. Too much does no harm.
+const OF_TOOLS: [(&str, Joined); 2] = [("ab", joined_by_ab), ("httperf", joined_by_httperf)];
+
+type Joined = fn(&str) -> Option<&str>;
+
+/// As `getopt` reads it: `-A`, `-Ame:x`, and `-kAme:x`.
+fn joined_by_ab(word: &str) -> Option<&str> {
+    let letters = word.strip_prefix('-')?;
+    let place = letters.find(['A', 'P', 'C', 'H'])?;
+    Some(&letters[place + 1..])
+}
+
+/// As `getopt_long` reads it: the name or its beginning, and a value behind `=`.
+fn joined_by_httperf(word: &str) -> Option<&str> {
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    let is_header = name.len() > "--".len() && "--add-header".starts_with(name);
+    is_header.then_some(value)
+}
 
 /// The words that are read. Behind `abx run ... curl` they are a command of curl.
 ///
@@ -324,7 +343,9 @@ mod tests {
             ("run http://a/ -HX-Key:hunter2", "X-Key:hunter2"),
             ("run -n 9 curl -uhunter2 http://a/", "-uhunter2 http://a/"),
             ("ab -n 9 -A me:hunter2 http://a/", "me:hunter2"),
+            ("ab -n 9 -kAme:hunter2 http://a/", "me:hunter2"),
             ("httperf --add-header hunter2", "hunter2"),
+            ("httperf --add-head=hunter2 --server a", "hunter2"),
             ("run http://a/ -H Accept:a", ""),
         ] {
             let words: Vec<OsString> = format!("abx {words}").split(' ').map(Into::into).collect();
