@@ -8,6 +8,7 @@ mod measure;
 mod output_head;
 pub mod record;
 
+pub use abx_ledger::is_hidden;
 pub use abx_model::{Exchange, LoadOptions, LoadShape, Message, MessageKind, Shape};
 pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Late, Offered, Spans, throughput_per_s};
 pub use measure::broadcasts::Broadcasts;

@@ -15,7 +15,7 @@ pub fn clean_name(name: &str) -> String {
             // Folded stacks put it between frames; symbols of Java contain it.
             ';' => clean.push(':'),
             // Names that are made of what these mark could show as something else.
-            _ if character.is_control() || is_invisible(character) => {
+            _ if character.is_control() || is_hidden(character) => {
                 clean.extend(character.escape_unicode());
             }
             _ => clean.push(character),
@@ -29,8 +29,10 @@ pub fn clean_name(name: &str) -> String {
     clean
 }
 
-/// Whether a character changes the direction of text, or shows nothing.
-fn is_invisible(character: char) -> bool {
+/// Whether a character has no shape of its own, or changes the order of others. Control characters
+/// are not among these.
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
     matches!(
         character,
         '\u{ad}'

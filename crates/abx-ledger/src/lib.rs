@@ -22,7 +22,7 @@ mod waits;
 #[cfg(all(feature = "collector", any(test, fuzzing)))]
 pub mod fuzz;
 
-pub use clean_name::clean_name;
+pub use clean_name::{clean_name, is_hidden};
 #[cfg(feature = "collector")]
 pub use collector::Collector;
 pub use folded::{Folded, FoldedError};

@@ -1,6 +1,8 @@
 //! Text that comes over the bus: names that become parts of paths and topics, and prose that is
 //! printed.
 
+use abx_evidence::is_hidden;
+
 /// The longest name, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 /// The longest prose that is shown, in characters.
@@ -40,22 +42,6 @@ pub fn printable(text: &str) -> String {
         }
     }
     shown
-}
-
-/// Whether a character has no shape of its own, or changes the order of others.
-fn is_hidden(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{feff}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{2069}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
 }
 
 #[cfg(test)]

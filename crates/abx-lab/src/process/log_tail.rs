@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use abx_ledger::is_hidden;
+
 /// Lines of a log that a message shows.
 pub const SHOWN_LINES: usize = 12;
 /// More than this is never read, however long the lines are.
@@ -52,11 +54,9 @@ pub fn harmless(line: &str) -> String {
     let line = line.trim_end().rsplit('\r').next().unwrap_or_default();
     let mut text = String::with_capacity(line.len());
     for character in line.chars() {
-        let turns_the_writing_direction =
-            matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if character == '\t' {
             text.push(' ');
-        } else if character.is_control() || turns_the_writing_direction {
+        } else if character.is_control() || is_hidden(character) {
             text.extend(character.escape_unicode());
         } else {
             text.push(character);

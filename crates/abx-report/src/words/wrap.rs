@@ -1,5 +1,7 @@
 //! Lines that fit, and text from subjects made harmless.
 
+use abx_evidence::is_hidden;
+
 /// `text` in lines of at most `width` columns: the first after `first`, the
 /// others after `next`. Newlines in `text` stay. Lines are broken at blanks
 /// only, and a word that is longer than a line is cut into pieces.
@@ -67,16 +69,7 @@ pub(crate) fn harmless(text: &str) -> String {
     let harmless = |letter: char| match letter {
         '\n' => '\n',
         '\t' => ' ',
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => char::REPLACEMENT_CHARACTER,
-        other if other.is_control() => char::REPLACEMENT_CHARACTER,
+        other if other.is_control() || is_hidden(other) => char::REPLACEMENT_CHARACTER,
         other => other,
     };
     text.replace("\r\n", "\n").chars().map(harmless).collect()

@@ -1,6 +1,7 @@
 //! Bodies of responses in messages: their beginning, and where two of them differ first.
 
 use abx_engine::BODY_START_BYTES;
+use abx_ledger::is_hidden;
 
 /// The most characters of a body that a message shows.
 const REASON_LETTERS: usize = 200;
@@ -56,10 +57,9 @@ const UNPRINTABLE: char = '\u{fffd}';
 
 /// A text without characters that act on a terminal; line ends and tabs stay.
 fn printable(bytes: &[u8]) -> String {
-    let is_hidden = |letter: char| letter.is_control() && !letter.is_whitespace();
-    let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let acts = |letter: char| letter.is_control() && !letter.is_whitespace();
     let text = String::from_utf8_lossy(bytes);
-    text.replace(|letter| is_hidden(letter) || turns(letter), "\u{fffd}")
+    text.replace(|letter| acts(letter) || is_hidden(letter), "\u{fffd}")
 }
 
 #[cfg(test)]
