@@ -21,6 +21,11 @@ pub enum ProbeError {
     Timeout(Duration),
     #[error("stopped")]
     Stopped,
+    #[error(
+        "this user may not connect: a Unix socket needs write permission on its file and search \
+         permission on its folders; for another address, check the firewall of this machine"
+    )]
+    Denied,
     #[error("the connection broke: {0}")]
     Broken(io::Error),
     #[error("the TLS handshake failed: {0}{help}", help = remedy(.0))]

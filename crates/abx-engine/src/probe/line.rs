@@ -206,6 +206,7 @@ fn unconnected(error: ProbeError) -> ProbeError {
 fn broken(error: io::Error, timeout: Duration) -> ProbeError {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => ProbeError::Refused,
+        io::ErrorKind::PermissionDenied => ProbeError::Denied,
         io::ErrorKind::TimedOut => ProbeError::Timeout(timeout),
         io::ErrorKind::InvalidData => ProbeError::Handshake(error),
         _ => ProbeError::Broken(error),
