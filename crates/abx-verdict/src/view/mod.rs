@@ -9,6 +9,6 @@ mod subject;
 pub(crate) mod summary;
 pub(crate) mod sums;
 
-pub(crate) use study::{OfferView, StudyView};
+pub(crate) use study::{OfferView, StudyView, margin};
 pub use subject::SubjectView;
 pub(crate) use subject::{BlockView, Pick};

@@ -31,14 +31,19 @@ impl<'a> StudyView<'a> {
         }
     }
 
-    /// Differences up to this do not matter.
+    /// See [`margin`].
     pub(crate) fn margin(&self) -> Margin {
-        Margin::new(self.study.settings.margin).unwrap_or(Margin::DEFAULT)
+        margin(self.study)
     }
 
     pub(crate) fn load(&self, name: &str) -> Option<&OfferView<'a>> {
         self.loads.iter().find(|view| view.load.name == name)
     }
+}
+
+/// Differences up to this do not matter.
+pub(crate) fn margin(study: &Measured) -> Margin {
+    Margin::new(study.settings.margin).unwrap_or(Margin::DEFAULT)
 }
 
 impl<'a> OfferView<'a> {

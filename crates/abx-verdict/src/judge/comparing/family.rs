@@ -13,8 +13,8 @@ use crate::judge::comparison::{Bounds, Comparison, Role, Undisturbed};
 use crate::judge::metric::Metric;
 use crate::judge::values::{BlockValue, Known, Rounds, Values};
 use crate::judge::verdict::{Assessment, ClaimFamily, Required, Verdict, assess_as};
-use crate::view::OfferView;
 use crate::view::faults::FaultView;
+use crate::view::{OfferView, margin};
 use abx_evidence::record::Measured;
 use abx_evidence::{Finding, FindingId, Level, Limits};
 use abx_stats::paired::{BLOCKS_MIN, PairedMean};
@@ -117,7 +117,7 @@ impl<'a> ComparisonFamily<'a> {
     }
 
     pub(super) fn margin(&self) -> Margin {
-        Margin::new(self.study.settings.margin).unwrap_or(Margin::DEFAULT)
+        margin(self.study)
     }
 
     fn load(&self) -> Option<&'a OfferView<'a>> {
