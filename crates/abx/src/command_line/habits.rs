@@ -154,8 +154,7 @@ const HABITS: &[Habit] = &[
     ),
     habit(
         &["--bisect"],
-        "abx does not search commits: `git bisect run` can call `abx compare --expect`, whose exit \
-         code 1 means that an expectation failed",
+        "`abx bisect GOOD BAD` finds the commit that made a server slower",
     ),
     habit(
         &["--connect-timeout", "--max-time"],
@@ -474,8 +473,8 @@ mod tests {
         for (words, part) in [
             ("run --disable-compression", "Accept-Encoding"),
             ("compare --revision main", "--rev REV"),
-            ("run --bisect", "git bisect run"),
-            ("compare --bisect", "git bisect run"),
+            ("run --bisect", "abx bisect GOOD BAD"),
+            ("compare --bisect", "abx bisect GOOD BAD"),
             ("run --http-version 2", "--http1.1 or --http2"),
             ("run --baseline a", "the first server"),
             ("compare --no-tui", "-q turns it off"),
