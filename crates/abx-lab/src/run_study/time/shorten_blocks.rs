@@ -1,6 +1,6 @@
 //! How long blocks take, and how they are made to fit into a time: the loads that take
-//! longest get fewer rounds, or shorter trials, then slices of fewer response times, and at
-//! last shorter warm-ups.
+//! longest get fewer rounds, or shorter trials, then slices of fewer response times, then as few
+//! rounds as there may be, and at last shorter warm-ups.
 
 use std::time::Duration;
 
@@ -32,12 +32,16 @@ pub struct BlockOptions {
 }
 
 /// Takes rounds and trials from loads until a block's load takes `span` at most, or
-/// nothing more can be taken: at least two rounds stay, or one of slices as long as a
-/// trial, and trials that hold enough answers of the slowest subject, and where that is
-/// not enough some. Warm-ups give last, since subjects that are still cold are compared
-/// wrongly.
+/// nothing more can be taken. First, slices keep as much time as the warm-up before them, and
+/// trials enough responses of the slowest subject. Where that is not enough, two rounds stay, or
+/// one of slices as long as a trial, and trials of fewer responses. Warm-ups give last, since
+/// subjects that are still cold are compared wrongly.
+///
+/// Source: sampling in two stages (Cochran, *Sampling Techniques*, chapter 10): the fewer
+/// elements of a cluster are looked at, the more of its cost is lost on reaching it. Decision 21
+/// has what two rounds cost.
 pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockOptions, span: Duration) {
-    for give in [shorter, of_fewer_turns, less_warm] {
+    for give in [shorter, of_fewer_turns, of_fewest_rounds, less_warm] {
         while block_time(loads, terms) > span {
             let given = loads
                 .iter_mut()
@@ -114,11 +118,24 @@ fn load_ns(load: &LoadRecord, terms: BlockOptions) -> Option<u64> {
 fn shorter(load: &LoadRecord, terms: BlockOptions) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
     let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
+    let worthwhile = least_rounds(&pilot).max(pilot.warm_up_ns.div_ceil(pilot.slice_ns.max(1)));
     match pilot.interleave {
-        Interleave::Slices if u64::from(pilot.rounds) > least_rounds(&pilot) => pilot.rounds -= 1,
+        Interleave::Slices if u64::from(pilot.rounds) > worthwhile => pilot.rounds -= 1,
         Interleave::Slices => return None,
         Interleave::Trials => return briefer(load, terms, TURNS),
     }
+    Some(Shortened { pilot, longest_ns })
+}
+
+/// The same with a round less, although its warm-up then takes more time than its slices; `None`
+/// where it has the fewest.
+fn of_fewest_rounds(load: &LoadRecord, _: BlockOptions) -> Option<Shortened> {
+    let mut pilot = load.pilot.clone()?;
+    let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
+    if pilot.interleave == Interleave::Trials || u64::from(pilot.rounds) <= least_rounds(&pilot) {
+        return None;
+    }
+    pilot.rounds -= 1;
     Some(Shortened { pilot, longest_ns })
 }
 
@@ -305,6 +322,39 @@ mod tests {
         let span_ns = 9 * (2 * 100 + 1000 + 2500 + 3 * 100) * MS + (200 + 1_100 + 1_100) * MS;
         let span = block_time_of(span_ns);
         assert_eq!(left(span), with([2500, 250]));
+    }
+
+    #[test]
+    fn slices_keep_the_time_of_their_warm_up_as_long_as_others_can_give() {
+        // Method: slices of 100 ms after a warm-up of 750 ms, and a trial of four seconds: in time
+        // for both with eight slices, then with the shortest trial, then in no time.
+        let mut loads = [
+            piloted(Interleave::Slices, 100 * MS, 15),
+            piloted(Interleave::Trials, 4000 * MS, 1),
+        ];
+        loads[0].pilot.as_mut().unwrap().warm_up_ns = 750 * MS;
+        let before = loads.clone();
+        let mut left = |rounds, trial_ns| {
+            loads.clone_from(&before);
+            for (load, (slice_ns, rounds)) in
+                loads.iter_mut().zip([(100 * MS, rounds), (trial_ns, 1)])
+            {
+                let pilot = load.pilot.as_mut().unwrap();
+                (pilot.slice_ns, pilot.rounds) = (slice_ns, rounds);
+            }
+            let span = block_time_of(all_ns(&loads));
+            loads.clone_from(&before);
+            shorten_blocks(&mut loads, TERMS, span);
+            let [slices, trial] = &loads;
+            (
+                slices.pilot.as_ref().unwrap().rounds,
+                trial.pilot.as_ref().unwrap().slice_ns / MS,
+            )
+        };
+        assert_eq!(left(8, 2_500 * MS), (8, 2_500));
+        assert_eq!(left(8, 1_000 * MS), (8, 1_000));
+        assert_eq!(left(5, 1_000 * MS), (5, 1_000));
+        assert_eq!(left(2, 1_000 * MS), (2, 1_000));
     }
 
     #[test]
