@@ -1,3 +1,3 @@
 //! `abx bisect` over histories that the tests make, whose culprit is planted.
 
-mod searches;
+pub mod searches;

@@ -38,7 +38,7 @@ fn git(home: &Home, words: &[&str]) -> String {
 }
 
 /// A repository of ten commits, each with a program that becomes the built-in server.
-fn repository(home: &Home) {
+pub fn repository(home: &Home) {
     fs::create_dir(home.join("code")).unwrap();
     git(home, &["init", "--quiet", "--initial-branch=main"]);
     git(home, &["config", "user.name", "A. Person"]);

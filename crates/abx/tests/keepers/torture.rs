@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 use super::killed::{kill, of_kind, write_study};
+use crate::bisect::searches::repository;
 use crate::support::{ABX, Home, Running, read_json};
 
 /// How many moments there are, if not the usual ones.
@@ -52,10 +53,40 @@ within = "500ms"
 /// A command that is killed.
 struct Case {
     name: &'static str,
+    kind: Kind,
     words: &'static [&'static str],
     /// What is added to the study.
     more: &'static str,
 }
+
+/// How a command goes on after it was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// By `--resume`, until it has another block.
+    Comparison,
+    /// Not at all: it is shorter than a few blocks.
+    Check,
+    /// By the same words, until it has another block.
+    Search,
+}
+
+const SEARCH: &[&str] = &[
+    "bisect",
+    "HEAD~9",
+    "main",
+    "./server {port}",
+    "--repo",
+    "code",
+    "-c",
+    "4",
+    "--slice",
+    "40ms",
+    "--rounds",
+    "3",
+    "--pilot",
+    "brief",
+    "--no-ceiling",
+];
 
 const COMPARE: &[&str] = &[
     "compare",
@@ -71,26 +102,36 @@ const COMPARE: &[&str] = &[
     "--no-ceiling",
 ];
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     Case {
         name: "compare",
+        kind: Kind::Comparison,
         words: COMPARE,
         more: "",
     },
     Case {
         name: "study check",
+        kind: Kind::Check,
         words: &["study", "check", "study.toml"],
         more: "",
     },
     Case {
         name: "services",
+        kind: Kind::Comparison,
         words: COMPARE,
         more: SERVICE,
     },
     Case {
         name: "faults",
+        kind: Kind::Comparison,
         words: COMPARE,
         more: FAULT,
+    },
+    Case {
+        name: "bisect",
+        kind: Kind::Search,
+        words: SEARCH,
+        more: "",
     },
 ];
 
@@ -140,7 +181,7 @@ impl fmt::Display for Left {
 fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
     // Method: a study of nginx, php-fpm and a server that forks twice. At a random moment, SIGKILL
     // for all processes of a random choice of kinds. If all three were killed, the next start of
-    // abx must end the rest. A comparison goes on from its record.
+    // abx must end the rest. A comparison goes on from its record, and a search from its own.
     let kills: Option<u64> = std::env::var(KILLS).ok().and_then(|text| text.parse().ok());
     let cases = CASES.len() as u64;
     for (place, case) in (0..cases).zip(&CASES) {
@@ -176,17 +217,23 @@ fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
     write_study(&home);
     let study = std::fs::read_to_string(home.join("study.toml")).unwrap();
     home.write("study.toml", &(study + &case.more.replace("ABX", ABX)));
+    if case.kind == Kind::Search {
+        repository(&home);
+    }
     let kinds = (0..).zip(KINDS).filter(|(bit, _)| way & (1 << bit) != 0);
     let kinds: Vec<&str> = kinds.map(|(_, kind)| kind).collect();
     let mut running = home.start(&mut home.abx(case.words));
     running.until("a keeper", |home| {
         (!of_kind(home, "keeper").is_empty()).then_some(())
     });
-    if case.words == COMPARE && random.random_bool(0.5) {
+    if case.kind == Kind::Comparison && random.random_bool(0.5) {
         running.until("a finished block", |home| complete(home).first().map(drop));
     }
-    // A check is shorter than a few blocks.
-    let longest_ms = if case.words == COMPARE { 4_000 } else { 1_500 };
+    let longest_ms = if case.kind == Kind::Check {
+        1_500
+    } else {
+        4_000
+    };
     std::thread::sleep(Duration::from_millis(random.random_range(0..longest_ms)));
     if running.has_ended() {
         // A check may be done by then: it is killed in another moment.
@@ -200,7 +247,7 @@ fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
         left.of_all += 1;
         left.until_next += home.processes().len();
         start_again(&home, case);
-    } else if case.words == COMPARE && !before.is_empty() {
+    } else if case.kind != Kind::Check && !before.is_empty() {
         start_again(&home, case);
     }
     settle(&home);
@@ -214,26 +261,32 @@ fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
     left.blocks_kept += before.len();
 }
 
-/// The blocks on disk that came to their end.
+/// The blocks on disk that came to their end. A search has a record for each comparison.
 fn complete(home: &Home) -> Vec<Value> {
     let records = home.records_in("state/abx");
-    let record = records.first().map_or(Value::Null, |path| read_json(path));
-    let blocks = record["blocks"].as_array().cloned().unwrap_or_default();
-    let complete = blocks.into_iter().filter(|block| block["complete"] == true);
-    complete.collect()
+    let blocks = records.iter().map(|path| read_json(path)["blocks"].take());
+    let blocks = blocks.filter_map(|blocks| blocks.as_array().cloned());
+    let complete = |block: &Value| block["complete"] == true;
+    blocks.flatten().filter(complete).collect()
 }
 
-/// The next start of abx: a comparison goes on until it has another block, and a check is done again.
+/// The next start of abx: what was measured goes on until it has another block, and a check is
+/// done again.
 fn start_again(home: &Home, case: &Case) {
-    if case.words != COMPARE || home.records_in("state/abx").is_empty() {
+    if case.kind == Kind::Check || home.records_in("state/abx").is_empty() {
         home.write("one.toml", ONE);
         let mut check = home.start(&mut home.abx(&["study", "check", "one.toml"]));
         end(&mut check, |running, _| running.has_ended());
         return;
     }
     let before = complete(home).len();
-    let record = home.record_path().display().to_string();
-    let mut resumed = home.start(&mut home.abx(&["compare", "--resume", &record]));
+    let is_search = case.kind == Kind::Search;
+    let record = (!is_search).then(|| home.record_path().display().to_string());
+    let words = record.as_deref().map_or_else(
+        || case.words.to_vec(),
+        |record| vec!["compare", "--resume", record],
+    );
+    let mut resumed = home.start(&mut home.abx(&words));
     end(&mut resumed, |running, home| {
         complete(home).len() > before || running.has_ended()
     });
