@@ -5,8 +5,10 @@ use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 use std::process::Command;
+use std::time::Duration;
 
 use abx_sys::process::{Process, ProcessStat, Signal};
+use serde_json::Value;
 
 use crate::support::{ABX, Home, Running, Server, is_server, loaded_server, subject, wait_for};
 
@@ -190,6 +192,70 @@ fn a_second_ctrl_c_does_not_wait() {
     assert_eq!(running.wait_alone().status.code(), Some(130));
     fs::write(home.join("go"), "").unwrap();
     home.wait_until_empty();
+}
+
+#[test]
+fn three_interrupts_at_once_leave_nothing_behind() {
+    // Method: SIGINT three times in a row, in a block and in the pilot: the first ends what runs,
+    // and the others end abx at once; its guardian and keepers see to the rest.
+    let in_the_pilot = |running: &mut Running| {
+        running.until("a server", is_serving);
+    };
+    let in_a_block = |running: &mut Running| {
+        running.in_a_block("");
+    };
+    let moments: [(&dyn Fn(&mut Running), usize); 2] = [(&in_the_pilot, 0), (&in_a_block, 1)];
+    for (moment, whole_min) in moments {
+        let home = Home::new();
+        let mut running = home.start(&mut home.abx(&LONG));
+        moment(&mut running);
+        for _ in 0..3 {
+            running.signal(Signal::Int);
+        }
+        assert_eq!(running.wait_alone().status.code(), Some(130));
+        home.wait_until_empty();
+        wait_for("an empty folder", || {
+            home.scratch().is_empty().then_some(())
+        });
+        assert!(complete(&home).len() >= whole_min);
+    }
+}
+
+/// The blocks of the one record that came to their end.
+fn complete(home: &Home) -> Vec<Value> {
+    let blocks = home.record()["blocks"].as_array().cloned();
+    let complete = |block: &Value| block["complete"] == true;
+    blocks
+        .unwrap_or_default()
+        .into_iter()
+        .filter(complete)
+        .collect()
+}
+
+#[test]
+fn a_pause_in_mid_block_is_seen_and_ends_no_study() {
+    // Method: SIGSTOP for abx in a block and SIGCONT a second later, until a pause was in a
+    // slice: its round is disturbed, and later blocks are complete.
+    let home = Home::new();
+    let mut running = home.start(&mut home.abx(&LONG));
+    running.in_a_block("");
+    let mut paused = Vec::new();
+    while paused.is_empty() {
+        let before = complete(&home).len();
+        running.signal(Signal::Stop);
+        std::thread::sleep(Duration::from_secs(1));
+        running.signal(Signal::Cont);
+        running.until("two more blocks", |home| {
+            (complete(home).len() > before + 1).then_some(())
+        });
+        paused = complete(&home);
+        paused.retain(|block| block["loads"][0]["rounds"].to_string().contains("paused"));
+        running.until("a loaded server", |home| loaded_server(home, ""));
+    }
+    running.signal(Signal::Int);
+    let ended = running.wait();
+    ended.expect(130, &[]);
+    assert!(ended.stdout.contains("generator_paused"), "{ended:#?}");
 }
 
 #[test]
