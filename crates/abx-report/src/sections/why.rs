@@ -23,28 +23,52 @@ const CALL_SHARE_MIN: f64 = 0.1;
 const CALLS_MAX: usize = 3;
 /// A line with less of the difference is not named.
 const NAMED_SHARE_MIN: f64 = 0.05;
+/// So many pairs have an answer in a brief report, and lines in a full one: those that differ most.
+const PAIRS_MAX: usize = 4;
 /// Samples may miss this share of user code's functions without a word.
 const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
 
 /// The answer for each pair in a sentence, with the figures behind it; nothing unless subjects
 /// were sampled. A brief report has figures if there is one pair under one load. Pairs without a
-/// certain part are left out if others have one.
+/// certain part are left out if others have one. Of many pairs, a brief report has those that
+/// differ most, and a full one their lines.
 pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
+    answers(record, extent == ReportExtent::Full, PAIRS_MAX)
+}
+
+/// The same with the lines of every pair.
+pub(crate) fn every_why(record: &StudyRecord) -> Document {
+    answers(record, true, usize::MAX)
+}
+
+fn answers(record: &StudyRecord, is_full: bool, pairs_max: usize) -> Document {
     let conclusions = &record.conclusions;
-    let is_full = extent == ReportExtent::Full;
     let is_only = conclusions.cpu_differences.len() == 1;
     let is_explained = |pair: &CpuDifference| !named(pair).is_empty();
     let are_all_shown = !conclusions.cpu_differences.iter().any(is_explained);
-    let is_shown = |pair: &CpuDifference| are_all_shown || is_explained(pair);
     let pairs = conclusions.cpu_differences.iter();
+    let pairs: Vec<_> = pairs
+        .filter(|pair| are_all_shown || is_explained(pair))
+        .collect();
+    let more = pairs.len().saturating_sub(pairs_max);
+    let least = least_shown(&pairs, pairs_max);
+    let is_large = |pair: &CpuDifference| log_ratio(pair) >= least;
     let pairs = pairs
-        .filter(|pair| is_shown(pair))
-        .map(|pair| difference_part(record, pair, is_full, is_full || is_only));
+        .into_iter()
+        .filter(|pair| is_full || is_large(pair))
+        .map(|pair| difference_part(record, pair, is_full && is_large(pair), is_full || is_only));
     let starts = conclusions.start_differences.iter();
     let starts = starts.map(|starts| difference_part(record, starts, is_full, is_full));
     let mut out = Document::joined(pairs.chain(starts));
     if conclusions.cpu_differences.is_empty() {
         out.append(of_one(&conclusions.cpu_ledgers));
+    }
+    if more > 0 {
+        out.note(if is_full {
+            format!("Lines are of the {pairs_max} pairs that differ most; `--html FILE` has all.")
+        } else {
+            format!("{more} more have an answer: `--full`.")
+        });
     }
     if is_full {
         gaps(record).into_iter().for_each(|text| out.note(text));
@@ -66,6 +90,20 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
         out.note(WHY_LEGEND);
     }
     out
+}
+
+/// How far apart two costs are, whichever is larger.
+fn log_ratio(pair: &CpuDifference) -> f64 {
+    let [ours, theirs] = pair.us_per_response;
+    (ours / theirs).ln().abs()
+}
+
+/// What pairs must differ by for at most so many of them to be shown.
+fn least_shown(pairs: &[&CpuDifference], pairs_max: usize) -> f64 {
+    let mut ratios: Vec<f64> = pairs.iter().map(|pair| log_ratio(pair)).collect();
+    ratios.sort_by(|one, other| other.total_cmp(one));
+    let last = ratios.len().min(pairs_max).checked_sub(1);
+    last.map_or(0.0, |last| ratios[last])
 }
 
 /// The first pair of a study with its figures by purpose; nothing unless it was sampled.
