@@ -281,10 +281,7 @@ fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
     let ended = &*EVENT_SERVERS;
     let record = ended.json();
     ended.expect_measured(&record);
-    is_measured(
-        &record,
-        &["kept-c50", "fresh-c50", "times", "original"],
-    );
+    is_measured(&record, &["kept-c50", "fresh-c50", "times", "original"]);
     // Never in silence: before, in the record, and as a finding.
     assert_eq!(record["skipped"][0]["name"], "shortfin");
     assert_eq!(findings(&record, "skipped").len(), 1);
