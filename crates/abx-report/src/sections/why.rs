@@ -33,15 +33,15 @@ const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
 /// certain part are left out if others have one. Of many pairs, a brief report has those that
 /// differ most, and a full one their lines.
 pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
-    answers(record, extent == ReportExtent::Full, PAIRS_MAX)
+    of_pairs(record, extent == ReportExtent::Full, PAIRS_MAX)
 }
 
 /// The same with the lines of every pair.
 pub(crate) fn every_why(record: &StudyRecord) -> Document {
-    answers(record, true, usize::MAX)
+    of_pairs(record, true, usize::MAX)
 }
 
-fn answers(record: &StudyRecord, is_full: bool, pairs_max: usize) -> Document {
+fn of_pairs(record: &StudyRecord, is_full: bool, pairs_max: usize) -> Document {
     let conclusions = &record.conclusions;
     let is_only = conclusions.cpu_differences.len() == 1;
     let is_explained = |pair: &CpuDifference| !named(pair).is_empty();

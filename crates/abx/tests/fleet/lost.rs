@@ -155,7 +155,7 @@ fn what_agents_have_counted_outlives_the_controller() {
     // What looks at the server before the load is in the log too, and requests that the server
     // had not answered when the load ended may be.
     assert!(sent <= logged && logged - sent < 30, "{sent} {logged}");
-    assert_eq!(record["ok"].as_u64().unwrap() / 100, sent / 100);
+    assert!(sent - record["ok"].as_u64().unwrap() < 30, "{record:#}");
     assert_eq!(losses(&record), [false; 3]);
     let fleet = &record["fleet"];
     assert_eq!(

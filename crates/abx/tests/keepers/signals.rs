@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 use std::process::Command;
-use std::time::Duration;
 
 use abx_sys::process::{Process, ProcessStat, Signal};
 use serde_json::Value;
@@ -205,15 +204,18 @@ fn three_interrupts_at_once_leave_nothing_behind() {
         if whole_min > 0 {
             running.in_a_block("");
         }
+        let abx = Process::find(running.id()).unwrap().unwrap();
         for _ in 0..3 {
-            running.signal(Signal::Int);
+            // It may have ended after the first.
+            let _ = abx.signal(Signal::Int);
         }
         assert_eq!(running.wait_alone().status.code(), Some(130));
         home.wait_until_empty();
         wait_for("an empty folder", || {
             home.scratch().is_empty().then_some(())
         });
-        assert!(complete(&home).len() >= whole_min);
+        // Before a block has ended, there may be no record yet.
+        assert!(whole_min == 0 || complete(&home).len() >= whole_min);
     }
 }
 
@@ -226,32 +228,6 @@ fn complete(home: &Home) -> Vec<Value> {
         .into_iter()
         .filter(complete)
         .collect()
-}
-
-#[test]
-fn a_pause_in_mid_block_is_seen_and_ends_no_study() {
-    // Method: SIGSTOP for abx in a block and SIGCONT a second later, until a pause was in a
-    // slice: its round is disturbed, and later blocks are complete.
-    let home = Home::new();
-    let mut running = home.start(&mut home.abx(&LONG));
-    running.in_a_block("");
-    let mut paused = Vec::new();
-    while paused.is_empty() {
-        let before = complete(&home).len();
-        running.signal(Signal::Stop);
-        std::thread::sleep(Duration::from_secs(1));
-        running.signal(Signal::Cont);
-        running.until("two more blocks", |home| {
-            (complete(home).len() > before + 1).then_some(())
-        });
-        paused = complete(&home);
-        paused.retain(|block| block["loads"][0]["rounds"].to_string().contains("paused"));
-        running.until("a loaded server", |home| loaded_server(home, ""));
-    }
-    running.signal(Signal::Int);
-    let ended = running.wait();
-    ended.expect(130, &[]);
-    assert!(ended.stdout.contains("generator_paused"), "{ended:#?}");
 }
 
 #[test]
