@@ -9,7 +9,7 @@ use abx_evidence::record::{
     BlockLoad, BlockRecord, BlockService, BlockSubject, CEILING, Calibration, Histograms,
     HostCounters, InUse, Interleave, ListenerRecord, LoadRecord, LoadSettings, Machine,
     PilotRecord, PilotSubject, RequestSettings, ResponseRecord, Restarted, Round, ServiceRecord,
-    Settings, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
+    Settings, Settled, SettledReason, SliceRecord, StudyEnd, SubjectReadings, SubjectRecord,
 };
 use abx_evidence::{
     Finding, FindingId, Histogram, Level, LoadOptions, Measured, Outcome, Outcomes, SliceTally,
@@ -126,6 +126,24 @@ pub fn longer(mut record: Measured) -> Measured {
     last.index += 1;
     record.blocks.push(last);
     record
+}
+
+/// Settles a subject under the first load after so many blocks: later ones are without it.
+pub fn leave_after(record: &mut Measured, subject: &str, blocks: usize) {
+    record.loads[0].settled.push(Settled {
+        subject: Some(subject.to_owned()),
+        blocks: u32::try_from(blocks).unwrap(),
+        reason: SettledReason::Precision,
+    });
+    for block in &mut record.blocks[blocks..] {
+        block.subjects.remove(subject);
+        let part = &mut block.loads[0];
+        for round in &mut part.rounds {
+            round.slices.retain(|slice| slice.subject != subject);
+        }
+        part.histograms.remove(subject);
+        part.sides.remove(subject);
+    }
 }
 
 /// The same under a second load, `large`, that offers the same.

@@ -98,17 +98,18 @@ fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, 
         ComparedUnder::Fault(view) => (view.fault.name.as_str(), Vec::new()),
         ComparedUnder::Starts => ("", Vec::new()),
     };
-    let decision = recorded(study, &loads).unwrap_or_else(|| family.decide(margin));
+    let recorded = recorded(study, &loads);
     let is_alone = matches!(family.compared_under, ComparedUnder::Load(_)) && !is_held;
+    // A family that is decided has pairs too: another one of the same load may be open.
     let group = StopGroup {
         names: vec![name.to_owned()],
         loads,
-        pairs: if is_alone && decision == Decision::Continue {
+        pairs: if is_alone && recorded.is_none() {
             family.settled_pairs(margin)
         } else {
             Vec::new()
         },
-        decision,
+        decision: recorded.unwrap_or_else(|| family.decide(margin)),
     };
     (is_held, group)
 }

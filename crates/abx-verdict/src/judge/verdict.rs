@@ -303,7 +303,8 @@ pub fn decide_together(values: &[&[f64]], margin: Margin, family: ClaimFamily) -
 /// them together.
 ///
 /// Method: beyond doubt for m claims is [`Confidence::CERTAIN`] divided among m, so the order
-/// in which Holm takes the others changes nothing. A comparison that left as soon as its
+/// in which Holm takes the others changes nothing. Those that are judged apart by another metric
+/// count among the m. A comparison that left as soon as its
 /// verdict stood among them would have a false direction far too often: each look would be one
 /// more chance. Source: docs/explain/statistics/stopping.md, "Each load by its own rule".
 #[must_use]
@@ -312,7 +313,7 @@ pub fn settled_for_good(
     margin: Margin,
     family: ClaimFamily,
 ) -> Vec<Option<Reason>> {
-    let claims = values.len().max(1) as f64;
+    let claims = values.len().max(1) as f64 * ERROR / family.budget.error;
     let (required, _) = family.held_to(&[0.0])[0];
     let certain = Confidence::new(1.0 - (1.0 - Confidence::CERTAIN.share()) / claims);
     let reason = |log_ratios: &&[f64]| {

@@ -136,7 +136,7 @@ impl BlockFigure {
     }
 
     /// By how much the other subjects differ between these groups of blocks: by the median over
-    /// them, block by block.
+    /// those that were loaded, block by block. Subjects that are settled have the first blocks only.
     fn shared(&self, view: &OfferView, name: &str, groups: &TwoGroups) -> f64 {
         let others = view.subjects.iter().filter(|other| other.subject != name);
         let centered = |logs: Vec<f64>| {
@@ -147,7 +147,8 @@ impl BlockFigure {
             .filter_map(|other| self.logs(other).map(centered))
             .collect();
         let level = |blocks: &[usize]| {
-            let typical = |block: &usize| median(others.iter().map(|logs| logs[*block]));
+            let typical =
+                |block: &usize| median(others.iter().filter_map(|logs| logs.get(*block).copied()));
             mean(
                 blocks
                     .iter()

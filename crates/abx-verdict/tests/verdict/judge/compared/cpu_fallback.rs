@@ -5,7 +5,8 @@ use abx_evidence::{FindingId, Level, Limits, Measured, Outcome};
 use abx_stats::stop::{Decision, Reason};
 use abx_verdict::expectation::{KnownNames, expectation_results};
 use abx_verdict::{
-    Conclusions, Doubt, Expectation, Metric, Role, Standing, Status, StudyRecord, Verdict, may_stop,
+    Conclusions, Doubt, Expectation, Metric, Role, Standing, Status, StudyRecord, Verdict,
+    may_stop, stop_groups,
 };
 
 use abx_fixtures::{
@@ -79,6 +80,34 @@ fn two_that_the_generator_limits_are_compared_by_processor_time() {
         (same.metric, same.verdict),
         (Metric::ServerCpu, Verdict::Equivalent)
     );
+}
+
+#[test]
+fn a_pair_by_throughput_is_settled_beside_an_open_one_by_processor_time() {
+    // Method: the generator limits two, whose CPU times scatter, and one serves a third. Its
+    // comparison alone is decided, and it leaves.
+    let mut record = longer(study(&[
+        ("old", &[OK; 6]),
+        ("new", &[OK; 6]),
+        ("slow", &[OK / 3; 6]),
+    ]));
+    record.settings.blocks = None;
+    limited(&mut record, "old", 60_000);
+    limited(&mut record, "new", 60_000);
+    for block in record.blocks.iter_mut().step_by(2) {
+        let slices = block.loads[0].rounds.iter_mut();
+        for slice in slices.flat_map(|round| &mut round.slices) {
+            if slice.subject == "new" {
+                slice.server_cpu_ns = slice.server_cpu_ns.map(|ns| 2 * ns);
+            }
+        }
+    }
+    let [group] = &stop_groups(&record)[..] else {
+        panic!("it is one load")
+    };
+    assert_eq!(group.decision, Decision::Continue);
+    let settled = [("slow".to_owned(), Reason::Certain)];
+    assert_eq!(group.settled_subjects(), settled);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use abx_evidence::record::{Contrast, Measured, Settled, SettledReason};
 use abx_evidence::{Finding, Held, Level, Outcome};
-use abx_fixtures::{judged, longer, response, study, two_loads};
+use abx_fixtures::{judged, leave_after, longer, response, study, two_loads};
 use abx_model::LoadShape;
 use abx_stats::stop::{Decision, Reason};
 use abx_verdict::{
@@ -30,9 +30,9 @@ fn one_of_two() -> Measured {
     record
 }
 
-fn settle(record: &mut Measured, load: usize, subject: Option<&str>, blocks: u32) {
+fn settle(record: &mut Measured, load: usize, blocks: u32) {
     record.loads[load].settled.push(Settled {
-        subject: subject.map(str::to_owned),
+        subject: None,
         blocks,
         reason: SettledReason::Precision,
     });
@@ -56,7 +56,7 @@ fn each_load_is_settled_by_its_own_blocks() {
     ];
     assert_eq!(decisions(&record), expected);
     let before = judged(record.clone());
-    settle(&mut record, 0, None, 7);
+    settle(&mut record, 0, 7);
     assert_eq!(settled_early(&record).count(), 0);
     let more = record.blocks.clone().into_iter().map(|mut block| {
         block.index += 7;
@@ -78,7 +78,7 @@ fn each_load_is_settled_by_its_own_blocks() {
     assert_eq!(of("small", &before), of("small", &after));
     assert_eq!(of("large", &after).0, 14);
     // Only the open load is waited for.
-    settle(&mut record, 1, None, 14);
+    settle(&mut record, 1, 14);
     assert_eq!(blocks_until_precise(&record), None);
     assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
 }
@@ -121,8 +121,9 @@ fn a_subject_is_settled_when_each_of_its_pairs_is() {
         loads: Vec::new(),
         question: None,
     };
-    record.settings.contrasts = vec![contrast("far", "old"), contrast("far", "near")];
-    assert!(!settled_subjects(&record).iter().any(|(it, _)| it == "far"));
+    record.settings.contrasts = vec![contrast("same", "old"), contrast("same", "near")];
+    let settled = [("old".to_owned(), Reason::Precise)];
+    assert_eq!(settled_subjects(&record), settled);
 }
 
 #[test]
@@ -130,19 +131,12 @@ fn a_subject_that_has_left_keeps_what_its_blocks_say() {
     // Method: seven blocks of all, then seven without the slices of one that was settled.
     let mut record = four();
     let before = judged(record.clone());
-    settle(&mut record, 0, Some("same"), 7);
-    let more = record.blocks.clone().into_iter().map(|mut block| {
+    let more: Vec<_> = record.blocks.clone();
+    record.blocks.extend(more.into_iter().map(|mut block| {
         block.index += 7;
-        block.subjects.remove("same");
-        for round in &mut block.loads[0].rounds {
-            round.slices.retain(|slice| slice.subject != "same");
-        }
-        block.loads[0].histograms.remove("same");
-        block.loads[0].sides.remove("same");
         block
-    });
-    let more: Vec<_> = more.collect();
-    record.blocks.extend(more);
+    }));
+    leave_after(&mut record, "same", 7);
     let after = judged(record.clone());
     let of = |subject: &str, conclusions: &Conclusions| {
         let mut primary = conclusions.primary();

@@ -2,7 +2,7 @@
 
 use abx_evidence::{ArrivalKind, Finding, FindingId, Level, Measured};
 
-use abx_fixtures::{OK, each_slice, find, judged, study};
+use abx_fixtures::{OK, each_slice, find, judged, leave_after, study};
 
 /// Verified responses per slice in 24 blocks: so many, or a share of them in these blocks, with
 /// a ripple of about 2 %.
@@ -52,6 +52,23 @@ fn what_all_subjects_have_in_the_same_blocks_is_no_difference_of_starts() {
     let findings = judged(record(&[3, 12])).validity.findings;
     let of = |finding: &&Finding| finding.id == FindingId::StartsDiffer;
     assert_eq!(findings.iter().filter(of).count(), 2, "{findings:?}");
+}
+
+#[test]
+fn a_subject_that_has_left_shares_the_blocks_that_it_has() {
+    // Method: two subjects are slow in the same two blocks, and the one that was left out after
+    // the 13th block has the first of them only. Then it has neither, so that nothing is shared.
+    let settled_after = |blocks: usize| {
+        let slow = starts(OK, 0.5, &[5, 17]);
+        let mut record = study(&[("old", &slow), ("new", &slow), ("far", &slow)]);
+        for subject in ["old", "far"] {
+            leave_after(&mut record, subject, blocks);
+        }
+        found(record)
+    };
+    assert_eq!(settled_after(13), None);
+    let finding = settled_after(5).unwrap();
+    assert_eq!(finding.subject.as_deref(), Some("new"));
 }
 
 #[test]
