@@ -12,7 +12,7 @@ PROFILE ?= release
 .PHONY: build demo install uninstall dist setup compile-tests test test-fast check counts simulations truth planted bench self-check spread mutants cql book fuzz
 
 build:
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked --package abx
 
 # Two process models of the built-in server, compared at 50 connections.
 demo: build

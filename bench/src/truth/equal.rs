@@ -150,7 +150,7 @@ fn print(tallies: &BTreeMap<(String, String), Tally>) -> io::Result<bool> {
         let wrong = tally.wrong();
         all_right &= wrong.is_empty();
         let mark = match &wrong[..] {
-            [] => "right".to_owned(),
+            [] => "correct".to_owned(),
             some => format!("**{}**", some.join(", ")),
         };
         writeln!(

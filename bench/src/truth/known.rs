@@ -314,7 +314,7 @@ impl Response {
         let off = both(&|which| given(self.off(which).map(|off| format!("{:+.2} %", 100.0 * off))));
         let ratio = given(self.ratio.map(|ratio| format!("{ratio:.4}")));
         let mark = match wrong {
-            [] => "right".to_owned(),
+            [] => "correct".to_owned(),
             some => format!("**wrong: {}**", some.join(", ")),
         };
         let (own_ratio, verdict) = (self.own_ratio(), &self.verdict);

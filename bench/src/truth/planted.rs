@@ -92,8 +92,8 @@ fn print_all(options: &Options, folder: &Path) -> Outcome {
     let mut out = io::stdout();
     writeln!(
         out,
-        "| pair | budget | truth | studies | hold it | slower | equivalent | inconclusive | \
-         faster | invalid | wall time, mean and longest |\n|---|---|---|---|---|---|---|---|---|---|---|"
+        "| pair | budget | truth | studies | contain it | slower | same | undecided | faster | \
+         no result | wall time, mean and longest |\n|---|---|---|---|---|---|---|---|---|---|---|"
     )?;
     for pair in pairs(options, turns)
         .iter()

@@ -52,11 +52,12 @@ impl ErrorBudget {
 /// Adjusts the p-values of claims that are made together, each at the place where its
 /// own was. A claim stands when its adjusted value is below the error of all.
 ///
-/// Method: sorted upwards, the i-th of m (from 0) is held to the error over m − i
-/// (where a share is handed on, that share of it is divided by m instead), and all behind the first that fails to the same as that one: so its own interval
-/// at one minus this error excludes 0 where, and only where, its claim stands. Whatever
-/// dependence there is between them, all are right together as often as one would be. With
-/// one claim nothing changes. A number that is not finite counts as 1: no evidence.
+/// Method: sorted upwards, the i-th of m (from 0) is held to the error over m − i (where a share is
+/// handed on, that share of it is divided by m instead), and all behind the first that fails to
+/// the same as that one: so its own interval at one minus this error excludes 0 where, and only
+/// where, its claim stands. Whatever dependence there is between them, all are right together as
+/// often as one would be. With one claim nothing changes. A number that is not finite counts as
+/// 1: no evidence.
 ///
 /// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
 #[must_use]

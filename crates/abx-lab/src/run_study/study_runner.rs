@@ -442,10 +442,15 @@ impl StudyRunner<'_> {
             fewest: FEWEST_COMPARED,
         };
         let offered = self.context.loads.clone();
+        let began = Instant::now();
         let started = match self.context.start_block_of(starts, &mut random) {
             Ok(started) => started,
             Err(abort) => return Err(self.context.blame(abort)),
         };
+        if self.around.is_zero() {
+            // It goes on from a record, without a pilot.
+            self.around = began.elapsed();
+        }
         for (subject, life) in &started.failed {
             if let Some(how) = &life.failed_start {
                 (self.watch)(StudyProgress::LeftOut { subject, how });

@@ -28,7 +28,7 @@ impl TwoGroups {
     /// In one group of 6 to 40 values that are normal, or Student's t with 4 degrees of freedom,
     /// with an outlier or without, two are found in less than 1 % of the cases. Two groups 12
     /// standard deviations apart are found in 9 of 10 cases with 12 to 40 normal values, even if
-    /// only 1 value in 12 belongs to the smaller one; of 6 or 7 values, groups 15 apart are.
+    /// the smaller one has only 2 of 24; of 6 or 7 values, groups 15 apart are.
     ///
     /// Source: docs/explain/statistics/blocks.md, "Starts that differ".
     #[must_use]

@@ -32,7 +32,7 @@ fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
 /// have too few rounds, or a rate sets what they give.
 ///
 /// Method: the log ratio of their throughputs in each block, which starts afresh, and a t
-/// interval over the blocks. Source: docs/explain/statistics/curves.md, "Steadiness".
+/// interval over the blocks. Source: docs/explain/statistics/disturbance.md, "Warm-up".
 fn change(subject: &SubjectView) -> Option<String> {
     if !subject.load.settings.arrivals.is_saturating() {
         return None;
