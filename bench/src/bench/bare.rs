@@ -1,6 +1,6 @@
 //! The bare loop: the least that a client on epoll can do, as the limit for real ones.
 //!
-//!     bench bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE asleep|awake
+//!     bench bare ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES keep|close PIPELINE asleep|awake
 //!
 //! It knows beforehand how many bytes each response has, head included, counts
 //! them and looks at nothing. It reads no clock per request, keeps no times and
@@ -56,7 +56,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     ] = arguments
     else {
         return Err(
-            "usage: bench bare ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES keep|close PIPELINE \
+            "usage: bench bare ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES keep|close PIPELINE \
              asleep|awake"
                 .into(),
         );

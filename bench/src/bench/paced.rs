@@ -1,7 +1,7 @@
 //! The paced bare loop: the least that a client on epoll can do that sends each
 //! request at its own moment, as the limit for loads at a constant rate.
 //!
-//!     bench paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US
+//!     bench paced ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES RATE AWAKE_US
 //!
 //! It sleeps until the next request is due or a response comes, but for the last
 //! `AWAKE_US` microseconds before a request is due, in which it looks for responses
@@ -56,7 +56,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     ] = arguments
     else {
         return Err(
-            "usage: bench paced ADDRESS PATH CONNECTIONS SECONDS ANSWER_BYTES RATE AWAKE_US".into(),
+            "usage: bench paced ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES RATE AWAKE_US".into(),
         );
     };
     let rate: u32 = rate.parse()?;

@@ -67,7 +67,7 @@ impl Server {
         while TcpStream::connect(address).is_err() {
             if Instant::now() > deadline || server.child.try_wait()?.is_some() {
                 let log = fs::read_to_string(folder.join("nginx.log")).unwrap_or_default();
-                return Err(io::Error::other(format!("nginx does not answer: {log}")));
+                return Err(io::Error::other(format!("nginx does not respond: {log}")));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -131,7 +131,7 @@ impl Server {
             return Ok(head.len() + size);
         }
         Err(io::Error::other(format!(
-            "nginx answers for {size} bytes: {text}"
+            "nginx responds for {size} bytes: {text}"
         )))
     }
 }

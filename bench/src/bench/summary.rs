@@ -169,7 +169,7 @@ impl Row {
             .max()
             .unwrap_or(0);
         if silent > 0 {
-            marks.push(format!("up to {silent} connections without an answer"));
+            marks.push(format!("up to {silent} connections without a response"));
         }
         marks.join("; ")
     }

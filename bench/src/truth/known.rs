@@ -200,7 +200,7 @@ pub fn run(words: impl Iterator<Item = String>) -> Outcome {
     if compare_all(&programs, folder.path(), &line)? {
         return Ok(());
     }
-    Err("an answer is wrong".into())
+    Err("a row is wrong".into())
 }
 
 fn compare_all(programs: &[PathBuf; 2], folder: &Path, line: &CommandLine) -> Outcome<bool> {

@@ -439,7 +439,7 @@ fn parts(record: &mut Measured) -> impl Iterator<Item = &mut BlockLoad> {
 /// What one subject answered before the first load.
 pub fn responded<'a>(record: &'a mut Measured, subject: &str) -> &'a mut ResponseRecord {
     let responses = record.loads[0].responses.get_mut(subject);
-    &mut responses.expect("every subject has an answer")[0]
+    &mut responses.expect("every subject has a response")[0]
 }
 
 /// What the pilot found for the first load.

@@ -53,7 +53,7 @@ pub enum FleetError {
     Failed { agent: String, why: String },
     #[error("{agent} was lost: {how}")]
     Lost { agent: String, how: String },
-    #[error("{agent} gave an answer that makes no sense: have the same version of abx everywhere")]
+    #[error("{agent} sent a reply that makes no sense: use the same version of abx everywhere")]
     Nonsense { agent: String },
 }
 

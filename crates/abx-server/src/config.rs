@@ -258,7 +258,7 @@ pub enum ServeError {
         name: &'static str,
         value: f64,
     },
-    #[error("the shares of wrong answers add up to {sum} %: lower them to 100 % together")]
+    #[error("the shares of wrong responses add up to {sum} %: lower them to 100 % together")]
     PercentSum {
         /// The sum, in percent.
         sum: f64,

@@ -7,7 +7,7 @@ pub enum StatsError {
     #[error("an interval needs at least {need} blocks and there are {got}: measure more blocks")]
     TooFewBlocks { got: usize, need: usize },
     #[error(
-        "block {block} has the log ratio {value}: a subject with no ok answer has no rate; \
+        "block {block} has the log ratio {value}: a subject without an ok response has no rate; \
          look at that block's outcomes"
     )]
     NoLogRatio {
@@ -30,7 +30,7 @@ pub enum StatsError {
     /// Steadiness needs at least [`crate::series::segments::BINS_MIN`] bins.
     #[error("steadiness needs at least {need} bins and there are {got}: load for longer")]
     TooShort { got: usize, need: usize },
-    #[error("bin {bin} has the rate {value}: take bins so long that each holds an answer")]
+    #[error("bin {bin} has the rate {value}: take bins so long that each holds a response")]
     NoLogRate {
         /// Place of the bin in the series, from zero.
         bin: usize,

@@ -60,7 +60,7 @@ impl SessionFigures {
         let total = self.whole + self.failed;
         (self.failed > 0).then(|| {
             format!(
-                "sessions that failed: {} of {total}; what they were answered is in rates and times \
+                "sessions that failed: {} of {total}; their responses are in rates and times \
                  of replies, and their own length is in no session lifetime",
                 self.failed
             )

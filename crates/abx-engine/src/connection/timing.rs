@@ -46,7 +46,7 @@ impl Timing {
     /// The moments of a flight whose response is whole now, when the slot's last outcome before
     /// it came at `before`: they say where its time went. The next response has not begun.
     pub(crate) fn stamps(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> Timestamps {
-        let sent = flight.sent.expect("what was answered was sent");
+        let sent = flight.sent.expect("what has a response was sent");
         // One that was begun later found the connection standing.
         let brought_it = flight.begun <= self.began;
         Timestamps {

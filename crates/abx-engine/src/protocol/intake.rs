@@ -91,7 +91,7 @@ impl<C: Protocol> Intake<'_, C> {
             None
         };
         let flight = self.slot.flights.first();
-        let flight = flight.expect("an answer belongs to a flight");
+        let flight = flight.expect("a response belongs to a flight");
         if flight.counted {
             self.tally.body_bytes += body_bytes;
         }

@@ -293,7 +293,7 @@ impl StepFault {
     pub(super) fn of(fault: Fault) -> StepFault {
         let why = match fault {
             Fault::ClosedEarly => "the connection was closed within the response".to_owned(),
-            other => format!("what came is no answer: {other}"),
+            other => format!("what came is not a response: {other}"),
         };
         StepFault::from_outcome(fault_outcome(fault), why)
     }

@@ -74,7 +74,7 @@ pub struct BusMessage {
 pub enum BusError {
     #[error("no agent is there")]
     NoResponders,
-    #[error("there was no answer in time")]
+    #[error("no reply came in time")]
     Timeout,
     #[error(
         "a message has {bytes} bytes, and the bus takes {max}: raise its limit (`max_payload` of \

@@ -71,11 +71,11 @@ pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
         let seconds = plan.timeout_ns() as f64 / 1e9;
         let noun = if requests == 1 { "request" } else { "requests" };
         return format!(
-            "answered {responded} of {connections} connections ({requests} {noun} had no \
+            "responded on {responded} of {connections} connections ({requests} {noun} had no \
              response within {seconds} s)"
         );
     }
-    format!("stopped answering under load ({})", list(&outcomes))
+    format!("stopped responding under load ({})", list(&outcomes))
 }
 
 /// What a subject did that gave few correct responses or none, in words that follow its name.

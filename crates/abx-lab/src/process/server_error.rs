@@ -45,8 +45,8 @@ pub enum ServerProcessError {
         why: String,
     },
     #[error(
-        "{name} was given port {port}, and another program listens there: its answers would be \
-         measured instead{advice}{}", behind(.output)
+        "{name} was given port {port}, and another program listens there: its responses \
+         would be measured instead{advice}{}", behind(.output)
     )]
     Foreign {
         name: String,

@@ -47,14 +47,14 @@ pub struct Verified {
 /// Why a subject cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    #[error("{name} did not answer {path}: {source}")]
+    #[error("{name} did not respond to {path}: {source}")]
     NoResponse {
         name: String,
         path: String,
         source: ProbeError,
     },
     #[error(
-        "{name} answers {path} with status {got}, not {expected}: {remedy}{}", behind(.output)
+        "{name} responds to {path} with status {got}, not {expected}: {remedy}{}", behind(.output)
     )]
     Status {
         name: String,
@@ -66,7 +66,7 @@ pub enum VerifyError {
         output: String,
     },
     #[error(
-        "{name} answers a WebSocket's handshake at {path} with status {got}, not 101: {remedy}{}",
+        "{name} responds to the WebSocket handshake at {path} with status {got}, not 101: {remedy}{}",
         behind(.output)
     )]
     NoWebSocket {
@@ -91,7 +91,7 @@ pub enum VerifyError {
         sent_bytes: u64,
     },
     #[error(
-        "{one} and {other} answer different bodies ({one_bytes} and {other_bytes} bytes, \
+        "{one} and {other} respond with different bodies ({one_bytes} and {other_bytes} bytes, \
          {difference}): they would be measured at different \
          work. If that is meant, say `--expect-body any` (`expect.body` in a study file)"
     )]
@@ -103,7 +103,7 @@ pub enum VerifyError {
         /// The hashes of the bodies, and where the bodies differ first.
         difference: String,
     },
-    #[error("{name} answers a body of SHA-256 {got}, not {expected} as `--expect-body` says")]
+    #[error("{name} responds with a body of SHA-256 {got}, not {expected} as `--expect-body` requires")]
     Hash {
         name: String,
         /// The hash that came, or that bodies vary.
@@ -352,7 +352,7 @@ pub fn look(
         Ok(ProbeReply::Response(response))
             if response.status == 503 && !probe.status.accepts(503) =>
         {
-            ReadinessLook::NotYet("it answers 503".to_owned())
+            ReadinessLook::NotYet("it responds with 503".to_owned())
         }
         Ok(reply) => match correct_response(name, probe, reply) {
             Err(wrong) => ReadinessLook::Wrong(wrong),

@@ -67,7 +67,7 @@ fn of_pairs(record: &StudyRecord, is_full: bool, pairs_max: usize) -> Document {
         out.note(if is_full {
             format!("Lines are of the {pairs_max} pairs that differ most; `--html FILE` has all.")
         } else {
-            format!("{more} more have an answer: `--full`.")
+            format!("`--full` explains {more} more.")
         });
     }
     if is_full {

@@ -310,7 +310,7 @@ fn choose(
                 address: *address,
                 why: match error.kind() {
                     io::ErrorKind::ConnectionRefused => "refused".to_owned(),
-                    io::ErrorKind::TimedOut => "did not answer".to_owned(),
+                    io::ErrorKind::TimedOut => "did not respond".to_owned(),
                     _ => format!("cannot be reached ({error})"),
                 },
             }),

@@ -241,7 +241,7 @@ impl Required {
 /// - [`StatsError::TooFewBlocks`] below 2 blocks.
 pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsError> {
     let mut results = assess_together(&[log_ratios], margin, ClaimFamily::alone(1));
-    results.pop().expect("as many answers as questions")
+    results.pop().expect("as many assessments as comparisons")
 }
 
 /// Judges comparisons that are claimed together, so that all their directions

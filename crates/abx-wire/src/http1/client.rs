@@ -107,7 +107,7 @@ impl Client {
     pub fn expect(&mut self, kind: ResponseKind) {
         match self.state {
             ClientState::Idle => self.begin(kind),
-            ClientState::Broken(_) => panic!("an answer is awaited from a broken connection"),
+            ClientState::Broken(_) => panic!("a response is awaited from a broken connection"),
             _ => self.behind.push_back(kind),
         }
     }

@@ -285,7 +285,7 @@ impl Client {
         }
         self.check_begun(number)?;
         match self.resets {
-            0 => Err(Fault::Broken("an answer goes on behind its end")),
+            0 => Err(Fault::Broken("a response continues after its end")),
             _ => Ok(()),
         }
     }
@@ -473,7 +473,7 @@ impl Client {
             let trailer = self.heads.trailer(block)?;
             let why = match (trailer, ends_stream) {
                 (Err(why), _) => why,
-                (Ok(()), false) => "a second head came, which ends no answer",
+                (Ok(()), false) => "a second head came that does not end the response",
                 (Ok(()), true) => {
                     self.ended = Some(number);
                     return Ok(FrameStep::Next);
@@ -494,9 +494,9 @@ impl Client {
                 }));
             }
             Ok(head) if ends_stream || head.status == 101 => {
-                "a head that says that an answer is under way ends it"
+                "an interim response (1xx) ends the stream"
             }
-            Ok(_) if stream.interim == INTERIM_MAX => "32 heads say that an answer is under way",
+            Ok(_) if stream.interim == INTERIM_MAX => "32 interim responses (1xx) came",
             Ok(_) => {
                 stream.interim += 1;
                 self.note_quiet()?;

@@ -31,7 +31,7 @@ pub enum Fault {
     /// More than [`QUIET_FRAMES_MAX`] frames came without anything of a response, or from
     /// a client without anything of a request; or a client left more than [`super::UNACKNOWLEDGED_MAX`]
     /// streams without a response.
-    #[error("10,000 frames came that answer nothing")]
+    #[error("10,000 frames came that belong to no response")]
     Flood,
     /// More than [`UNREAD_REPLIES_BYTES_MAX`] of replies, pongs above all, wait for a peer that
     /// does not read them.

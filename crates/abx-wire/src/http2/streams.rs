@@ -33,7 +33,7 @@ impl OpenStream {
         if self.has_no_body(&head) {
             return match body_bytes {
                 0 => Ok(()),
-                _ => Err("an answer has a body that must have none"),
+                _ => Err("a response has a body where none is allowed"),
             };
         }
         match head.content_length {

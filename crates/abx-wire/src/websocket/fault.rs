@@ -8,30 +8,30 @@ use super::close_code::CloseCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Fault {
     /// The handshake's response breaks the grammar of HTTP (section 4.1).
-    #[error("the handshake's answer is no HTTP")]
+    #[error("the handshake's response is not HTTP")]
     Malformed,
     /// The handshake's response is longer than [`crate::http1::HEAD_BYTES_MAX`].
-    #[error("the handshake's answer is longer than 256 KiB")]
+    #[error("the handshake's response is longer than 256 KiB")]
     HeadTooLarge,
     /// More than [`crate::http1::INTERIM_MAX`] interim heads (1xx) came before the final one.
     #[error("the handshake's response has more than 32 interim heads (1xx) before its final one")]
     TooManyInterim,
-    #[error("the handshake was not answered in HTTP/1.1: {0}")]
+    #[error("the handshake's response is not HTTP/1.1: {0}")]
     OtherProtocol(crate::http1::Fault),
     /// The handshake's response has another status than 101 (section 4.1).
-    #[error("the handshake was answered with status {0} instead of 101")]
+    #[error("the handshake got status {0} instead of 101")]
     Refused(u16),
     /// `Upgrade: websocket` or `Connection: Upgrade` is missing in the response (section 4.1).
-    #[error("the handshake's answer does not say Upgrade: websocket and Connection: Upgrade")]
+    #[error("the handshake's response lacks Upgrade: websocket or Connection: Upgrade")]
     NotUpgraded,
     /// `Sec-WebSocket-Accept` does not follow from our key (section 4.1).
-    #[error("the handshake's answer has a wrong Sec-WebSocket-Accept")]
+    #[error("the handshake's response has a wrong Sec-WebSocket-Accept")]
     WrongAccept,
     /// The response names an extension, and none was offered (sections 4.1 and 9.1).
-    #[error("the handshake's answer names an extension that was not offered")]
+    #[error("the handshake's response names an extension that was not offered")]
     UnaskedExtension,
     /// The response names a subprotocol that was not offered (section 4.1).
-    #[error("the handshake's answer names a subprotocol that was not offered")]
+    #[error("the handshake's response names a subprotocol that was not offered")]
     UnaskedProtocol,
     /// A reserved bit is set, and no extension gives it a meaning (section 5.2).
     #[error("a frame has a reserved bit set")]

@@ -31,7 +31,7 @@ pub fn collector(url: &str) -> Result<Target, String> {
 pub fn post(collector: &Target, body: &str) -> Result<(), String> {
     let response = exchange(collector, body).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("no answer in {} s", PATIENCE.as_secs())
+            format!("no response in {} s", PATIENCE.as_secs())
         }
         _ => error.to_string(),
     })?;
@@ -42,7 +42,7 @@ pub fn post(collector: &Target, body: &str) -> Result<(), String> {
     let status: Option<u16> = words.next().and_then(|word| word.parse().ok());
     match status.filter(|_| is_http) {
         Some(200..=299) => rejected(content),
-        Some(_) => Err(format!("it answered `{}`", harmless(first))),
+        Some(_) => Err(format!("it responded with `{}`", harmless(first))),
         None => Err("its response is not HTTP".to_owned()),
     }
 }

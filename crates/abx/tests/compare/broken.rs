@@ -57,9 +57,9 @@ fn who_breaks_is_named_and_the_other_is_measured() {
         (
             "mute-tenth --after 50",
             "2s",
-            "bad answered |bad left |requests to bad failed: timeout",
+            "bad responded on |bad left |requests to bad failed: timeout",
         ),
-        ("stopped --after 50", "1s", "bad stopped answering"),
+        ("stopped --after 50", "1s", "bad stopped responding"),
         ("half-close --after 50", "1s", "early_close"),
         ("die-return --after 50", "1s", "bad"),
         ("status --after 50", "1s", "wrong_status"),
@@ -183,7 +183,7 @@ fn an_echo_that_falls_silent_is_named() {
     let ended = compare(&home, "mute --after 50", &[&BRIEF[..], &echo].concat());
     ended.expect(3, &[]);
     let first = first_sentence(&ended);
-    assert!(first.contains("bad stopped answering"), "{ended:#?}");
+    assert!(first.contains("bad stopped responding"), "{ended:#?}");
 }
 
 #[test]

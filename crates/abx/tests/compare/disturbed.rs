@@ -21,7 +21,7 @@ fn compared(other: &str, more: &[&str]) -> Value {
         let met = [
             "no connection within",
             "no complete response within",
-            "stopped answering under load",
+            "stopped responding under load",
         ];
         if met.iter().any(|part| ended.stderr.contains(part)) {
             return Err(ended.stderr);

@@ -301,7 +301,7 @@ fn a_report_ends_with_3_only_if_nothing_that_was_asked_for_is_decided() {
     let ended = home.run_abx(&["report", record, "--quiet", "--expect", wish]);
     let ended = ended.expect(3, &["no verdict is possible (exit code 3): expected", wish]);
     assert!(
-        !ended.stderr.contains("stopped answering under load; "),
+        !ended.stderr.contains("stopped responding under load; "),
         "{}",
         ended.stderr
     );

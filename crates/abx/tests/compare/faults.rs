@@ -295,7 +295,7 @@ fn a_wrong_status_is_told_with_what_it_means() {
     assert!(!ended.stderr.contains("--expect-status"), "{ended:#?}");
     ended.expect(
         2,
-        &["broken answers / with status 500", "the database is gone"],
+        &["broken responds to / with status 500", "the database is gone"],
     );
 }
 

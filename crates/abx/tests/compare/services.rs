@@ -197,7 +197,7 @@ fn what_keeps_a_service_from_serving_is_said_with_its_output() {
         (
             "env = { PATH = \"/usr/bin:/bin\" }\nready = { path = \"/\", status = 404 }",
             2,
-            &["service store answers / with status 200, not 404"],
+            &["service store responds to / with status 200, not 404"],
         ),
     ] {
         let home = Home::new();

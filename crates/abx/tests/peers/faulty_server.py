@@ -71,7 +71,7 @@ FAULTS = {
     "ignore-term": (SHORT, 0, "ignores SIGTERM"),
     "garbage": (HTTP, 3, "sends what is not HTTP"),
     "tls": (HTTP, 3, "sends an alert of TLS"),
-    "status": (HTTP, 3, "answers 503"),
+    "status": (HTTP, 3, "responds with 503"),
     "redirect": (HTTP, 3, "answers 302"),
     "switch": (HTTP, 3, "answers 101 without having been asked"),
     "wrong-body": (HTTP, 3, "sends another body of the same length"),

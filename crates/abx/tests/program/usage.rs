@@ -129,12 +129,12 @@ fn a_run_against_nobody_says_so() {
     let url = format!("http://{}/", socket.local_addr().unwrap());
     drop(socket);
     home.run_abx(&["run", &url, "-n", "1"])
-        .expect(2, &["did not answer", "refused"]);
+        .expect(2, &["did not respond", "refused"]);
     // Of two, the other one can still be measured.
     let server = Server::start(&[]);
     let alone = format!("the other one alone: abx run {}", server.url);
     home.run_abx(&["compare", &server.url, &url])
-        .expect(2, &["did not answer", "refused", &alone]);
+        .expect(2, &["did not respond", "refused", &alone]);
 }
 
 #[test]

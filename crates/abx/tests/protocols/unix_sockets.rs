@@ -85,7 +85,7 @@ fn a_run_on_a_unix_socket_is_what_nginx_logged() {
     }
     drop(nginx);
     home.run_abx(&["run", &there, "-n", "1"])
-        .expect(2, &["did not answer"]);
+        .expect(2, &["did not respond"]);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn what_is_no_unix_socket_is_refused_with_what_to_write() {
     for (words, part) in [
         (&["run", "http://unix:x.sock:/"][..], "not an absolute path"),
         (&["run", "http://unix:/x.sock:a"], "does not begin with /"),
-        (&["run", "http://unix:/nowhere.sock"], "did not answer"),
+        (&["run", "http://unix:/nowhere.sock"], "did not respond"),
         (&["serve", "--listen", "x.sock"], "unix:/PATH"),
         (&["serve", "--listen", "unix:/x", "--port", "1"], "--port"),
     ] {

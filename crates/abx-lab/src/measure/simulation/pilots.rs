@@ -79,10 +79,10 @@ fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
         ..steady
     };
     for (behaviour, how, loaded) in [
-        (silent, "stopped answering under load (timeout 1)", 4),
+        (silent, "stopped responding under load (timeout 1)", 4),
         (
             mute,
-            "answered 40 of 50 connections (10 requests had no response within 10 s)",
+            "responded on 40 of 50 connections (10 requests had no response within 10 s)",
             4,
         ),
         (

@@ -246,7 +246,7 @@ fn an_image_is_missed_and_fetched() {
     install(&machine.survey(&needs), &mut |_| {}).unwrap();
     assert_eq!(message(&machine), [""; 0]);
     machine.script("bin/podman", "#!/bin/sh\necho 'no daemon' >&2\nexit 1\n");
-    let silent = "have podman answer, which says: no daemon";
+    let silent = "get podman to respond, which reports: no daemon";
     assert!(
         message(&machine)[0].ends_with(silent),
         "{:?}",

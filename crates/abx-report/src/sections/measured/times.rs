@@ -41,7 +41,7 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Document {
         );
     }
     text.push_str(
-        "Dotted: known as \"at least\" only, since requests without an answer are in it.",
+        "Dotted: known as \"at least\" only, since requests without a response are in it.",
     );
     out.explained(&text)
 }

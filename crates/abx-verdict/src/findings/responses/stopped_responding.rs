@@ -52,10 +52,10 @@ fn left_without_response(
     let message = match without_response {
         // The other connections had answers.
         some if (1..connections).contains(&some) => format!(
-            "{who} left {some} requests unanswered over {connections} connections, so abx stopped \
+            "{who} left {some} requests without a response over {connections} connections, so abx stopped \
              loading it"
         ),
-        _ => format!("{who} stopped answering{when}"),
+        _ => format!("{who} stopped responding{when}"),
     };
     (count > 0).then(|| finding(message))
 }
@@ -73,10 +73,10 @@ mod tests {
         };
         assert_eq!(message([0, 2], [5, 50]), None);
         let some = message([1, 2], [5, 50]).unwrap();
-        assert!(some.starts_with("a left 5 requests unanswered"), "{some}");
+        assert!(some.starts_with("a left 5 requests without a response"), "{some}");
         let text = message([1, 2], [50, 50]).unwrap();
-        assert_eq!(text, "a stopped answering in 1 of 2 slices");
+        assert_eq!(text, "a stopped responding in 1 of 2 slices");
         let run = message([1, 1], [50, 50]).unwrap();
-        assert_eq!(run, "a stopped answering");
+        assert_eq!(run, "a stopped responding");
     }
 }

@@ -48,7 +48,7 @@ impl<'a> CpuFallback<'a> {
             return None;
         }
         let message = format!(
-            "{}; CPU per response is compared instead, and nothing is claimed of throughput: {}",
+            "{}; CPU per response is compared instead, and nothing is claimed about throughput: {}",
             finding.message,
             pair.map(|name| self.room(name)).join(", and ")
         );
@@ -75,7 +75,7 @@ impl<'a> CpuFallback<'a> {
         let Some(measured) = measured else {
             return format!("{name} has no throughput");
         };
-        let least = format!("{name} can answer at least {measured:.0} responses/s");
+        let least = format!("{name} can serve at least {measured:.0} responses/s");
         match self.limit.at_all_its_time(name, measured) {
             Some(most) => format!("{least} ({most:.0} if each went on taking as much CPU)"),
             None => least,

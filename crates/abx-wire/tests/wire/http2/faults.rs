@@ -75,7 +75,7 @@ fn wrong_bodies() -> Vec<Case> {
         ),
         (
             [head(1, 0, &[0x89]), data(1, 0, b"x")].concat(),
-            "an answer has a body that must have none",
+            "a response has a body where none is allowed",
         ),
         (data(1, 0, b"x"), "a body comes before its head"),
         (
@@ -84,19 +84,19 @@ fn wrong_bodies() -> Vec<Case> {
         ),
         (
             [head(1, 0, OK), head(1, 0, &field("a", "b"))].concat(),
-            "a second head came, which ends no answer",
+            "a second head came that does not end the response",
         ),
         (
             head(1, END_STREAM, &field(":status", "100")),
-            "a head that says that an answer is under way ends it",
+            "an interim response (1xx) ends the stream",
         ),
         (
             head(1, 0, &field(":status", "101")),
-            "a head that says that an answer is under way ends it",
+            "an interim response (1xx) ends the stream",
         ),
         (
             head(1, 0, &field(":status", "100")).repeat(33),
-            "32 heads say that an answer is under way",
+            "32 interim responses (1xx) came",
         ),
         (
             frame(WINDOW_UPDATE, 0, 1, &[0; 4]),
@@ -186,7 +186,7 @@ fn wrong_places() -> Vec<Case> {
         (frame(RST_STREAM, 0, 7, &[0; 4]), none),
         (
             [head(1, END_STREAM, OK), data(1, 0, b"x")].concat(),
-            "an answer goes on behind its end",
+            "a response continues after its end",
         ),
         (
             frame(5, END_HEADERS, 1, &[0, 0, 0, 2]),
@@ -283,7 +283,7 @@ fn floods_end() {
         talk.said(&begun);
         let message = talk.said(&bytes.repeat(10_001));
         assert!(
-            message.ends_with("failed: 10,000 frames came that answer nothing"),
+            message.ends_with("failed: 10,000 frames came that belong to no response"),
             "{bytes:?}"
         );
     }
@@ -295,7 +295,7 @@ fn floods_end() {
     let mut talk = Talk::begun(1);
     talk.said(&frame(HEADERS, 0, 1, OK));
     let message = talk.said(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
-    assert_eq!(message, "failed: 10,000 frames came that answer nothing");
+    assert_eq!(message, "failed: 10,000 frames came that belong to no response");
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     if stopped_responding {
         let ended = run.log.requests().len();
         tell(&format!(
-            "abx: the server stopped answering: {ended} of {} requests were sent",
+            "abx: the server stopped responding: {ended} of {} requests were sent",
             options.requests
         ));
     }

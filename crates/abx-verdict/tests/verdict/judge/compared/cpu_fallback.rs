@@ -142,7 +142,7 @@ fn what_it_implies_of_capacity_is_a_bound() {
         (bound.level, bound.limits),
         (Level::Bound, Limits::Throughput)
     );
-    for part in ["97 %", "new can answer at least 100000", "(16", "instead"] {
+    for part in ["97 %", "new can serve at least 100000", "(16", "instead"] {
         assert!(bound.message.contains(part), "{part}: {}", bound.message);
     }
     assert_eq!(record.validity.status, Status::Bound);

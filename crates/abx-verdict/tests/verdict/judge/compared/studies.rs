@@ -462,7 +462,7 @@ fn the_side_of_an_unknown_subject_is_ignored() {
 fn fail_in_pilot(record: &mut Measured, subject: &str) {
     let subjects = &mut pilot(record).subjects;
     let mut pilot_subject = subjects.values().next().expect("somebody").clone();
-    pilot_subject.failed = Some("answered 40 of 50 connections".to_owned());
+    pilot_subject.failed = Some("responded on 40 of 50 connections".to_owned());
     subjects.insert(subject.to_owned(), pilot_subject);
     for block in &mut record.blocks {
         for part in &mut block.loads {
