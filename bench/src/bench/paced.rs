@@ -56,7 +56,8 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     ] = arguments
     else {
         return Err(
-            "usage: bench paced ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES RATE AWAKE_US".into(),
+            "usage: bench paced ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES RATE AWAKE_US"
+                .into(),
         );
     };
     let rate: u32 = rate.parse()?;

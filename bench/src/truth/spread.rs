@@ -137,7 +137,8 @@ fn study(options: &Options, folder: &Path, slice_ms: u64, around: Around) -> Out
 
 fn table(rows: &[Row]) -> String {
     let mut text =
-        "| slice | quiet | with a noisy neighbour | blocks of each |\n|---|---|---|---|\n".to_owned();
+        "| slice | quiet | with a noisy neighbour | blocks of each |\n|---|---|---|---|\n"
+            .to_owned();
     for row in rows {
         let [quiet, beside] = [row.quiet.len(), row.beside_neighbour.len()];
         let blocks = if quiet == beside {

@@ -44,7 +44,7 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
     let some_wrong: Vec<&ToolReport> = one_run.into_iter().filter(some_wrong).collect();
     if !some_wrong.is_empty() {
         out.push(format!(
-            "{}: not every response was right, so this is no rate of right responses.",
+            "{}: some responses were incorrect, so this is not a rate of correct responses.",
             names(&some_wrong)
         ));
     }

@@ -25,8 +25,8 @@ pub enum CollectError {
     #[error("{0}")]
     Differ(Box<MixedFinals>),
     #[error(
-        "{} and {} are both part {slot} of {slots} of the same run, and do not say the same: \
-         leave one of them out", .file.display(), .first.display()
+        "{} and {} are both part {slot} of {slots} of the same run, but differ: leave one of \
+         them out", .file.display(), .first.display()
     )]
     SamePart {
         file: PathBuf,
@@ -35,7 +35,7 @@ pub enum CollectError {
         slot: usize,
         slots: usize,
     },
-    #[error("{} does not say who took part in its run: it is damaged", .file.display())]
+    #[error("{} does not list the agents of its run: it is damaged", .file.display())]
     NoFleet { file: PathBuf },
 }
 
@@ -114,7 +114,7 @@ fn check_alike(
             "by the build",
             &author.build,
             &others.build,
-            "have the same program everywhere",
+            "use the same program everywhere",
         ),
         (
             "of the plan",

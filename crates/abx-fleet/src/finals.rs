@@ -64,8 +64,8 @@ pub enum FinalError {
     #[error("cannot read {}: {source}", .file.display())]
     Unread { file: PathBuf, source: io::Error },
     #[error(
-        "{} is not what `abx agent` keeps of a run ({why}): collect files whose names end in \
-         {SUFFIX}, by an abx that is no older than the agent's", .file.display()
+        "{} is not a file that `abx agent` saved ({why}): collect files whose names end in \
+         {SUFFIX}, with an abx no older than the agent's", .file.display()
     )]
     NoFinal { file: PathBuf, why: String },
 }

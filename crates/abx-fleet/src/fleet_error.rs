@@ -35,8 +35,8 @@ pub enum FleetError {
     )]
     TooFewConnections { connections: u32, agents: usize },
     #[error(
-        "{agent} does not see the server at {address}: it is on another machine, where that \
-         address is its own; give the server an address that both can reach"
+        "{agent} cannot reach the server at {address}: the agent is on another machine, where \
+         that address is its own; give the server an address that both machines can reach"
     )]
     Loopback {
         agent: String,

@@ -244,9 +244,9 @@ impl SendMethod {
 pub enum ServeError {
     #[error("the {} model does not support {}: choose the {} model", .model.name(), .feature.name(), .feature.models())]
     Unsupported { model: Model, feature: Feature },
-    #[error("TLS cannot be spoken: {0}")]
+    #[error("cannot use TLS: {0}")]
     Certificate(#[from] CertificateFault),
-    #[error("files that the kernel sends by {0} are not encrypted: over TLS send them by `read`")]
+    #[error("the kernel does not encrypt files sent with {0}: over TLS, send them with `read`")]
     Unencrypted(&'static str),
     #[error("files cannot be sent by io_uring: {0}; send them by sendfile or read")]
     Ring(#[from] RingError),
@@ -275,7 +275,7 @@ pub enum ServeError {
     Log { path: PathBuf, source: io::Error },
     #[error("files cannot be served with {0}: serve a page, or leave it out")]
     FaultOnFiles(&'static str),
-    #[error("a blog cannot be cut off or wrong: leave it out, or these faults")]
+    #[error("a blog cannot have cut-off or wrong responses: leave out the blog, or these faults")]
     FaultOnBlog,
     #[error("a blog cannot be served: {0}")]
     Blog(#[from] BlogError),
@@ -298,7 +298,7 @@ pub enum ServeError {
          (--websocket=echo)"
     )]
     ChatOfWorkers,
-    #[error("workers cannot be watched over: {0}")]
+    #[error("cannot supervise workers: {0}")]
     Supervise(#[source] io::Error),
     #[error("a thread cannot be started: {0}: lower --max-threads, or raise `ulimit -u`")]
     Thread(#[source] io::Error),

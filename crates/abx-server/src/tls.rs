@@ -54,7 +54,7 @@ pub enum CertificateFault {
     },
     #[error("{} has no certificate: give a PEM file that begins `-----BEGIN CERTIFICATE-----`", .0.display())]
     Empty(PathBuf),
-    #[error("certificate and key do not serve: {0}")]
+    #[error("the certificate and key are not usable: {0}")]
     Unusable(#[from] rustls::Error),
     #[error("no certificate can be made: {0}")]
     Unmade(#[from] rcgen::Error),

@@ -49,8 +49,8 @@ pub struct PooledComparison {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
     #[error(
-        "{record} has other {what} than {first} ({found} beside {expected}): give records of one \
-         study, with the same subjects, baseline and loads"
+        "{record} differs from {first} in {what} ({found} instead of {expected}): give records of \
+         one study, with the same subjects, baseline and loads"
     )]
     Other {
         what: &'static str,

@@ -316,7 +316,7 @@ fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
             return None;
         };
         let message = format!(
-            "{first} is {}, and {second} less: {}",
+            "{first} is {}, but {second} is less: {}",
             printed_figure.printed, other.printed
         );
         let id = AuditFindingId::Contradiction;

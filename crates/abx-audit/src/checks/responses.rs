@@ -236,7 +236,7 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
             .value(FailedLength)
             .is_some_and(|length| length > 0.0)
         {
-            message.push_str("; a page that changes its length fails so, too (-l)");
+            message.push_str("; a page whose length varies fails this way, too (-l)");
         }
     }
     if matches!(report.tool, LoadTool::Wrk) && report.value(TimedOut).is_some_and(|some| some > 0.0)

@@ -51,9 +51,10 @@ fn unread(file: &AuditedFile, style: &Style) -> String {
     let name = clean_name(&file.file);
     let mut out = String::new();
     let why = match (file.is_text, file.reports) {
-        (false, _) => Some("it is no text".to_owned()),
+        (false, _) => Some("it is not text".to_owned()),
         (true, 0) => Some(format!(
-            "no report in {}: known are those of ab, httperf, wrk, wrk2, hey, oha, h2load and siege",
+            "no report in {}: abx reads those of ab, httperf, wrk, wrk2, hey, oha, h2load and \
+             siege",
             plural(file.lines as u64, "line")
         )),
         _ => None,

@@ -145,7 +145,7 @@ impl<'a> Assembly<'a> {
             drafts.any(|draft| trouble.tools.contains(&draft.report.tool))
         });
         let why = match trouble.misfit {
-            Misfit::Number(NumberTrouble::Cut) => "the text ends in it, so that it may be cut off",
+            Misfit::Number(NumberTrouble::Cut) => "its number may be cut off: the text ends in it",
             Misfit::Number(_) => "its number can be read in more ways than one",
             Misfit::Unit => "its number is broken, or has another unit",
             Misfit::Words => "no number follows",

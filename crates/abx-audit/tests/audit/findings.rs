@@ -21,7 +21,11 @@ fn every_figure_that_contradicts_others_is_found() {
             "Total:         47   93",
             "mean Connect 41 + Processing 46",
         ),
-        ("95%     92", "95%     95", "95 % is 95, and 98 % less: 92"),
+        (
+            "95%     92",
+            "95%     95",
+            "95 % is 95, but 98 % is less: 92",
+        ),
         (
             "100%    125",
             "100%    155",

@@ -70,7 +70,7 @@ fn wrk_is_read() {
             .message
             .contains("none of wrk's times")
     );
-    assert!(audit.conclusions[1].contains("no rate of right responses"));
+    assert!(audit.conclusions[1].contains("not a rate of correct responses"));
     let study = audit.study.unwrap();
     assert!(
         study.ends_with("'other=COMMAND {port}' -c 100 --path /index.html"),

@@ -354,7 +354,7 @@ fn tls_version(text: &str) -> Result<Option<AbTlsVersion>, AbRefusal> {
         "TLS1.3" => Ok(Some(AbTlsVersion::Tls13)),
         _ => Err(AbRefusal::unable(
             "-f",
-            &format!("`{text}` is not spoken: give TLS1.2, TLS1.3 or ALL"),
+            &format!("`{text}` is not supported: give TLS1.2, TLS1.3 or ALL"),
         )),
     }
 }

@@ -54,7 +54,7 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
     note(
         four + five > 0,
         format!(
-            "errors (4xx, 5xx) among the replies: {} of {}; rates and times have them in it",
+            "errors (4xx, 5xx) among the replies: {} of {}; rates and times include them",
             four + five,
             figures.replies
         ),

@@ -30,7 +30,7 @@ pub enum ProbeError {
     Broken(io::Error),
     #[error("the TLS handshake failed: {0}{help}", help = remedy(.0))]
     Handshake(io::Error),
-    #[error("TLS cannot be spoken: {0}")]
+    #[error("cannot use TLS: {0}")]
     Tls(#[from] TlsPlanError),
     #[error("the response is not correct HTTP: {0}")]
     Fault(http1::Fault),

@@ -292,8 +292,8 @@ pub(super) struct StepFault {
 impl StepFault {
     pub(super) fn of(fault: Fault) -> StepFault {
         let why = match fault {
-            Fault::ClosedEarly => "the connection was closed within the response".to_owned(),
-            other => format!("what came is not a response: {other}"),
+            Fault::ClosedEarly => "the connection was closed during the response".to_owned(),
+            other => format!("the response is not correct HTTP: {other}"),
         };
         StepFault::from_outcome(fault_outcome(fault), why)
     }

@@ -24,7 +24,8 @@ pub struct PerSecond(Amount);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     #[error(
-        "`{0}` is no number from 0 to 10000000 with at most three decimals: write one such as 20000 or 0.5"
+        "`{0}` is not a number from 0 to 10000000 with at most three decimals: write one such as \
+         20000 or 0.5"
     )]
     Number(String),
     #[error("a rate of 0 sends nothing: write one above zero, such as 20000 or 0.5")]

@@ -44,7 +44,7 @@ pub enum ReplayError {
 
 /// Why a number is no speed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no speed: write a number from 0.01 to 1000000, such as 2 for twice as fast")]
+#[error("`{0}` is not a speed: write a number from 0.01 to 1000000, such as 2 for twice as fast")]
 pub struct ReplaySpeedError(String);
 
 #[derive(Serialize, Deserialize)]

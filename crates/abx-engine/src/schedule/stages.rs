@@ -41,7 +41,7 @@ pub struct Stage {
 /// Why a text is no list of stages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StageListError {
-    #[error("there is no stage: write some such as 0:20000@30s,20000@60s")]
+    #[error("there are no stages: write some, such as 0:20000@30s,20000@60s")]
     Empty,
     #[error("every stage is at 0, so nothing would happen: give one a value above it")]
     AllZero,
@@ -57,13 +57,13 @@ pub enum StageListError {
 /// What is wrong with one stage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StageError {
-    #[error("nothing stands there: remove a comma")]
+    #[error("it is empty: remove the extra comma")]
     Empty,
-    #[error("it does not say how long: add a time, such as 20000@60s")]
+    #[error("it has no duration: add a time, such as 20000@60s")]
     NoTime,
-    #[error("`{0}` is no time: write a number and its unit, such as 30s or 500ms")]
+    #[error("`{0}` is not a time: write a number and its unit, such as 30s or 500ms")]
     Time(String),
-    #[error("it lasts no time: leave it out, a jump needs none")]
+    #[error("its duration is 0: leave it out, a jump needs no stage")]
     NoLength,
     #[error("it lasts longer than 24h: split it in several")]
     TooLong,

@@ -334,6 +334,6 @@ impl Session {
 fn failure(fault: Fault) -> SessionFailure {
     match fault {
         Fault::ClosedIdle | Fault::ClosedEarly => SessionFailure::Reset,
-        other => SessionFailure::Other(format!("what came is not a response: {other}")),
+        other => SessionFailure::Other(format!("the response is not correct HTTP: {other}")),
     }
 }

@@ -431,7 +431,7 @@ fn check_part(plan: &LoadPlan, part: LoadPart) -> Result<(), EngineError> {
     }
     match plan.shape {
         Shape::Broadcast(_) if part.of > 1 => Err(EngineError::Shape(
-            "one generator for speakers and listeners, whose clock is one",
+            "one generator, since speakers and listeners share a clock",
         )),
         Shape::Scenario if part.of > 1 => Err(EngineError::Shape(
             "one generator, which numbers all sessions",

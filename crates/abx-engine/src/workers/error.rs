@@ -15,18 +15,16 @@ pub enum EngineError {
     Request(#[from] http1::RequestError),
     #[error("the WebSocket handshake cannot be sent: {0}")]
     Opening(#[from] websocket::OpeningError),
-    #[error("TLS cannot be spoken: {0}")]
+    #[error("cannot use TLS: {0}")]
     Tls(#[from] TlsPlanError),
     #[error("a load of WebSocket messages needs {0}")]
     Shape(&'static str),
-    #[error(
-        "placeholders are filled in requests of HTTP, and not in a WebSocket's: leave them out"
-    )]
+    #[error("placeholders work only in HTTP requests, not in WebSocket ones: leave them out")]
     Placeholders,
     #[error("a replay needs {0}")]
     Replay(&'static str),
     #[error(
-        "part {} of {of} of a load of {connections} connections is none: each part needs a \
+        "a load of {connections} connections has no part {} of {of}: each part needs a \
          connection", .number + 1
     )]
     Part {

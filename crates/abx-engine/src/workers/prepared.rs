@@ -79,9 +79,7 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
         || pacing.session_calls.is_some()
         || pacing.connections_over_time.is_some()
     {
-        return Err(EngineError::Replay(
-            "requests alone, which nobody thinks about",
-        ));
+        return Err(EngineError::Replay("requests alone, without think time"));
     }
     if requests.all(|request| (request.request as usize) < plan.requests.len()) {
         Ok(())
@@ -137,7 +135,7 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
             || plan.pacing.session_calls.is_some()
             || plan.pacing.connections_over_time.is_some()
         {
-            return Err(EngineError::Shape("one speaker, who does not think"));
+            return Err(EngineError::Shape("one speaker without think time"));
         }
     }
     let opening = asked.request.opening().encode()?;

@@ -79,7 +79,7 @@ fn what_is_no_replay_is_refused() {
     for text in ["0", "0.009", "1000000.001", "-1", "2x", "", "0.0001"] {
         let refused = text.parse::<ReplaySpeed>().unwrap_err().to_string();
         assert!(
-            refused.contains(&format!("`{text}` is no speed")),
+            refused.contains(&format!("`{text}` is not a speed")),
             "{refused}"
         );
     }

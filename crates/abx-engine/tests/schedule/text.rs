@@ -25,11 +25,11 @@ fn stages_are_read_and_written_in_their_shortest_form() {
 #[test]
 fn a_wrong_stage_is_named_with_its_remedy() {
     // Method: one text for each way to be wrong, and the whole message.
-    let number = "is no number from 0 to 10000000 with at most three decimals: write one such as 20000 or 0.5";
+    let number = "is not a number from 0 to 10000000 with at most three decimals: write one such as 20000 or 0.5";
     for (text, message) in [
         (
             "",
-            "there is no stage: write some such as 0:20000@30s,20000@60s".to_owned(),
+            "there are no stages: write some, such as 0:20000@30s,20000@60s".to_owned(),
         ),
         (
             "0@5s,0:0@1s",
@@ -37,20 +37,20 @@ fn a_wrong_stage_is_named_with_its_remedy() {
         ),
         (
             "5@1s,",
-            "stage 2 ``: nothing stands there: remove a comma".to_owned(),
+            "stage 2 ``: it is empty: remove the extra comma".to_owned(),
         ),
         (
             "5@1s, 20000",
-            "stage 2 `20000`: it does not say how long: add a time, such as 20000@60s".to_owned(),
+            "stage 2 `20000`: it has no duration: add a time, such as 20000@60s".to_owned(),
         ),
         (
             "5@10",
-            "stage 1 `5@10`: `10` is no time: write a number and its unit, such as 30s or 500ms"
+            "stage 1 `5@10`: `10` is not a time: write a number and its unit, such as 30s or 500ms"
                 .to_owned(),
         ),
         (
             "5@0s",
-            "stage 1 `5@0s`: it lasts no time: leave it out, a jump needs none".to_owned(),
+            "stage 1 `5@0s`: its duration is 0: leave it out, a jump needs no stage".to_owned(),
         ),
         (
             "5@25h",

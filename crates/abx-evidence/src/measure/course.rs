@@ -64,7 +64,7 @@ struct SaidCourse {
 
 /// A course that no slice has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a course has more intervals than are kept, or intervals of no length")]
+#[error("a course has too many intervals, or intervals of zero length")]
 struct NoCourse;
 
 /// Stretches are never joined so often: of seconds this would be a century.

@@ -60,7 +60,7 @@ struct SaidTimeline {
 
 /// A timeline that no slice has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a timeline has buckets of no length, more than are kept, or lists that differ in length")]
+#[error("a timeline has buckets of zero length, too many buckets, or lists of different lengths")]
 struct NoTimeline;
 
 impl TryFrom<SaidTimeline> for TimelineTally {

@@ -66,7 +66,7 @@ pub enum ObjectiveError {
     #[error("an objective has at least one goal: write one such as `p99<50ms,errors<0.1%`")]
     Empty,
     #[error(
-        "`{0}` is no goal: write a quantile and a time (`p50`, `p90`, `p95`, `p99` or `p99.9`, \
+        "`{0}` is not a goal: write a quantile and a time (`p50`, `p90`, `p95`, `p99` or `p99.9`, \
          `<`, a number and us, ms or s) or `errors<` and a percentage"
     )]
     Goal(String),

@@ -14,7 +14,9 @@ pub struct AllowedTarget {
 
 /// Why a text is no network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no network: write an address such as 10.0.0.5, or a network such as 10.0.0.0/8")]
+#[error(
+    "`{0}` is not a network: write an address such as 10.0.0.5, or a network such as 10.0.0.0/8"
+)]
 pub struct AllowedTargetError(String);
 
 impl AllowedTarget {

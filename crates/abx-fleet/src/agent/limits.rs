@@ -46,8 +46,8 @@ impl AgentLimits {
     pub fn refusal(&self, plan: &LoadPlan, part: LoadPart, threads: usize) -> Option<String> {
         let Some(target) = plan.address.tcp().map(|address| address.ip()) else {
             return Some(format!(
-                "{} is a socket of its own machine, and agents load networks (--allow-target): \
-                 have the server listen on an address too",
+                "{} is a local socket, and agents load networks (--allow-target): make the server \
+                 listen on an IP address too",
                 plan.address
             ));
         };
@@ -65,7 +65,7 @@ impl AgentLimits {
         }
         if part.number >= part.of {
             return Some(format!(
-                "there is no part {} of {}: have the same version of abx on both sides",
+                "there is no part {} of {}: use the same version of abx on both sides",
                 part.number, part.of
             ));
         }
@@ -78,7 +78,7 @@ impl AgentLimits {
         if needed > self.descriptors {
             return Some(format!(
                 "{connections} connections on {threads} thread(s) need {needed} file descriptors \
-                 for each, and a thread there may have {}: raise `ulimit -n` there, or have more \
+                 per thread, but a thread there may have {}: raise `ulimit -n` there, or use more \
                  agents",
                 self.descriptors
             ));
@@ -88,8 +88,7 @@ impl AgentLimits {
         match rate(&plan.pacing) {
             None if sends_nothing => None,
             None => Some(format!(
-                "a closed loop has no rate that could be held below {max}/s (--max-rate): ask for \
-                 a rate (-r)"
+                "a closed loop has no rate to hold below {max}/s (--max-rate): set a rate (-r)"
             )),
             Some(rate) => {
                 let own_count = rate.div_ceil(u64::from(part.of));

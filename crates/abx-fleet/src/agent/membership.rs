@@ -283,15 +283,14 @@ impl<'a> Membership<'a> {
         };
         if sha256_of(plan) != *sha256 {
             return Some(
-                "the load that it was given is not the one that was meant: have the same version \
-                 of abx on both sides"
+                "the load does not match its SHA-256: use the same version of abx on both sides"
                     .to_owned(),
             );
         }
         if self.timeouts.contains_key(pool) || self.timeouts.len() >= POOLS_MAX {
             return Some(format!(
-                "pool {pool} is open already, or {POOLS_MAX} pools are, which is the most that an \
-                 agent accepts: have the same version of abx on both sides"
+                "pool {pool} is already open, or {POOLS_MAX} pools are, the most that an agent \
+                 accepts: use the same version of abx on both sides"
             ));
         }
         let threads = self.plan.engine.threads;

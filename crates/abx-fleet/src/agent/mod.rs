@@ -33,7 +33,7 @@ const RESPONSE_WITHIN: Duration = Duration::from_secs(2);
 const SLOTS_MAX: usize = 100_000;
 /// Why a slot is not taken whose run and number this version never gives.
 const INVALID_SLOT: &str = "its reply names a run or a slot that is not valid (a run has letters, \
-                            digits and `-`): have the same version of abx on both sides";
+                            digits and `-`): use the same version of abx on both sides";
 
 /// Waits for controllers, and makes parts of their loads, until `stop` is set.
 ///

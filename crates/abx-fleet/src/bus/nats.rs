@@ -190,8 +190,8 @@ impl Bus for NatsBus {
     fn refusal(&self) -> Option<BusError> {
         let what = self.refused.get()?;
         Some(BusError::Refused(format!(
-            "{} may not do this there ({what}): of the files that `abx bus init` writes, \
-             controller.creds is for abx run and compare, and each agent has its own",
+            "{} lacks permission on the bus ({what}): of the files that `abx bus init` wrote, use \
+             controller.creds for abx run and compare, and for each agent its own",
             self.user
         )))
     }
@@ -249,17 +249,17 @@ fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusErro
     );
     match user {
         None if is_refused => BusError::Refused(format!(
-            "{place} wants to know who this is: give credentials of `abx bus init` with \
-             --bus-creds FILE"
+            "{place} requires credentials: give those that `abx bus init` wrote, with --bus-creds \
+             FILE"
         )),
         Some(user) if is_refused => BusError::Refused(format!(
-            "{place} does not know {user} by this password: give the credentials that `abx bus \
+            "{place} rejects {user} with this password: give the credentials that `abx bus \
              init` wrote together with the server's configuration, with --bus-creds FILE"
         )),
         // rustls has no kind of its own here.
         _ if error.to_string().contains("certificate") => BusError::Refused(format!(
-            "{place} is not trusted as the bus ({error}): give the ca.pem that `abx bus init` \
-             wrote with --bus-ca FILE, and a name of the server that it was given"
+            "cannot verify {place} as the bus ({error}): give the ca.pem that `abx bus init` \
+             wrote, with --bus-ca FILE, and a server name that it was given"
         )),
         _ => BusError::Down(format!("{place}: {error}")),
     }

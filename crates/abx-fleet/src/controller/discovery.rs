@@ -184,7 +184,7 @@ impl Discovery<'_> {
         }
         if introduction.build != self.plan.build {
             return Some(format!(
-                "it is another build of abx ({}; the controller is {}): have the same program \
+                "it is another build of abx ({}; the controller is {}): use the same program \
                  everywhere",
                 short(&introduction.build),
                 short(&self.plan.build)

@@ -246,7 +246,7 @@ impl SharedRoll {
             let is_silent = silent > timing.suspect;
             let agent = entry.name.clone();
             if silent > timing.lost {
-                let how = format!("nothing was heard of it for {:.1} s", silent.as_secs_f64());
+                let how = format!("it was silent for {:.1} s", silent.as_secs_f64());
                 event.push(entry.lose(how));
             } else if is_silent != entry.is_silent {
                 entry.is_silent = is_silent;

@@ -421,7 +421,7 @@ pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
     let controller = Controller::begin(bus);
     let response = controller.opens(1, &server.load(2), "0000");
     assert!(
-        response.contains("is not the one that was meant"),
+        response.contains("does not match its SHA-256"),
         "{response}"
     );
 }

@@ -139,7 +139,7 @@ fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
         );
     }
     let again = controller.opens(20, &load, &hash(&load));
-    assert!(again.contains("pool 1 is open already"), "{again}");
+    assert!(again.contains("pool 1 is already open"), "{again}");
 }
 
 #[test]

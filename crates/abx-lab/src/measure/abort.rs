@@ -30,13 +30,13 @@ pub enum Abort {
     },
     /// A machine that made a part of the load was lost, and the others can go on: from here on
     /// the load is another one.
-    #[error("a machine that made a part of the load was lost")]
+    #[error("abx lost a machine that generated part of the load")]
     LoadLost,
     #[error("{0}")]
     Responses(Box<VerifyError>),
     #[error(
-        "no rate can be found for the load `{load}`: a subject gave no correct response; \
-         try each alone with `abx run`"
+        "cannot find a rate for the load `{load}`: a subject gave no correct response; try each \
+         alone with `abx run`"
     )]
     NoRate { load: String },
     #[error(

@@ -33,7 +33,7 @@ pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
     let response = ask(&mut command)?;
     match response.trim().parse() {
         Ok(pid) if pid > 0 => Ok(pid),
-        _ => Err("its container does not run".to_owned()),
+        _ => Err("its container is not running".to_owned()),
     }
 }
 
@@ -45,8 +45,8 @@ pub fn look_into(container: &KeptContainer, cpus: &[usize]) -> Result<u32, Strin
     let first = first_process(container)?;
     let Ok(numbers) = abx_sys::cpus::allowed_to(first) else {
         return Err(format!(
-            "the processes of its container cannot be seen here, as where its engine runs on \
-             another machine: run abx where {} runs them",
+            "abx cannot see the processes of its container (does its engine run on another \
+             machine?): run abx where {} runs them",
             container.engine
         ));
     };
@@ -54,9 +54,9 @@ pub fn look_into(container: &KeptContainer, cpus: &[usize]) -> Result<u32, Strin
         return Ok(first);
     }
     Err(format!(
-        "its container runs on the CPUs {numbers:?} and was to run on {cpus:?}: without root podman \
-         may bind it only where its user has the controller cpuset (systemd: Delegate=cpuset); \
-         run abx as root, or with --pin shared"
+        "its container runs on the CPUs {numbers:?} instead of {cpus:?}: without root, podman can \
+         bind it only if its user has the cpuset controller (systemd: Delegate=cpuset); run abx as \
+         root, or with --pin shared"
     ))
 }
 
@@ -69,8 +69,8 @@ pub fn port_advice(ports: &[u16]) -> String {
         several => format!(" It listens on the ports {}.", several.join(", ")),
     };
     format!(
-        "Does its image listen on the port that PORT says?{instead} Tell it its port by words \
-         with {{port}} behind the image, or in a study file by `command`, `env` or a template"
+        "Does its image listen on the port in PORT?{instead} Give it its port with {{port}} after \
+         the image, or with `command`, `env` or a template in a study file"
     )
 }
 
@@ -134,7 +134,10 @@ fn ask(command: &mut Command) -> Result<String, String> {
         return Ok(text(child.stdout.take()));
     }
     let complaint = text(child.stderr.take());
-    let last = complaint.lines().last().unwrap_or("it says nothing");
+    let last = complaint
+        .lines()
+        .last()
+        .unwrap_or("the engine printed no error message");
     Err(last.to_owned())
 }
 
@@ -195,7 +198,7 @@ mod tests {
             })
         };
         assert_eq!(tell("[ \"$5\" = abx-1 ] && echo 81"), Ok(81));
-        let ended = Err("its container does not run".to_owned());
+        let ended = Err("its container is not running".to_owned());
         assert_eq!(tell("echo 0"), ended);
         let none = Err("no such container".to_owned());
         assert_eq!(tell("echo 'no such container' >&2; exit 1"), none);

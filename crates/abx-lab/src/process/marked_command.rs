@@ -53,7 +53,10 @@ pub enum MarkedCommandError {
     Output(#[from] io::Error),
     #[error("it ended with {0}")]
     Failed(Exit),
-    #[error("it did not end within {} s and was stopped: `--timeout` sets how long it may take", .0.as_secs_f64())]
+    #[error(
+        "it did not end within {} s, so abx stopped it: allow more time with `--timeout`",
+        .0.as_secs_f64()
+    )]
     TimedOut(Duration),
     #[error("it printed more than {} markers", TooManyMarkers::MOST)]
     TooMany,

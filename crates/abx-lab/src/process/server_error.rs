@@ -45,8 +45,8 @@ pub enum ServerProcessError {
         why: String,
     },
     #[error(
-        "{name} was given port {port}, and another program listens there: its responses \
-         would be measured instead{advice}{}", behind(.output)
+        "{name}: another program listens on its port {port}, and would be measured \
+         instead{advice}{}", behind(.output)
     )]
     Foreign {
         name: String,
@@ -56,8 +56,8 @@ pub enum ServerProcessError {
         output: String,
     },
     #[error(
-        "{name} has written {} MB of output since its start, which fills the disk: have it log \
-         less, or into /dev/null{}", .bytes / 1_000_000, behind(.output)
+        "{name} has written {} MB of output since its start and is filling the disk: reduce its \
+         output, or send it to /dev/null{}", .bytes / 1_000_000, behind(.output)
     )]
     Output {
         name: String,
@@ -65,8 +65,7 @@ pub enum ServerProcessError {
         output: String,
     },
     #[error(
-        "{name} {how}: try it alone with `abx run`, with fewer connections (`-c`), and look at \
-         its log"
+        "{name} {how}: try it alone with `abx run` and fewer connections (`-c`), and read its log"
     )]
     WithoutResponse {
         name: String,
@@ -74,8 +73,9 @@ pub enum ServerProcessError {
         how: String,
     },
     #[error(
-        "{name}: step \"{step}\" ({request}) failed before the load: {why}. One session is made first, \
-         without pauses, and has to succeed: correct the scenario or the server{}", behind(.output)
+        "{name}: step \"{step}\" ({request}) failed before the load: {why}. abx runs one session \
+         first, without pauses, and it must succeed: correct the scenario or the server{}",
+        behind(.output)
     )]
     Session {
         name: String,

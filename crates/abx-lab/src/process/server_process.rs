@@ -247,7 +247,7 @@ impl ServerProcess {
             plan.container.is_none() && runs_container(&words.cloned().collect::<Vec<_>>())
         });
         if is_container {
-            ". What runs in a container is no process of the command that runs it: write \
+            ". Processes in a container do not belong to the command that runs it: write \
                  image:NAME in place of that command"
         } else {
             ""

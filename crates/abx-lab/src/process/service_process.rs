@@ -35,7 +35,7 @@ pub enum ServiceError {
         how: String,
         output: String,
     },
-    #[error("service {name} is not ready any more ({why})")]
+    #[error("service {name} is no longer ready ({why})")]
     Unhealthy { name: String, why: String },
     #[error("stopped")]
     Stopped,
@@ -234,7 +234,7 @@ fn see(
                 Ok(CommandEnd::Stopped) => ReadinessLook::NotYet("stopped".to_owned()),
                 Ok(CommandEnd::Failed { how, output }) => {
                     let line = output.lines().last().unwrap_or_default();
-                    ReadinessLook::NotYet(format!("its `check`: {how}: {line}"))
+                    ReadinessLook::NotYet(format!("its `check` failed ({how}): {line}"))
                 }
                 Err(error) => ReadinessLook::NotYet(format!("its `check`: {error}")),
             }

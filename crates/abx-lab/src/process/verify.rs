@@ -78,9 +78,8 @@ pub enum VerifyError {
         output: String,
     },
     #[error(
-        "{name} does not send back at {path} what it is sent ({got_bytes} bytes came for \
-         {sent_bytes}): an echo needs a server that does; give its path, or another shape \
-         (`--shape`, or `shape` in a study file)"
+        "{name} does not echo messages at {path} ({got_bytes} bytes came back for {sent_bytes}): \
+         give the path of an echo, or another shape (`--shape`, or `shape` in a study file)"
     )]
     NoEcho {
         name: String,
@@ -92,8 +91,8 @@ pub enum VerifyError {
     },
     #[error(
         "{one} and {other} respond with different bodies ({one_bytes} and {other_bytes} bytes, \
-         {difference}): they would be measured at different \
-         work. If that is meant, say `--expect-body any` (`expect.body` in a study file)"
+         {difference}): they would do different work. If that is intended, give \
+         `--expect-body any` (`expect.body` in a study file)"
     )]
     Different {
         one: String,
@@ -103,7 +102,9 @@ pub enum VerifyError {
         /// The hashes of the bodies, and where the bodies differ first.
         difference: String,
     },
-    #[error("{name} responds with a body of SHA-256 {got}, not {expected} as `--expect-body` requires")]
+    #[error(
+        "{name} responds with a body of SHA-256 {got}, not {expected} as `--expect-body` requires"
+    )]
     Hash {
         name: String,
         /// The hash that came, or that bodies vary.

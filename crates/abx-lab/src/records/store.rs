@@ -34,8 +34,8 @@ pub struct Store {
 /// Why a record could not be saved.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot save the record as {}: {source}. Make room there, or name another folder by \
-     XDG_STATE_HOME", path.display()
+    "cannot save the record as {}: {source}. Make room there, or set XDG_STATE_HOME to another \
+     folder", path.display()
 )]
 pub struct StoreError {
     path: PathBuf,

@@ -136,7 +136,7 @@ impl<'a> Builder<'a> {
                 None if interrupt.is_told() => return Err(RevisionError::Interrupted),
                 None => {
                     if !has_told {
-                        tell(&format!("waiting for another abx that builds {revision}"));
+                        tell(&format!("waiting for another abx to build {revision}"));
                         has_told = true;
                     }
                     sleep(LOOK_EVERY);

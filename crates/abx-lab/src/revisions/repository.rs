@@ -264,7 +264,7 @@ fn check(text: &str) -> Result<(), RevisionError> {
     } else if text.chars().any(char::is_control) {
         "has a line break or another control character: give a branch, a tag or a hash"
     } else if text.contains("..") && !text.contains("...") {
-        "is a range: name its two ends apart"
+        "is a range: give its two ends separately"
     } else {
         return Ok(());
     };

@@ -84,7 +84,7 @@ pub enum RevisionError {
     )]
     LargeFiles { revision: String, path: PathBuf },
     #[error(
-        "{} in the working tree is a repository of its own, which abx does not copy: add it to \
+        "{} in the working tree is a separate repository, which abx does not copy: add it to \
          .gitignore, or make it a submodule", .0.display()
     )]
     NestedRepository(PathBuf),
@@ -117,7 +117,7 @@ pub enum RevisionError {
     #[error("{} cannot be read: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
-        "{}: {source}. Make room there, or name another folder by XDG_CACHE_HOME", path.display()
+        "{}: {source}. Make room there, or set XDG_CACHE_HOME to another folder", path.display()
     )]
     Cache { path: PathBuf, source: io::Error },
     #[error("cannot watch for Ctrl-C: {0}")]

@@ -17,10 +17,10 @@ use crate::words::units::count;
 use crate::words::verdict::name;
 
 /// Graphs of one page, at most.
-const GRAPHS_MAX: usize = 12;
+const GRAPHS_MAX: usize = 8;
 /// Bytes of one graph, and of all graphs of a page, at most.
 const GRAPH_BYTES_MAX: usize = 150_000;
-const BYTES_MAX: usize = 1_200_000;
+const BYTES_MAX: usize = 250_000;
 
 /// What one graph is of.
 struct Flame<'a> {

@@ -23,52 +23,117 @@ const CALL_SHARE_MIN: f64 = 0.1;
 const CALLS_MAX: usize = 3;
 /// A line with less of the difference is not named.
 const NAMED_SHARE_MIN: f64 = 0.05;
-/// So many pairs have an answer in a brief report, and lines in a full one: those that differ most.
-const PAIRS_MAX: usize = 4;
+/// So many pairs are explained on a terminal.
+const PAIRS_MAX: usize = 3;
 /// Samples may miss this share of user code's functions without a word.
 const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
 
-/// The answer for each pair in a sentence, with the figures behind it; nothing unless subjects
-/// were sampled. A brief report has figures if there is one pair under one load. Pairs without a
-/// certain part are left out if others have one. Of many pairs, a brief report has those that
-/// differ most, and a full one their lines.
+/// Which tables stand below the sentence of a pair.
+#[derive(Clone, Copy)]
+struct Figures {
+    purposes: bool,
+    /// What a response takes besides CPU time.
+    work: bool,
+    lines: bool,
+}
+
+impl Figures {
+    const ALL: Figures = Figures {
+        purposes: true,
+        work: true,
+        lines: true,
+    };
+}
+
+/// Why the pairs that differ most do so, in a sentence each; nothing unless subjects were sampled.
+/// Pairs without a certain part are left out if others have one. A full report has their figures,
+/// as a brief one has of a single pair, and their lines unless it leaves two subjects out.
 pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
-    of_pairs(record, extent == ReportExtent::Full, PAIRS_MAX)
+    let pairs = explained(record);
+    let is_full = extent == ReportExtent::Full;
+    let is_only = record.conclusions.cpu_differences.len() == 1;
+    let are_few = firsts_and_others(&pairs).0.len() <= PAIRS_MAX;
+    let figures = Figures {
+        purposes: is_full || is_only,
+        work: (is_full && are_few) || is_only,
+        lines: is_full && are_few,
+    };
+    let largest = largest(&pairs);
+    let mut out = of_pairs(record, &largest, figures, is_full);
+    match pairs.len() - largest.len() {
+        0 => {}
+        more if is_full => out.note(format!(
+            "`--html FILE` has all lines, and explains {more} more."
+        )),
+        more => out.note(format!("`--html FILE` explains {more} more.")),
+    }
+    out
 }
 
-/// The same with the lines of every pair.
+/// The same of every pair, with its lines.
 pub(crate) fn every_why(record: &StudyRecord) -> Document {
-    of_pairs(record, true, usize::MAX)
+    of_pairs(record, &explained(record), Figures::ALL, true)
 }
 
-fn of_pairs(record: &StudyRecord, is_full: bool, pairs_max: usize) -> Document {
-    let conclusions = &record.conclusions;
-    let is_only = conclusions.cpu_differences.len() == 1;
-    let is_explained = |pair: &CpuDifference| !named(pair).is_empty();
-    let are_all_shown = !conclusions.cpu_differences.iter().any(is_explained);
-    let pairs = conclusions.cpu_differences.iter();
-    let pairs: Vec<_> = pairs
+/// The pairs of which something is certain, or all where nothing is of any.
+fn explained(record: &StudyRecord) -> Vec<&CpuDifference> {
+    let pairs = &record.conclusions.cpu_differences;
+    let is_explained = |pair: &&CpuDifference| !named(pair).is_empty();
+    let are_all_shown = !pairs.iter().any(|pair| is_explained(&pair));
+    let explained = pairs.iter();
+    explained
         .filter(|pair| are_all_shown || is_explained(pair))
-        .collect();
-    let more = pairs.len().saturating_sub(pairs_max);
-    let least = least_shown(&pairs, pairs_max);
-    let is_large = |pair: &CpuDifference| log_ratio(pair) >= least;
-    let pairs = pairs
-        .into_iter()
-        .filter(|pair| is_full || is_large(pair))
-        .map(|pair| difference_part(record, pair, is_full && is_large(pair), is_full || is_only));
+        .collect()
+}
+
+/// Those of each two subjects that differ most under a load, and all others, the largest first.
+fn firsts_and_others<'a>(
+    pairs: &[&'a CpuDifference],
+) -> (Vec<&'a CpuDifference>, Vec<&'a CpuDifference>) {
+    let mut by_size = pairs.to_vec();
+    by_size.sort_by(|one, other| log_ratio(other).total_cmp(&log_ratio(one)));
+    let (mut firsts, mut others) = (Vec::<&CpuDifference>::new(), Vec::new());
+    for pair in by_size {
+        let is_known = firsts.iter().any(|first| names(first) == names(pair));
+        if is_known { &mut others } else { &mut firsts }.push(pair);
+    }
+    (firsts, others)
+}
+
+/// As many as are explained on a terminal, in their order: of each two subjects the load under which
+/// they differ most, before any other.
+fn largest<'a>(pairs: &[&'a CpuDifference]) -> Vec<&'a CpuDifference> {
+    let (firsts, others) = firsts_and_others(pairs);
+    let chosen: Vec<_> = firsts.into_iter().chain(others).take(PAIRS_MAX).collect();
+    let is_chosen = |pair: &&&CpuDifference| chosen.iter().any(|one| std::ptr::eq(*one, **pair));
+    pairs.iter().filter(is_chosen).copied().collect()
+}
+
+/// How far apart two costs are, whichever is larger.
+fn log_ratio(pair: &CpuDifference) -> f64 {
+    let [ours, theirs] = pair.us_per_response;
+    (ours / theirs).ln().abs()
+}
+
+fn of_pairs(
+    record: &StudyRecord,
+    pairs: &[&CpuDifference],
+    figures: Figures,
+    is_full: bool,
+) -> Document {
+    let conclusions = &record.conclusions;
+    let pairs = pairs.iter();
+    let pairs = pairs.map(|pair| difference_part(record, pair, figures));
+    let of_starts = Figures {
+        purposes: is_full,
+        work: is_full,
+        lines: is_full,
+    };
     let starts = conclusions.start_differences.iter();
-    let starts = starts.map(|starts| difference_part(record, starts, is_full, is_full));
+    let starts = starts.map(|starts| difference_part(record, starts, of_starts));
     let mut out = Document::joined(pairs.chain(starts));
     if conclusions.cpu_differences.is_empty() {
         out.append(of_one(&conclusions.cpu_ledgers));
-    }
-    if more > 0 {
-        out.note(if is_full {
-            format!("Lines are of the {pairs_max} pairs that differ most; `--html FILE` has all.")
-        } else {
-            format!("`--full` explains {more} more.")
-        });
     }
     if is_full {
         gaps(record).into_iter().for_each(|text| out.note(text));
@@ -86,24 +151,10 @@ fn of_pairs(record: &StudyRecord, is_full: bool, pairs_max: usize) -> Document {
             clean_name(failure)
         ));
     }
-    if !out.is_empty() && (is_full || is_only) {
+    if !out.is_empty() && (is_full || figures.purposes) {
         out.note(WHY_LEGEND);
     }
     out
-}
-
-/// How far apart two costs are, whichever is larger.
-fn log_ratio(pair: &CpuDifference) -> f64 {
-    let [ours, theirs] = pair.us_per_response;
-    (ours / theirs).ln().abs()
-}
-
-/// What pairs must differ by for at most so many of them to be shown.
-fn least_shown(pairs: &[&CpuDifference], pairs_max: usize) -> f64 {
-    let mut ratios: Vec<f64> = pairs.iter().map(|pair| log_ratio(pair)).collect();
-    ratios.sort_by(|one, other| other.total_cmp(one));
-    let last = ratios.len().min(pairs_max).checked_sub(1);
-    last.map_or(0.0, |last| ratios[last])
 }
 
 /// The first pair of a study with its figures by purpose; nothing unless it was sampled.
@@ -111,7 +162,11 @@ pub(crate) fn first_why(record: &StudyRecord) -> Document {
     let Some(first) = record.conclusions.cpu_differences.first() else {
         return Document::default();
     };
-    let mut out = difference_part(record, first, false, true);
+    let figures = Figures {
+        lines: false,
+        ..Figures::ALL
+    };
+    let mut out = difference_part(record, first, figures);
     let mut ledgers = record.conclusions.cpu_ledgers.iter();
     if ledgers.any(|ledger| !ledger.is_kernel_split) {
         out.note(KERNEL_NOT_SPLIT);
@@ -132,12 +187,7 @@ pub(crate) fn of_one(ledgers: &[CpuLedger]) -> Document {
     out
 }
 
-fn difference_part(
-    record: &StudyRecord,
-    difference: &CpuDifference,
-    has_lines: bool,
-    has_purposes: bool,
-) -> Document {
+fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Figures) -> Document {
     let [subject, baseline] = names(difference);
     let mut heading = if difference.starts.is_some() {
         format!(
@@ -158,19 +208,19 @@ fn difference_part(
         .chain(confounders)
         .collect();
     out.paragraph(sentence(sentences.join(" "), difference));
-    if has_purposes {
+    if figures.purposes {
         out.table(Some(purpose_table(difference)), "");
     }
-    if has_lines {
+    if figures.lines {
         out.table(Some(line_table(difference)), "");
     }
-    if has_purposes {
+    if figures.work {
         out.table(
             count_table("per response", difference, &difference.work),
             "",
         );
     }
-    if has_lines {
+    if figures.lines {
         let waits = count_table("µs waited per response", difference, &difference.waits);
         out.table(waits, "");
     }
@@ -208,10 +258,10 @@ fn reason(difference: &CpuDifference) -> String {
     if shares > 1.0 {
         let parts = named.iter().map(|part| {
             let more = micro(part.cost.difference_us.mean.abs());
-            format!("{more} for {}", cause(part))
+            format!("{more} more for {}", cause(part))
         });
         let parts = listed(&parts.collect::<Vec<_>>());
-        return format!("{intro} It uses {parts}, and less for others.");
+        return format!("{intro} It uses {parts}, and less for the rest.");
     }
     let parts = named.iter().map(|part| {
         let share = whole_percent(part.cost.share.unwrap_or_default());
@@ -332,18 +382,30 @@ fn gaps(record: &StudyRecord) -> Vec<String> {
                 count(left_out)
             ));
         }
-        let unnamed = own.iter().filter_map(|ledger| ledger.without_symbols);
-        let unnamed = unnamed.fold(0.0, f64::max);
-        if unnamed > WITHOUT_SYMBOLS_MAX {
-            gaps.push(format!(
-                "functions of up to {} of its user code have no names (install its debug \
-                 symbols, or have its runtime write a perf map)",
-                whole_percent(unnamed)
-            ));
-        }
         (!gaps.is_empty()).then(|| format!("{}: {}.", clean_name(&subject.name), gaps.join("; ")))
     });
-    each.collect()
+    each.chain(unnamed_functions(record)).collect()
+}
+
+/// Whose functions have no names, and in how much of its user code at most.
+fn unnamed_functions(record: &StudyRecord) -> Option<String> {
+    let ledgers = &record.conclusions.cpu_ledgers;
+    let each = record.measured.subjects.iter().filter_map(|subject| {
+        let own = ledgers.iter().filter(|it| it.subject == subject.name);
+        let unnamed = own
+            .filter_map(|ledger| ledger.without_symbols)
+            .fold(0.0, f64::max);
+        let share = whole_percent(unnamed);
+        (unnamed > WITHOUT_SYMBOLS_MAX).then(|| format!("{share} of {}", clean_name(&subject.name)))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "Functions have no names in up to {} (shares of user code): install debug symbols, or \
+             have the runtime write a perf map.",
+            listed(&each)
+        )
+    })
 }
 
 /// The same with a capital letter, unless it is a name.

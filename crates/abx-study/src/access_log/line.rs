@@ -30,15 +30,15 @@ pub enum LogLineError {
     TooLong,
     #[error("it has no time such as [10/Oct/2000:13:55:36 -0700]")]
     NoTime,
-    #[error("behind its time stands no request in quotation marks")]
+    #[error("no request in quotation marks follows its time")]
     NoRequest,
     #[error("its request is not a method, a path and HTTP/VERSION")]
     Request,
-    #[error("its method is none")]
+    #[error("its method is not valid")]
     Method,
     #[error("its path does not begin with /, or has letters that no request may have")]
     Path,
-    #[error("behind its request stands no status")]
+    #[error("no status follows its request")]
     Status,
 }
 

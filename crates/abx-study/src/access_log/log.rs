@@ -36,15 +36,15 @@ pub enum ReplayedMethods {
 pub enum AccessLogError {
     #[error("it cannot be read ({0}): give a text file, or one compressed by gzip or zstd")]
     Unread(#[from] std::io::Error),
-    #[error("no line of it is one of an access log in the common or combined format{0}")]
+    #[error("it has no line of an access log in the common or combined format{0}")]
     NoLog(String),
     #[error(
-        "it has no request by GET or HEAD, and {0} by other methods: to send those without \
+        "it has no GET or HEAD requests, and {0} by other methods: to send those without \
          bodies, add `--replay-methods all` (`replay_methods` in a study file)"
     )]
     OtherMethods(u64),
     #[error(
-        "up to line {0} it has more than {REQUESTS_MAX} different requests: replay a part of it, \
+        "it has more than {REQUESTS_MAX} different requests up to line {0}: replay a part of it, \
          such as the lines before that one"
     )]
     TooManyDifferent(u64),

@@ -12,18 +12,18 @@ pub type Header = (String, String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
     #[error(
-        "a name and its password are NAME:PASSWORD, with a colon between them; a file that is put \
-         (ab's -u) is -m PUT -b @FILE"
+        "a user is NAME:PASSWORD, with a colon between the two; to send a file by PUT (ab's -u), \
+         use -m PUT -b @FILE"
     )]
     NoPassword,
-    #[error("`{{n}}` cannot stand in a name or a password: write each as a request of its own")]
+    #[error("a name or password cannot contain `{{n}}`: write a separate request for each")]
     Numbered,
     #[error(
         "a bearer token is visible ASCII without spaces: give the token alone, or @FILE for one \
          in a file"
     )]
     Token,
-    #[error("a cookie is NAME=VALUE, and several are 'A=1; B=2'; a file of cookies is not read")]
+    #[error("a cookie is NAME=VALUE, and several are 'A=1; B=2'; abx does not read cookie files")]
     Cookie,
     #[error("a control character cannot be sent: remove it")]
     Control,

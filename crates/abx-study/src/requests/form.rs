@@ -28,14 +28,14 @@ pub enum FormError {
         "a field of a form is NAME=VALUE, or NAME=@FILE for a file, or NAME=<FILE for its text"
     )]
     Field,
-    #[error("the file `{file}` of the field `{name}` cannot be read: {why}: give one that can")]
+    #[error("the file `{file}` of the field `{name}` cannot be read: {why}: give a readable file")]
     File {
         name: String,
         file: String,
         /// Why not.
         why: io::Error,
     },
-    #[error("the type of the field `{0}` is not one such as text/html: correct it")]
+    #[error("the type of the field `{0}` is not a media type: write one such as text/html")]
     Type(String),
     #[error("the form is longer than {} MiB: send less", BODIES_BYTES_MAX >> 20)]
     TooLarge,
@@ -342,7 +342,7 @@ mod tests {
             );
         }
         assert!(message("a=@gone").contains("`gone` of the field `a`"));
-        assert!(message("a=1;type=html").contains("not one such as text/html"));
-        assert!(message("a=1;type=a/b\r\nX: y").contains("not one such as text/html"));
+        assert!(message("a=1;type=html").contains("write one such as text/html"));
+        assert!(message("a=1;type=a/b\r\nX: y").contains("write one such as text/html"));
     }
 }

@@ -14,16 +14,17 @@ pub const BODIES_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     #[error(
-        "`{{n}}` in the {part} stands for a number, and it is not said how many there are: give \
-         that (`--count 1000`, or `count = 1000` in a study file), or write {{{{n}}}} for the letters \
-         themselves"
+        "`{{n}}` in the {part} stands for a number, but no count is given: add one \
+         (`--count 1000`, or `count = 1000` in a study file), or write {{{{n}}}} for the text \
+         itself"
     )]
     NoCount {
         /// The part of the request in which it stands.
         part: RequestPart,
     },
     #[error(
-        "`{path}` is the same for each of `count`: write `{{n}}` in the path, a header or the body for the number"
+        "the request for `{path}` has a count but no `{{n}}`: write `{{n}}` in the path, a header \
+         or the body for the number"
     )]
     NoNumber { path: String },
     #[error(

@@ -30,17 +30,17 @@ const LINE: &str = "line:";
 pub enum RequestPlaceholderError {
     #[error(
         "`{{{word}}}` is not a range: write two numbers from 0 to 10^18, the smaller one first, \
-         such as {{rand:1..1000}}, or {{{{{word}}}}} for the letters themselves"
+         such as {{rand:1..1000}}, or {{{{{word}}}}} for the text itself"
     )]
     Range {
         /// What stands between the braces.
         word: String,
     },
     #[error(
-        "`{{line:{file}}}`: cannot read {file}: {why}. Give a text file with something on each line"
+        "`{{line:{file}}}`: cannot read {file}: {why}: give a text file with one value per line"
     )]
     File { file: String, why: String },
-    #[error("`{{line:{file}}}`: {file} has nothing on any line: write what is to be filled in")]
+    #[error("`{{line:{file}}}`: {file} has no values: write one per line")]
     NoLine { file: String },
     #[error(
         "`{{line:{file}}}`: {file} has a line with a control character, `{line}`, which no header \
@@ -52,8 +52,8 @@ pub enum RequestPlaceholderError {
         line: String,
     },
     #[error(
-        "placeholders such as {{seq}} are filled in requests of HTTP, and not in what opens a \
-         WebSocket: leave them out, or double their braces for the letters themselves"
+        "placeholders such as {{seq}} work in HTTP requests, not in the request that opens a \
+         WebSocket: leave them out, or double their braces for the text itself"
     )]
     WebSocket,
 }
@@ -413,7 +413,7 @@ mod tests {
             ("{rand:..2}", "is not a range"),
             ("{rand:0..1000000000000000001}", "is not a range"),
             ("{line:none}", "cannot read none: no such file"),
-            ("{line:empty}", "empty has nothing on any line"),
+            ("{line:empty}", "empty has no values"),
             ("{line:control}", "control character, `a b`"),
         ] {
             let error = found("/", text, b"").unwrap_err();

@@ -21,7 +21,8 @@ pub enum UrlListError {
         text: String,
     },
     #[error(
-        "line {line}: `{text}` is of another server than {server}: a load goes to one server, so leave it out, or give paths alone"
+        "line {line}: `{text}` is not a URL of {server}: a load goes to one server, so leave the \
+         line out, or give paths alone"
     )]
     ForeignCpu {
         /// The line, from 1.
@@ -147,7 +148,7 @@ mod tests {
             ("http://127.0.0.1:81/a b", "line 1: "),
             (
                 "http://127.0.0.1:82/",
-                "line 1: `http://127.0.0.1:82/` is of another server than 127.0.0.1:81",
+                "line 1: `http://127.0.0.1:82/` is not a URL of 127.0.0.1:81",
             ),
             ("# none", "no path in it"),
         ] {

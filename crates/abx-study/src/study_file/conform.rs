@@ -153,7 +153,7 @@ impl Walk<'_> {
         let Some(chosen) = choices.iter().find(|choice| is_of_type(value, choice)) else {
             let wanted: Vec<&str> = choices.iter().map(wanted).collect();
             return self.wrong(format!(
-                "`{}` is {}, and {} is wanted{}",
+                "`{}` is {}, but must be {}{}",
                 self.key(),
                 kind(value),
                 wanted.join(" or "),
@@ -323,7 +323,7 @@ fn json_type(value: &DeValue) -> &'static str {
 
 fn wanted(schema: &Value) -> &'static str {
     match schema["type"].as_str() {
-        Some("string") => "a text in quotes",
+        Some("string") => "text in quotes",
         Some("integer") => "a whole number",
         Some("number") => "a number",
         Some("boolean") => "true or false",

@@ -160,9 +160,9 @@ pub fn key(path: &[PathStep]) -> String {
 /// What a value is, in a person's words.
 pub fn kind(value: &DeValue) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
+        DeValue::String(_) => "text",
         DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number with a point",
+        DeValue::Float(_) => "a decimal number",
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",

@@ -10,16 +10,15 @@ use io_uring::{IoUring, Probe, opcode};
 /// Why there is no ring. What does the same work without one is the caller's to say.
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
-    #[error("this kernel has no io_uring (Linux 6.1 has what is needed)")]
+    #[error("this kernel has no io_uring: Linux 6.1 or later has it")]
     Absent,
     #[error(
-        "io_uring is forbidden here, by a seccomp filter (containers) or by \
-         `sysctl kernel.io_uring_disabled`"
+        "a seccomp filter (containers) or `sysctl kernel.io_uring_disabled` forbids io_uring here"
     )]
     Forbidden,
     #[error("this kernel's io_uring lacks {0}: Linux 6.1 or later has it")]
     Lacks(&'static str),
-    #[error("no io_uring could be made: {0}; look at `ulimit -l` and `ulimit -n`")]
+    #[error("cannot set up io_uring: {0}; check `ulimit -l` and `ulimit -n`")]
     Failed(#[from] io::Error),
 }
 

@@ -34,16 +34,16 @@ pub struct SocketPath {
 /// Why a text is no address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerAddressError {
-    #[error("`{0}` is neither an address with a port, as 127.0.0.1:80, nor unix:/PATH")]
+    #[error("`{0}` is neither an address with a port, such as 127.0.0.1:80, nor unix:/PATH")]
     Unknown(String),
     #[error("`{0}` is not an absolute path: begin it with /")]
     Relative(String),
     #[error(
-        "`{0}` is longer than the {PATH_BYTES_MAX} bytes that the path of a Unix socket may have: \
-         put it in another folder, or make a symbolic link to it"
+        "`{0}` is longer than {PATH_BYTES_MAX} bytes, the limit for the path of a Unix socket: put \
+         it in another folder, or make a symbolic link to it"
     )]
     TooLong(String),
-    #[error("a path has no zero byte")]
+    #[error("a path cannot contain a NUL byte: remove it")]
     Zero,
 }
 
@@ -178,8 +178,8 @@ mod tests {
             ("localhost:80", "neither"),
             ("unix:x.sock", "not an absolute path"),
             ("unix:", "not an absolute path"),
-            ("unix:/x\0y", "zero byte"),
-            (long.as_str(), "longer than the 107 bytes"),
+            ("unix:/x\0y", "NUL byte"),
+            (long.as_str(), "longer than 107 bytes"),
         ] {
             let error = text.parse::<ServerAddress>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -78,8 +78,8 @@ fn spread(noise: &Noise, others: &Others) -> Check {
     let id = "noise";
     let (Some(spread), Some(detectable)) = (noise.spread, noise.detectable) else {
         let message = format!(
-            "the smallest difference this machine can detect is not known: {} of a server against itself, and two \
-             are the least that have a spread",
+            "the smallest difference this machine can detect is not known: abx measured {} of a \
+             server against itself, and a spread needs two",
             blocks(noise.blocks)
         );
         return Check::new(id, CheckStatus::NotChecked, message)

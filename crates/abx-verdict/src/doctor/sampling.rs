@@ -8,7 +8,7 @@ pub(super) fn why(sampling: Option<&Sampling>) -> Check {
     let Some(sampling) = sampling else {
         return not_checked(id, "what `--why` may sample was not read");
     };
-    let limit = sampling.limit.as_deref().unwrap_or("nothing says why");
+    let limit = sampling.limit.as_deref().unwrap_or("the cause is unknown");
     let check = match sampling.reach {
         SamplingReach::All if sampling.has_kernel_names => {
             let everything = "`--why` can sample everything: the code of servers, and the kernel \
@@ -74,7 +74,7 @@ fn allow_more(check: Check, sampling: &Sampling) -> Check {
     let remedy = if is_limited {
         "run abx as root, or allow every user to sample (as root)"
     } else {
-        "show them to every user (as root)"
+        "show the names to every user (as root)"
     };
     check.remedy(remedy).command(command)
 }

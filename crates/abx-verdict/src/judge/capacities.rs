@@ -245,7 +245,7 @@ impl<'a> RateGrid<'a> {
             .collect();
         let [first, last] = [self.loads.first()?, self.loads.last()?].map(|load| rate(load));
         let message = format!(
-            "the capacity by {} was looked for at {first:.0} to {last:.0} requests/s, and {}{}",
+            "abx looked for the capacity by {} at {first:.0} to {last:.0} requests/s, and {}{}",
             self.objective,
             texts.join(", and "),
             match level {

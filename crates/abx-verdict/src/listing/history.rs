@@ -143,7 +143,7 @@ pub enum OutlineError {
     )]
     Schema(String),
     /// It is output that no list has.
-    #[error("it is none of a study, a run or a search for a commit, which alone are listed")]
+    #[error("it is not a study, a run or a search for a commit: abx lists only these")]
     Kind,
 }
 

@@ -20,7 +20,7 @@ pub enum Fault {
     UnknownTransferEncoding,
     #[error("a chunk is broken")]
     BadChunk,
-    #[error("more bytes came than were asked for")]
+    #[error("the server sent unsolicited bytes")]
     Unasked,
     /// The peer speaks TLS: its first byte begins a record of TLS (RFC 8446, section 5.1).
     #[error("it is TLS, not HTTP: the server expects https:// on this port")]

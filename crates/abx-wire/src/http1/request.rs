@@ -78,9 +78,9 @@ pub enum RequestError {
         body_bytes: usize,
     },
     #[error(
-        "header Connection: {0} has the server close connections that the load keeps: leave it \
-         out, and use `--no-keepalive` (`keep_alive = false` in a study file) for a connection per \
-         request"
+        "header Connection: {0} makes the server close connections that the load keeps open: leave \
+         it out, and use `--no-keepalive` (`keep_alive = false` in a study file) for a connection \
+         per request"
     )]
     Close(String),
     #[error("header {0} is of HTTP/1 connections and has no meaning in HTTP/2: leave it out")]

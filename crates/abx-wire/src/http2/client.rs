@@ -399,7 +399,7 @@ impl Client {
             frame::PING => self.ping(head, payload, out),
             frame::GOAWAY => self.go_away(head, payload),
             frame::WINDOW_UPDATE => self.window_update(head, payload, out),
-            frame::PUSH_PROMISE => Err(Fault::Broken("a push was promised, which we forbid")),
+            frame::PUSH_PROMISE => Err(Fault::Broken("a PUSH_PROMISE came, which abx forbids")),
             frame::PRIORITY if head.length != 5 => Err(Fault::FrameSize),
             // What is not known says nothing (RFC 9113, section 4.1).
             _ => self.note_quiet().map(|()| FrameStep::Next),
@@ -443,7 +443,7 @@ impl Client {
         out: &mut Vec<u8>,
     ) -> Result<FrameStep<'static>, Fault> {
         self.note_quiet()?;
-        let none = Fault::Broken("a frame goes on with no header block");
+        let none = Fault::Broken("a CONTINUATION frame continues no header block");
         let mut open = self.block.take().ok_or(none)?;
         open.bytes.extend_from_slice(payload);
         if open.bytes.len() > HEAD_BYTES_MAX {
@@ -496,7 +496,7 @@ impl Client {
             Ok(head) if ends_stream || head.status == 101 => {
                 "an interim response (1xx) ends the stream"
             }
-            Ok(_) if stream.interim == INTERIM_MAX => "32 interim responses (1xx) came",
+            Ok(_) if stream.interim == INTERIM_MAX => "more than 32 interim responses (1xx) came",
             Ok(_) => {
                 stream.interim += 1;
                 self.note_quiet()?;

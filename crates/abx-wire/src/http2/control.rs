@@ -116,7 +116,7 @@ impl Client {
             if let Some(stream) = self.streams.get_mut(head.stream) {
                 stream.window += more;
                 if more == 0 || stream.window > WINDOW_MAX {
-                    let why = "the room for a request's body grows by nothing, or over its limit";
+                    let why = "a WINDOW_UPDATE has an increment of 0 or exceeds the window limit";
                     return Ok(FrameStep::Event(self.refuse(head.stream, why, out)));
                 }
             }
@@ -130,8 +130,6 @@ impl Client {
 fn check_connection(head: FrameHeader) -> Result<(), Fault> {
     match head.stream {
         0 => Ok(()),
-        _ => Err(Fault::Broken(
-            "a frame is on a stream that is for the connection",
-        )),
+        _ => Err(Fault::Broken("a connection-level frame names a stream")),
     }
 }

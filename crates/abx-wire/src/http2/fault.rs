@@ -5,7 +5,7 @@
 /// Sections are those of RFC 9113, unless another one is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Fault {
-    #[error("it is HTTP/1, not HTTP/2: the server does not speak HTTP/2 on this port")]
+    #[error("it is HTTP/1, not HTTP/2: the server does not support HTTP/2 on this port")]
     Http1,
     /// The peer speaks TLS (RFC 8446, section 5.1).
     #[error("it is TLS, not HTTP/2: the server expects https:// on this port")]

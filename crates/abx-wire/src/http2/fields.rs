@@ -11,7 +11,7 @@ pub(super) fn check_regular(name: &[u8], value: &[u8]) -> Result<(), &'static st
     }
     match name {
         b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
-            Err("a field is of connections, which HTTP/2 has none of")
+            Err("a field is connection-specific, which HTTP/2 forbids")
         }
         _ => Ok(()),
     }

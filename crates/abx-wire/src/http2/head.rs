@@ -140,7 +140,7 @@ impl FieldReader {
             return Err("a trailer has a field that only heads have");
         }
         if name != b":status" || self.has_regular || self.status.is_some() {
-            return Err("a head has a field beside its status that begins with a colon");
+            return Err("a head has a pseudo-header field besides its status");
         }
         let [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] = value else {
             return Err("a status is not a number of three digits");

@@ -60,7 +60,7 @@ impl PeerSettings {
                 }
                 INITIAL_WINDOW_SIZE => self.window = i64::from(value),
                 MAX_FRAME_SIZE if !(PAYLOAD_BYTES_MAX..1 << 24).contains(&size) => {
-                    return Err(Fault::Broken("a peer takes no frames of a usual length"));
+                    return Err(Fault::Broken("SETTINGS_MAX_FRAME_SIZE is out of range"));
                 }
                 MAX_FRAME_SIZE => self.frame_bytes_max = size,
                 // What is not known says nothing (section 6.5.2).

@@ -70,7 +70,7 @@ pub enum Fault {
     #[error("a text is no UTF-8")]
     InvalidUtf8,
     /// The payload of a close has one byte (section 5.5.1).
-    #[error("a close has half a code")]
+    #[error("a close frame has half a status code")]
     BadClose,
     /// The code of a close must not be sent (section 7.4).
     #[error("a close has the code {0}, which must not be sent")]

@@ -139,7 +139,7 @@ impl Run {
         if let Some(file) = &self.scenario {
             if target.scheme != Scheme::Http {
                 return Err(Failure::usage(
-                    "a scenario is of HTTP requests: give a URL of http:// or https://",
+                    "a scenario sends HTTP requests: give an http:// or https:// URL",
                 ));
             }
             return self.load.of_users(file, is_encrypted);
@@ -351,12 +351,12 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
     if run.requests.is_some() {
         return Err(Failure::usage(
             "-n counts the requests of one load: for several loads, percentages such as 25% and \
-             --slo, say by -d how long each may take",
+             --slo, set the time of each with -d",
         ));
     }
     if run.warmup.is_some() {
         return Err(Failure::usage(
-            "--warmup is of one load: several loads, percentages such as 25% and --slo take turns \
+            "--warmup is for one load: several loads, percentages such as 25% and --slo take turns \
              in blocks, each of which warms the server up",
         ));
     }

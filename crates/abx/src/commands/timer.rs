@@ -126,8 +126,8 @@ fn failed(args: &TimerArgs, number: u32, error: &MarkedCommandError) -> Failure 
 
 fn no_marker(args: &TimerArgs) -> Failure {
     Failure::no_claim(format!(
-        "`{}` printed no marker: have it print a line `marker NAME` at each place that it comes \
-         to, on standard output or standard error, such as: echo 'marker connect'",
+        "`{}` printed no marker: make it print a line `marker NAME` at each point that it \
+         reaches, on standard output or standard error, such as: echo 'marker connect'",
         args.command.join(" ")
     ))
 }

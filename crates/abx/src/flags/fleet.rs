@@ -105,11 +105,11 @@ fn told(event: &FleetEvent, is_quiet: bool) {
             format!("abx: {agent} makes load for another controller, and may be free later")
         }
         FleetEvent::NotSaved { bytes } => format!(
-            "abx: agents keep nothing of what they count: what would say of what it is has \
-             {bytes} bytes, and the bus takes less (`max_payload` of NATS)"
+            "abx: agents save nothing of what they count: the record to save with it has {bytes} \
+             bytes, and the bus accepts fewer (`max_payload` of NATS)"
         ),
-        FleetEvent::Silent { agent } => format!("abx: nothing is heard of {agent}"),
-        FleetEvent::Back { agent } => format!("{agent} is heard again"),
+        FleetEvent::Silent { agent } => format!("abx: {agent} is silent"),
+        FleetEvent::Back { agent } => format!("{agent} responds again"),
         FleetEvent::Lost { agent, how } => format!("abx: {agent} was lost: {how}"),
     };
     tell(&line);

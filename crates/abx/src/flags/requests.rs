@@ -145,7 +145,7 @@ impl RequestFlags {
             fields => {
                 if is_among("content-type", &headers) {
                     return Err(Failure::usage(
-                        "-F sets the Content-Type, which names what stands between its parts: \
+                        "-F sets the Content-Type, which names the boundary between its parts: \
                          leave that header out",
                     ));
                 }

@@ -268,7 +268,7 @@ fn a_wrong_status_is_told_with_what_it_means() {
         (moved, ["leads to /new/", "--path"]),
         ("401 Unauthorized", ["credentials", "--user"]),
         ("403 Forbidden", ["refuses", "-H"]),
-        (not_allowed, ["GET there, but POST", "-m"]),
+        (not_allowed, ["GET there, only POST", "-m"]),
         (
             "500 Internal Server Error",
             ["it failed: read its output", "log"],
@@ -295,7 +295,10 @@ fn a_wrong_status_is_told_with_what_it_means() {
     assert!(!ended.stderr.contains("--expect-status"), "{ended:#?}");
     ended.expect(
         2,
-        &["broken responds to / with status 500", "the database is gone"],
+        &[
+            "broken responds to / with status 500",
+            "the database is gone",
+        ],
     );
 }
 

@@ -137,7 +137,7 @@ fn another_program_on_a_subject_s_port_is_not_measured() {
     let _stranger = Server::start_on(port.trim(), &[]);
     running
         .wait()
-        .expect(3, &["idle was given port", port.trim(), "another program"]);
+        .expect(3, &["idle: another program", "its port", port.trim()]);
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_mistake_in_a_threshold_is_found_before_anything_is_loaded() {
     let url = "http://127.0.0.1:9/";
     for (text, why) in [
         ("p99<50", "a number and us, ms or s"),
-        ("p99>50ms", "is no goal"),
+        ("p99>50ms", "is not a goal"),
         ("p99<50ms @ c7", "`c7` is not a load"),
     ] {
         home.run_abx(&["run", url, "--expect", text])

@@ -334,10 +334,7 @@ fn assert_lost(record: &Value, how: &str) {
 #[test]
 fn an_agent_that_is_killed_is_named_and_there_is_no_claim() {
     // Method: SIGKILL in the middle of a run; nothing can be said for it by anybody.
-    assert_lost(
-        &run_that_loses_an_agent(Signal::Kill),
-        "nothing was heard of it",
-    );
+    assert_lost(&run_that_loses_an_agent(Signal::Kill), "it was silent");
 }
 
 #[test]

@@ -193,12 +193,12 @@ fn nothing_is_overwritten() {
     };
     let before = texts();
     home.run_abx(&init)
-        .expect(2, &["bus/nats.conf is there already", "another folder"]);
+        .expect(2, &["bus/nats.conf already exists", "another folder"]);
     assert_eq!(texts(), before);
     fs::create_dir(home.join("other")).unwrap();
     home.write("other/agent-3.creds", "mine");
     home.run_abx(&["bus", "init", "other"])
-        .expect(2, &["other/agent-3.creds is there already"]);
+        .expect(2, &["other/agent-3.creds already exists"]);
     assert_eq!(modes(&home.join("other")).len(), 2);
     home.run_abx(&["bus", "init", "third", "--host", "tls://bus:4222"])
         .expect(2, &["`tls://bus:4222` is neither the name nor the address"]);
@@ -285,11 +285,11 @@ fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
     let right = bus.flags("controller").to_vec();
     let with = |file: &str| [&right[..5], &[file.to_owned()]].concat();
     let url = bus.url().replace("//", "//controller:0123456789@");
-    let unknown = "does not know controller by this password";
+    let unknown = "rejects controller with this password";
     for (flags, texts) in [
         (
             right[..4].to_vec(),
-            ["wants to know who this is", "--bus-creds FILE"],
+            ["requires credentials", "--bus-creds FILE"],
         ),
         (with(&wrong), [unknown, "--bus-creds FILE"]),
         (
@@ -303,7 +303,7 @@ fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
         ),
         (
             [&right[..2], &right[4..]].concat(),
-            ["is not trusted as the bus", "--bus-ca FILE"],
+            ["cannot verify", "--bus-ca FILE"],
         ),
     ] {
         for ended in [controller_with(&home, &flags), agent_with(&home, &flags)] {
@@ -324,18 +324,18 @@ fn nobody_speaks_in_the_place_of_another() {
     refused.expect(
         3,
         &[
-            "agent-1 may not do this",
+            "agent-1 lacks permission on the bus",
             "abx.v1.join.*.*",
-            "controller.creds is for abx run",
+            "controller.creds for abx run",
         ],
     );
     let refused = agent_with(&home, &bus.flags("controller"));
     refused.expect(
         3,
         &[
-            "controller may not do this",
+            "controller lacks permission on the bus",
             "abx.v1.agent.controller.",
-            "each agent has its own",
+            "for each agent its own",
         ],
     );
 }

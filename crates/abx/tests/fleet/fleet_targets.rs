@@ -96,8 +96,8 @@ fn a_unix_socket_is_not_loaded_by_agents() {
         ended.expect(
             3,
             &[
-                "is a socket of its own machine",
-                "have the server listen on an address",
+                "is a local socket",
+                "make the server listen on an IP address",
             ],
         );
     }

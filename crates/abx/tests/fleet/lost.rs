@@ -180,10 +180,10 @@ fn what_agents_have_counted_outlives_the_controller() {
 
     for (key, message) in [
         ("run", "collect one run at a time"),
-        ("build", "have the same program everywhere"),
+        ("build", "use the same program everywhere"),
         ("plan_sha256", "parts of different loads"),
         ("saved_twice", "are both part 2 of 3"),
-        ("schema", "is not what `abx agent` keeps"),
+        ("schema", "is not a file that `abx agent` saved"),
     ] {
         let mut other = read_json(&two);
         match key {
@@ -232,7 +232,7 @@ ls -A small >left
     ended.expect(0, &[]);
     assert_eq!(read_json(&home.join("record.json"))["ok"], 1_000);
     let message = fs::read_to_string(home.join("said.agent")).unwrap();
-    assert!(message.contains("cannot be kept here"), "{message}");
+    assert!(message.contains("cannot save the counts here"), "{message}");
     assert!(message.contains("No space left on device"), "{message}");
     assert_eq!(fs::read_to_string(home.join("left")).unwrap(), "");
 }
@@ -249,12 +249,12 @@ fn an_agent_that_stands_still_for_a_while_goes_on() {
     until_logged(&server, 300);
     agents[1].signal(Signal::Stop);
     running.until("a word of its silence", |_| {
-        running_says(&home, "nothing is heard of agent a2")
+        running_says(&home, "agent a2 (2 of 3) is silent")
     });
     agents[1].signal(Signal::Cont);
     running
         .wait()
-        .expect(0, &["agent a2 (2 of 3) is heard again"]);
+        .expect(0, &["agent a2 (2 of 3) responds again"]);
     let record = home.record();
     assert_eq!(record["ok"], 30_000);
     assert!((30_000..30_010).contains(&server.requests()));
@@ -284,9 +284,9 @@ fn an_agent_that_stands_still_for_good_is_lost_and_does_not_come_back() {
     agents[1].signal(Signal::Stop);
     running
         .wait()
-        .expect(3, &["agent a2 (2 of 3) was lost: nothing was heard of it"]);
+        .expect(3, &["agent a2 (2 of 3) was lost: it was silent"]);
     agents[1].signal(Signal::Cont);
-    agents[1].says("the load was ended");
+    agents[1].says("ended its load");
     let record = home.record();
     assert_eq!(losses(&record), [false, true, false]);
     assert_eq!(findings(&record, "agent_lost")[0]["level"], "void");

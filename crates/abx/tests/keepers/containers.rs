@@ -328,5 +328,5 @@ fn a_command_that_runs_a_container_by_itself_is_told_of_images() {
     let ended = home.start(&mut home.abx(&compare)).wait_alone();
     daemon.kill().unwrap();
     daemon.wait().unwrap();
-    ended.expect(3, &["boxed was given port", "write image:NAME in place of"]);
+    ended.expect(3, &["boxed: another", "write image:NAME in place of"]);
 }

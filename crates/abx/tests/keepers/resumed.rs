@@ -158,7 +158,7 @@ fn a_study_does_not_go_on_as_another_one() {
     home.wait_until_empty();
     let refused = |words: &[String], text: &str| {
         compare(&home, words, &["--resume", "last"])
-            .expect(2, &["not the study of the record", text]);
+            .expect(2, &["differs from that of the record", text]);
     };
     let mut other = words.clone();
     other[2] = subject("two", "--model prefork");

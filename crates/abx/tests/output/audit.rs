@@ -121,7 +121,7 @@ fn reports_come_from_files_and_from_standard_input() {
     fs::write(home.join("picture"), b"\x89PNG\0\0\0").unwrap();
     let picture = home.run_abx(&["audit", "picture", name]);
     picture.expect(0, &[]);
-    says(&picture, "Not read: picture: it is no text");
+    says(&picture, "Not read: picture: it is not text");
     home.run_abx(&["audit", "gone.txt"])
         .expect(2, &["cannot read gone.txt", "No such file"]);
 }

@@ -406,5 +406,5 @@ fn records_of_one_study_are_read_together() {
     html.expect(2, &["--html does not apply"]);
     let other = write("other.json", 9_500, "newer");
     let refused = home.run_abx(&["report", this_text, &other]);
-    refused.expect(2, &["has other subjects than", "give records of one study"]);
+    refused.expect(2, &["in subjects (", "give records of one study"]);
 }

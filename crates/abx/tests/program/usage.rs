@@ -143,7 +143,7 @@ fn a_command_that_is_not_there_is_named() {
     let home = Home::new();
     let right = subject("right", "");
     home.run_abx(&["compare", &right, "gone=no-such-server {port}"])
-        .expect(2, &["gone", "`no-such-server`", "not found", "install it"]);
+        .expect(2, &["gone", "`no-such-server`", "missing", "install it"]);
     home.write("plain", "");
     home.run_abx(&["compare", &right, "plain=./plain {port}"])
         .expect(2, &["plain", "chmod +x"]);

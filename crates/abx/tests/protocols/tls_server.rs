@@ -189,7 +189,7 @@ fn what_cannot_be_shown_is_refused_at_the_start() {
         (
             "cert.pem",
             "other.pem",
-            &["certificate and key do not serve"],
+            &["certificate and key are not usable"],
         ),
     ] {
         for more in [&[][..], &["--workers", "2"]] {

@@ -237,7 +237,7 @@ fn what_cannot_be_filled_in_is_refused_and_a_command_of_curl_has_none() {
             "`{rand:9..1}` is not a range",
         ),
         (&["-b", "{line:gone}"], "cannot read gone"),
-        (&["-b", "{line:none}"], "nothing on any line"),
+        (&["-b", "{line:none}"], "none has no values"),
     ] {
         let words = [&["run", &server.url, "-n", "9"][..], words].concat();
         home.run_abx(&words).expect(2, &[part]);

@@ -217,7 +217,7 @@ fn what_cannot_be_replayed_is_said_before_anything_is_sent() {
         (&["--speed", "2"], "--replay <FILE>"),
         (
             &[&replay[..], &["--speed", "0"]].concat()[..],
-            "`0` is no speed",
+            "`0` is not a speed",
         ),
         (
             &[&replay[..], &["-n", "5"]].concat()[..],

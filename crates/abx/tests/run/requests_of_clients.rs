@@ -292,7 +292,7 @@ fn a_command_of_curl_arrives_as_curl_itself_sends_it() {
         assert_eq!(asked, wanted, "{words:?}");
     }
     home.run_abx(&["run", "curl", url, "--proxy", "x"])
-        .expect(2, &["curl's --proxy is not understood"]);
+        .expect(2, &["curl's --proxy is not supported"]);
     home.run_abx(&["run", "curl", "-s"]).expect(2, &["no URL"]);
 }
 

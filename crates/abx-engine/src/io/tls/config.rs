@@ -22,9 +22,9 @@ pub struct TlsClient {
 /// Why a plan cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsPlanError {
-    #[error("`{0}` is neither a name nor an address that a certificate can be for")]
+    #[error("`{0}` is not a name or address that a certificate can cover")]
     Name(String),
-    #[error("this machine has no list of certificate authorities ({0}): name one by --ca FILE")]
+    #[error("this machine has no list of certificate authorities ({0}): give one with --ca FILE")]
     System(String),
     #[error(
         "the certificates to trust (--ca) cannot be used: {0}: renew them, or accept any with --insecure"

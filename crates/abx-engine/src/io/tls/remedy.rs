@@ -75,9 +75,7 @@ fn in_words(error: &CertificateError) -> Option<&'static str> {
         }
         // The verifier passes on its other errors without a type of their own.
         CertificateError::Other(other) => match other.to_string().as_str() {
-            "CaUsedAsEndEntity" => {
-                "the certificate is its own authority (self-signed), and is not trusted"
-            }
+            "CaUsedAsEndEntity" => "the certificate is self-signed and not trusted",
             "EndEntityUsedAsCa" => "the certificate was issued by one that is not an authority",
             _ => return None,
         },
@@ -88,15 +86,15 @@ fn in_words(error: &CertificateError) -> Option<&'static str> {
 fn of_certificate(error: &CertificateError) -> &'static str {
     match error {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "; use a name that the certificate is for, or trust any certificate by --insecure"
+            "; use a name that the certificate covers, or trust any certificate with --insecure"
         }
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
         | CertificateError::NotValidYetContext { .. } => {
-            "; renew the certificate, set this machine's clock, or trust any certificate by --insecure"
+            "; renew the certificate, set this machine's clock, or trust any with --insecure"
         }
-        _ => "; trust it or its issuer by --ca FILE, or trust any certificate by --insecure",
+        _ => "; trust it or its issuer with --ca FILE, or trust any certificate with --insecure",
     }
 }
 

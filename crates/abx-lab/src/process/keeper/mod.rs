@@ -63,14 +63,14 @@ pub enum KeeperError {
         source: io::Error,
     },
     #[error(
-        "the keeper of `{command}` did not say within {} s whether it started: is the machine \
+        "the keeper of `{command}` did not report within {} s whether it started: is the machine \
          overloaded, or out of memory?",
         SILENCE_MAX.as_secs()
     )]
     Silent { command: String },
     #[error(
-        "the files for `{command}` are not made: {made} of {bytes} bytes, and for {} s nothing \
-         more; is the disk overloaded? TMPDIR says on which one they are made",
+        "the files for `{command}` are incomplete: {made} of {bytes} bytes, and none for {} s: is \
+         the disk overloaded? TMPDIR sets where abx makes them",
         SILENCE_MAX.as_secs()
     )]
     Stalled {

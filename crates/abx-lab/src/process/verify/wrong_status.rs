@@ -30,17 +30,17 @@ impl WrongStatus<'_> {
                  or `user` or `bearer` in a study file)"
                     .to_owned()
             }
-            (403, ..) => "it refuses this request: send what it asks for, such as credentials \
-                          (`-H`, or `headers` in a study file), or give a path that is open"
+            (403, ..) => "it refuses this request: send what it requires, such as credentials \
+                          (`-H`, or `headers` in a study file), or give a public path"
                 .to_owned(),
             (405, _, Some(allowed)) if !allowed.is_empty() => format!(
-                "it does not take {} there, but {}: give the method (`-m`, or `method` in a study \
-                 file)",
+                "it does not allow {} there, only {}: give the method (`-m`, or `method` in a \
+                 study file)",
                 self.method,
                 allowed.escape_debug()
             ),
             (405, ..) => format!(
-                "it does not take {} there: give the method (`-m`, or `method` in a study file)",
+                "it does not allow {} there: give the method (`-m`, or `method` in a study file)",
                 self.method
             ),
             (426, ..) if !self.is_websocket => {
@@ -48,11 +48,11 @@ impl WrongStatus<'_> {
                     .to_owned()
             }
             (429, ..) => {
-                "it limits how often a client may ask: raise its limit, and then measure".to_owned()
+                "it limits the requests per client: raise that limit before you measure".to_owned()
             }
             (got, ..) if got.to_string().parse::<ExpectedStatus>().is_err() => format!(
-                "{got} is not a status of HTTP, which go from 100 to 599: correct the server, or \
-                 give the path of something else (`--path`, or `path` in a study file)"
+                "{got} is not an HTTP status (100 to 599): correct the server, or give another \
+                 path (`--path`, or `path` in a study file)"
             ),
             (status, ..) if is_server_failure(status) => {
                 "it failed: read its output or its log".to_owned()
@@ -62,8 +62,8 @@ impl WrongStatus<'_> {
                     .to_owned()
             }
             (got, ..) => format!(
-                "give the right path (`--path`, or `path` in a study file), or expect that status \
-                 (`--expect-status {got}`, or `expect.status`)"
+                "give the correct path (`--path`, or `path` in a study file), or expect that \
+                 status (`--expect-status {got}`, or `expect.status`)"
             ),
         }
     }

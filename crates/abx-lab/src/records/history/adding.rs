@@ -25,7 +25,10 @@ pub enum AddError {
     #[error(transparent)]
     NoRecord(#[from] OutlineError),
     /// The folder cannot take it.
-    #[error("cannot write {}: {source}. Make the folder writable, or name another by XDG_STATE_HOME", path.display())]
+    #[error(
+        "cannot write {}: {source}. Make the folder writable, or set XDG_STATE_HOME to another",
+        path.display()
+    )]
     Write {
         path: PathBuf,
         source: std::io::Error,

@@ -8,8 +8,8 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     #[error(
-        "cannot read the records in {}: {source}. Make the folder readable, or name another by \
-         XDG_STATE_HOME", folder.display()
+        "cannot read the records in {}: {source}. Make the folder readable, or set \
+         XDG_STATE_HOME to another", folder.display()
     )]
     Folder {
         folder: PathBuf,
@@ -17,7 +17,7 @@ pub enum HistoryError {
         source: std::io::Error,
     },
     #[error(
-        "cannot keep the index {}: {source}. The records themselves are whole; {}",
+        "cannot keep the index {}: {source}. The records are intact; {}",
         path.display(), remedy(source)
     )]
     Index {
@@ -26,8 +26,8 @@ pub enum HistoryError {
         source: rusqlite::Error,
     },
     #[error(
-        "cannot lock {}, to rebuild its damaged index: {source}. The records themselves are \
-         whole; name another folder by XDG_STATE_HOME", folder.display()
+        "cannot lock {} to rebuild its damaged index: {source}. The records are intact; set \
+         XDG_STATE_HOME to another folder", folder.display()
     )]
     Lock {
         folder: PathBuf,
@@ -45,8 +45,8 @@ pub enum HistoryError {
     )]
     Empty { word: String },
     #[error(
-        "there is no record of a study `{word}`{}: give the name of a study file, or that of a \
-         subject that stood on the command line",
+        "there is no record of a study `{word}`{}: give the name of a study file, or of a subject \
+         from the command line",
         known_studies(studies)
     )]
     NoStudy {
@@ -90,7 +90,7 @@ fn remedy(error: &rusqlite::Error) -> &'static str {
             | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied
             | ErrorCode::SystemIoFailure,
-        ) => "make the folder writable, or name another by XDG_STATE_HOME",
+        ) => "make the folder writable, or set XDG_STATE_HOME to another",
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another abx holds it: try again when that has ended"
         }

@@ -44,11 +44,11 @@ pub enum PrepareError {
         limit: u64,
     },
     #[error(
-        "{subject}: the program `{program}` is not found, or not executable: install it, write \
-         its full path, or mark it as a program (chmod +x)"
+        "{subject}: the program `{program}` is missing or not executable: install it, write its \
+         full path, or make it executable (chmod +x)"
     )]
     Program { subject: String, program: String },
-    #[error("cannot prepare {what}: {source}")]
+    #[error("cannot {what}: {source}")]
     System {
         what: &'static str,
         /// Why not.
@@ -63,7 +63,7 @@ pub enum PrepareError {
          or change what `abx doctor` names"
     )]
     Sampling(std::io::Error),
-    #[error("`--why` samples servers on this machine, and none of these runs here")]
+    #[error("`--why` samples only servers on this machine, and none runs here: leave it out")]
     NothingToSample,
     #[error("{0}")]
     Engine(#[from] EngineError),
@@ -176,9 +176,9 @@ impl Place {
     fn of(study: &Study) -> Result<Place, PrepareError> {
         let prepare = |what| move |source| PrepareError::System { what, source };
         let descriptors = abx_sys::limits::raise_descriptor_limit()
-            .map_err(prepare("the limit of file descriptors"))?;
+            .map_err(prepare("raise the limit of file descriptors"))?;
         check_programs(study)?;
-        let allowed = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
+        let allowed = abx_sys::cpus::allowed().map_err(prepare("list the CPUs"))?;
         let is_here = |subject: &Subject| match &subject.source {
             Source::Command(_) => true,
             Source::Address(target) => listener::is_here(target.address),
@@ -186,7 +186,7 @@ impl Place {
         let is_server_here = study.subjects.iter().any(is_here);
         let split = split(&abx_sys::cpus::cores(&allowed), study.pin, is_server_here);
         // The lab itself stays off the subjects' processors.
-        abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("its own processors"))?;
+        abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("bind abx to its own CPUs"))?;
         Ok(Place {
             descriptors,
             allowed,
@@ -319,8 +319,8 @@ impl<'a> StudyContext<'a> {
 pub fn this_machine() -> Result<Machine, PrepareError> {
     let prepare = |what| move |source| PrepareError::System { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
-        .map_err(prepare("the limit of file descriptors"))?;
-    let cpus = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
+        .map_err(prepare("raise the limit of file descriptors"))?;
+    let cpus = abx_sys::cpus::allowed().map_err(prepare("list the CPUs"))?;
     Ok(machine::describe(&cpus, descriptors, []))
 }
 

@@ -22,18 +22,18 @@ pub enum ResumeError {
     )]
     Complete,
     #[error(
-        "the record does not show what must be unchanged, so it cannot be continued: measure again \
-         without --resume"
+        "the record does not identify its study, so abx cannot continue it: measure again without \
+         --resume"
     )]
     Unknown,
     #[error(
-        "the load of the record came from agents, and what they measured cannot be continued: \
-         measure again without --resume"
+        "agents generated the load of the record, so abx cannot continue it: measure again \
+         without --resume"
     )]
     Fleet,
     #[error(
-        "this is not the study of the record: {0}. Continue it as it was, or measure again without \
-         --resume"
+        "this study differs from that of the record: {0}. Undo the change, or measure again \
+         without --resume"
     )]
     Different(Difference),
 }

@@ -46,7 +46,7 @@ pub struct CheckEnvironment<'a> {
 /// Why nothing can be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    #[error("cannot prepare {what}: {source}")]
+    #[error("cannot {what}: {source}")]
     System {
         what: &'static str,
         source: std::io::Error,
@@ -92,8 +92,8 @@ pub fn check(
 ) -> Result<Vec<CheckedSubject>, CheckError> {
     let prepare = |what| move |source| CheckError::System { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
-        .map_err(prepare("the limit of file descriptors"))?;
-    let cpus = abx_sys::cpus::allowed().map_err(prepare("the list of processors"))?;
+        .map_err(prepare("raise the limit of file descriptors"))?;
+    let cpus = abx_sys::cpus::allowed().map_err(prepare("list the CPUs"))?;
     let engine = Engine::start(&EnginePlan {
         threads: 1,
         cpus: cpus.clone(),
@@ -274,7 +274,7 @@ impl SubjectChecks<'_> {
         match source {
             Source::Command(launch) => match launch.missing_program() {
                 Some(program) => Err(format!(
-                    "the program `{program}` is not found, or not executable"
+                    "the program `{program}` is missing or not executable"
                 )),
                 None => Ok(()),
             },

@@ -36,7 +36,7 @@ struct File {
 /// Why a study of the catalog is not there as files.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{}: {source}. Make room there, or name another folder by XDG_CACHE_HOME", path.display()
+    "{}: {source}. Make room there, or set XDG_CACHE_HOME to another folder", path.display()
 )]
 pub struct UnpackError {
     path: PathBuf,

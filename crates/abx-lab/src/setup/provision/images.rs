@@ -31,7 +31,7 @@ pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {
         }
         ImagePresence::Unknown(why) => {
             let name = engine.name();
-            let how = format!("get {name} to respond, which reports: {why}");
+            let how = format!("resolve this error of {name}: {why}");
             lacks(format!("the image {image}"), Remedy::ByHand(how))
         }
     }

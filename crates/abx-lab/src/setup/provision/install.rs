@@ -22,7 +22,7 @@ use crate::process::log_tail::{SHOWN_LINES, log_tail};
 /// Why not everything is there afterwards.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    #[error("nothing more is installed until this is done by hand:{}", lines(.0))]
+    #[error("abx installs nothing more until you do this by hand:{}", lines(.0))]
     ByHand(Vec<Missing>),
     #[error("{0}")]
     Command(Box<FailedCommand>),
@@ -36,7 +36,7 @@ pub enum InstallError {
          and nowhere else, and try again", folder.display()
     )]
     SourcesChanged { subject: String, folder: PathBuf },
-    #[error("{}, which keeps services from starting meanwhile, cannot be {what}: {source}{}",
+    #[error("cannot {what} {}, which keeps services from starting meanwhile: {source}{}",
         path.display(), advice(source))]
     Policy {
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum InstallError {
         source: io::Error,
     },
     #[error(
-        "{}: {source}. Make room there, or name another folder by XDG_CACHE_HOME", path.display()
+        "{}: {source}. Make room there, or set XDG_CACHE_HOME to another folder", path.display()
     )]
     Cache { path: PathBuf, source: io::Error },
     #[error("cannot watch for Ctrl-C: {0}")]
@@ -162,7 +162,7 @@ impl Installation<'_> {
                 return Err(InstallError::Interrupted);
             }
             if !has_told {
-                (self.tell)("waiting for another abx that is installing");
+                (self.tell)("waiting for another abx to finish installing");
                 has_told = true;
             }
             sleep(LOOK_EVERY);
@@ -244,7 +244,7 @@ impl Installation<'_> {
                 source,
             }
         };
-        let policy = Policy::refuse(path).map_err(failed("put in place"))?;
+        let policy = Policy::refuse(path).map_err(failed("set up"))?;
         for words in commands {
             let is_update = *words == packages::UPDATE;
             if is_update && self.is_updated {
@@ -262,7 +262,7 @@ impl Installation<'_> {
             self.run(&provision.subject, &call)?;
             self.is_updated |= is_update;
         }
-        policy.restore().map_err(failed("put back"))?;
+        policy.restore().map_err(failed("restore"))?;
         Ok(log)
     }
 

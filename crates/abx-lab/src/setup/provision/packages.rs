@@ -34,8 +34,8 @@ pub fn missing(subject: &str, packages: &[String], system: &System) -> Vec<Missi
         remedy(&missing, system.is_root)
     } else {
         Remedy::ByHand(
-            "install it with this system's own tool, as abx knows only packages of Debian and \
-             its kin"
+            "install it with this system's package manager: abx installs packages only on \
+             Debian and its derivatives"
                 .to_owned(),
         )
     };
@@ -55,8 +55,8 @@ fn remedy(packages: &[&str], is_root: bool) -> Remedy {
     }
     let line = shell_words::join([&INSTALL[..INSTALL.len() - 1], packages].concat());
     Remedy::ByHand(format!(
-        "run `sudo {line}` (this may start a service of its own; abx, run as root with \
-         --install, starts none)"
+        "run `sudo {line}` (this may start a service; abx, run as root with --install, starts \
+         none)"
     ))
 }
 

@@ -242,7 +242,7 @@ impl Tool {
             }
         }
         let what = match self {
-            Tool::Python => "a python3 that can make environments (venv, ensurepip)".to_owned(),
+            Tool::Python => "a python3 that can create environments (venv, ensurepip)".to_owned(),
             Tool::Npm | Tool::Maven | Tool::Cargo => format!("the program {}", self.program()),
         };
         vec![Missing {

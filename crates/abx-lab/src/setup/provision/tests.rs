@@ -246,7 +246,7 @@ fn an_image_is_missed_and_fetched() {
     install(&machine.survey(&needs), &mut |_| {}).unwrap();
     assert_eq!(message(&machine), [""; 0]);
     machine.script("bin/podman", "#!/bin/sh\necho 'no daemon' >&2\nexit 1\n");
-    let silent = "get podman to respond, which reports: no daemon";
+    let silent = "resolve this error of podman: no daemon";
     assert!(
         message(&machine)[0].ends_with(silent),
         "{:?}",

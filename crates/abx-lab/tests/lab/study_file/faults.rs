@@ -95,7 +95,7 @@ const WRONG: [(usize, &str, &str); 11] = [
     (
         1,
         "name = \"full\"",
-        "`full` is the name of a load, and a fault stands beside loads in reports: give it its own",
+        "`full` is already the name of a load, and reports list faults next to loads: give the fault another name",
     ),
     (
         2,
@@ -130,12 +130,12 @@ const WRONG: [(usize, &str, &str); 11] = [
     (
         4,
         "action = \"restart\"",
-        "`action` stands beside `signal` or `whom`: leave out `action`, or the other two",
+        "`action` does not go with `signal` or `whom`: leave out `action`, or the other two",
     ),
     (
         5,
         "at = \"6s\"",
-        "`at` is 6s, and the slice ends `within` 6s: let the fault come before that",
+        "`at` is 6s, but the slice ends after 6s (`within`): set an earlier `at`",
     ),
     (5, "", "`at` is missing"),
     (
@@ -161,7 +161,7 @@ fn a_fault_that_cannot_be_done_is_refused_where_it_stands() {
     let nothing = [CRASH[0], CRASH[1], CRASH[2], CRASH[5], CRASH[6]];
     let message = read(&nothing).unwrap_err();
     assert!(
-        message.contains("nothing is done: add signal ="),
+        message.contains("the fault does nothing: add signal ="),
         "{message}"
     );
     let twice = [CRASH, CRASH].concat();

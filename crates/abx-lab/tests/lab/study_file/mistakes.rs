@@ -20,7 +20,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\nloads = ",
         "\n\n[[contrast]]\nsubject = \"one\"\nbaseline = \"two\"\nloads = ",
-        "54: contrast 2: `one` and `two` are compared by the contrast in line 50 already: keep one of the two, with all of its `loads`",
+        "54: contrast 2: the contrast in line 50 already compares `one` and `two`: keep one of the two, with all of its `loads`",
     ),
     (
         "baseline = \"one\"\n",
@@ -70,12 +70,12 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "count = 3",
-        "36: load \"small\": `requests.path`: `/small.bin` is the same for each of `count`: write `{n}` in the path, a header or the body for the number",
+        "36: load \"small\": `requests.path`: the request for `/small.bin` has a count but no `{n}`: write `{n}` in the path, a header or the body for the number",
     ),
     (
         "path = \"/small.bin\", weight",
         "weight",
-        "36: load \"small\": `path` is missing: add it, for example path = \"/small.bin\", or a list of paths by `urls`",
+        "36: load \"small\": `path` is missing: add it, for example path = \"/small.bin\", or name a list of paths in `urls`",
     ),
     (
         "weight = 3",
@@ -95,7 +95,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "body = \"@none.json\"",
-        "36: load \"small\": the file `none.json` of a body cannot be read (no such file): put it next to the file that names it, or write `@@` for a body that begins with @",
+        "36: load \"small\": the body file `none.json` cannot be read (no such file): put it next to the file that names it, or write `@@` for a body that begins with @",
     ),
     (
         "weight = 3",
@@ -105,17 +105,17 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "body = \"{n}\"",
-        "36: load \"small\": `requests.body`: `{n}` in the body stands for a number, and it is not said how many there are: give that (`--count 1000`, or `count = 1000` in a study file), or write {{n}} for the letters themselves",
+        "36: load \"small\": `requests.body`: `{n}` in the body stands for a number, but no count is given: add one (`--count 1000`, or `count = 1000` in a study file), or write {{n}} for the text itself",
     ),
     (
         "weight = 3",
         "file = \"all.jsonl\"",
-        "36: load \"small\": a file of requests says `path` itself: leave one of them out",
+        "36: load \"small\": a request file sets `path` itself: leave out `file` or `path`",
     ),
     (
         "path = \"/small.bin\", weight = 3",
         "file = \"none.jsonl\"",
-        "36: load \"small\": the file `none.jsonl` of requests cannot be read (no such file): put it next to the study file",
+        "36: load \"small\": the request file `none.jsonl` cannot be read (no such file): put it next to the study file",
     ),
     (
         "path = \"/small.bin\", weight = 3",
@@ -125,42 +125,42 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "path = \"/small.bin\", weight = 3 },\n",
         "replay = \"access.log\" },\n",
-        "36: load \"small\": a log is replayed alone: leave the other requests out, or give them a load of their own",
+        "36: load \"small\": a replayed log excludes other requests: leave them out, or move them to another load",
     ),
     (
         "requests = [{ path = \"/\" }]",
         "rate = 5\nrequests = [{ replay = \"access.log\" }]",
-        "48: load \"one\": a log that is replayed says what is requested and when: leave `rate` out",
+        "48: load \"one\": a replayed log sets the requests and their times: leave `rate` out",
     ),
     (
         "{ path = \"/\" }",
         "{ replay = \"access.log\", path = \"/\" }",
-        "48: load \"one\": a log that is replayed says what is requested and when: leave `path` out",
+        "48: load \"one\": a replayed log sets the requests and their times: leave `path` out",
     ),
     (
         "{ path = \"/\" }",
         "{ path = \"/\", speed = 2 }",
-        "48: load \"one\": `speed` says how a log is replayed, and none is: add replay = \"access.log\"",
+        "48: load \"one\": `speed` is for a replayed log, and there is none: add replay = \"access.log\"",
     ),
     (
         "{ path = \"/\" }",
         "{ replay = \"access.log\", speed = 0 }",
-        "48: load \"one\": `speed`: `0` is no speed: write a number from 0.01 to 1000000, such as 2 for twice as fast",
+        "48: load \"one\": `speed`: `0` is not a speed: write a number from 0.01 to 1000000, such as 2 for twice as fast",
     ),
     (
         "{ path = \"/\" }",
         "{ replay = \"list.txt\" }",
-        "48: load \"one\": the log `list.txt`: no line of it is one of an access log in the common or combined format (line 1: it has no time such as [10/Oct/2000:13:55:36 -0700])",
+        "48: load \"one\": the log `list.txt`: it has no line of an access log in the common or combined format (line 1: it has no time such as [10/Oct/2000:13:55:36 -0700])",
     ),
     (
         "{ path = \"/\" }",
         "{ replay = \"none.log\" }",
-        "48: load \"one\": the log `none.log`: it cannot be read (no such file): put it next to the study file, as plain text",
+        "48: load \"one\": the log `none.log` cannot be read (no such file): put it next to the study file, as plain text",
     ),
     (
         "weight = 3",
         "user = \"name\"",
-        "36: load \"small\": `requests.user`: a name and its password are NAME:PASSWORD, with a colon between them; a file that is put (ab's -u) is -m PUT -b @FILE",
+        "36: load \"small\": `requests.user`: a user is NAME:PASSWORD, with a colon between the two; to send a file by PUT (ab's -u), use -m PUT -b @FILE",
     ),
     (
         "weight = 3",
@@ -170,12 +170,12 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "bearer = \"@none\"",
-        "36: load \"small\": the file `none` of a token cannot be read (no such file): put it next to the study file",
+        "36: load \"small\": the token file `none` cannot be read (no such file): put it next to the study file",
     ),
     (
         "weight = 3",
         "cookie = \"a\"",
-        "36: load \"small\": `requests.cookie`: a cookie is NAME=VALUE, and several are 'A=1; B=2'; a file of cookies is not read",
+        "36: load \"small\": `requests.cookie`: a cookie is NAME=VALUE, and several are 'A=1; B=2'; abx does not read cookie files",
     ),
     (
         "weight = 3",
@@ -185,7 +185,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "weight = 3",
         "form = [\"a=@../up\"]",
-        "36: load \"small\": `requests.form`: the file `../up` of the field `a` cannot be read: `form` is `../up`: write a file's path below the folder, without a leading `/` and without `..`: give one that can",
+        "36: load \"small\": `requests.form`: the file `../up` of the field `a` cannot be read: `form` is `../up`: write a file's path below the folder, without a leading `/` and without `..`: give a readable file",
     ),
     (
         "keep_alive = false",
@@ -240,7 +240,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"90s\"",
         "90",
-        "4: `budget` is a whole number, and a text in quotes is wanted, for example budget = \"30s\"",
+        "4: `budget` is a whole number, but must be text in quotes, for example budget = \"30s\"",
     ),
     (
         "\"90s\"",
@@ -250,17 +250,17 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[\"./two\", \"{port}\"]",
         "\"./two\"",
-        "23: subject \"two\": `command` is a text, and a list is wanted, for example command = [\"nginx\", \"-c\", \"{dir}/n.conf\"]",
+        "23: subject \"two\": `command` is text, but must be a list, for example command = [\"nginx\", \"-c\", \"{dir}/n.conf\"]",
     ),
     (
         "\"./two\"",
         "2",
-        "23: subject \"two\": `command` is a whole number, and a text in quotes is wanted",
+        "23: subject \"two\": `command` is a whole number, but must be text in quotes",
     ),
     (
         "connections = 1\n",
         "connections = true\n",
-        "47: load \"one\": `connections` is true or false, and a whole number or a list is wanted, for example connections = [10, 100]",
+        "47: load \"one\": `connections` is true or false, but must be a whole number or a list, for example connections = [10, 100]",
     ),
     (
         "connections = 1\n",
@@ -285,12 +285,12 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "connections = 1\n",
         "rate = \"25%\"\narrivals = \"closed\"\n",
-        "47: load \"one\": `rate` is for open loops, and `arrivals` says closed: leave one of the two out",
+        "47: load \"one\": `rate` is for open loops, and `arrivals` is closed: leave out one of the two",
     ),
     (
         "connections = 1\n",
         "slo = \"p98<5ms\"\n",
-        "47: load \"one\": `slo`: `p98<5ms` is no goal: write a quantile and a time (`p50`, `p90`, `p95`, `p99` or `p99.9`, `<`, a number and us, ms or s) or `errors<` and a percentage",
+        "47: load \"one\": `slo`: `p98<5ms` is not a goal: write a quantile and a time (`p50`, `p90`, `p95`, `p99` or `p99.9`, `<`, a number and us, ms or s) or `errors<` and a percentage",
     ),
     (
         "connections = 1\n",
@@ -355,7 +355,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"{port}\"]",
         "\"80\"]",
-        "23: subject \"two\": no {port} in its command, environment or templates: abx chooses the port, so write {port} where it is taken (or env = { PORT = \"{port}\" })",
+        "23: subject \"two\": no {port} in the command, environment or templates: abx chooses the port, so write {port} where the server takes it (or env = { PORT = \"{port}\" })",
     ),
     (
         "http://127",
@@ -380,7 +380,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "address =",
         "from = { image = \"nginx\", npm = [\"ws\"] }\n#",
-        "30: subject \"three\": `from.npm` is not for a container, whose image has all that it needs: leave out one of them",
+        "30: subject \"three\": `from.npm` is not for a container, whose image has all that it needs: leave out `from.npm` or `from.image`",
     ),
     (
         "name = \"three\"",
@@ -425,7 +425,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
         "protocol = \"websocket\"",
-        "45: load \"one\": `protocol` is `websocket`, and nothing says what its connections carry: add shape = \"echo\", \"broadcast\" or \"connections\"",
+        "45: load \"one\": `protocol` is `websocket`, but the load sends HTTP requests: write shape = \"echo\", \"broadcast\" or \"connections\"",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",
@@ -450,17 +450,17 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "path = \"/\"",
         "path = \"/{rand:2..1}\"",
-        "48: load \"one\": `{rand:2..1}` is not a range: write two numbers from 0 to 10^18, the smaller one first, such as {rand:1..1000}, or {{rand:2..1}} for the letters themselves",
+        "48: load \"one\": `{rand:2..1}` is not a range: write two numbers from 0 to 10^18, the smaller one first, such as {rand:1..1000}, or {{rand:2..1}} for the text itself",
     ),
     (
         "path = \"/\"",
         "path = \"/{line:none}\"",
-        "48: load \"one\": `{line:none}`: cannot read none: no such file. Give a text file with something on each line",
+        "48: load \"one\": `{line:none}`: cannot read none: no such file: give a text file with one value per line",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"\nconnections = 1\nrequests = [{ path = \"/\" }]",
         "shape = \"echo\"\nrequests = [{ path = \"/{seq}\" }]",
-        "46: load \"one\": placeholders such as {seq} are filled in requests of HTTP, and not in what opens a WebSocket: leave them out, or double their braces for the letters themselves",
+        "46: load \"one\": placeholders such as {seq} work in HTTP requests, not in the request that opens a WebSocket: leave them out, or double their braces for the text itself",
     ),
     (
         "shape = \"request\"\nprotocol = \"http/1.1\"",

@@ -121,7 +121,7 @@ fn what_cannot_be_meant_of_a_service_is_refused_with_its_line() {
         (
             "[\"./cache\", \"{port}\"",
             "[\"./cache\"",
-            "no {port} in its command",
+            "no {port} in the command",
         ),
         (
             "[\"admin\"]",

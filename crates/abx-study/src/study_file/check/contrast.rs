@@ -44,11 +44,11 @@ pub fn contrasts(
         pair.sort();
         if let Some(first) = pairs.insert(pair, index) {
             return Err(here.fault(format!(
-                "`{}` and `{}` are compared by the contrast in line {} already: keep one of the \
-                 two, with all of its `loads`",
+                "the contrast in line {} already compares `{}` and `{}`: keep one of the two, with \
+                 all of its `loads`",
+                list.item(first).line(),
                 short(&raw.subject),
-                short(&raw.baseline),
-                list.item(first).line()
+                short(&raw.baseline)
             )));
         }
         contrasts.push(Contrast {

@@ -31,8 +31,8 @@ pub fn faults(
         names.take_name(index, &raw.name)?;
         if loads.iter().any(|load| load.name == raw.name) {
             return Err(here.key("name").fault(format!(
-                "`{}` is the name of a load, and a fault stands beside loads in reports: give it \
-                 its own",
+                "`{}` is already the name of a load, and reports list faults next to loads: give \
+                 the fault another name",
                 raw.name
             )));
         }
@@ -47,7 +47,7 @@ fn fault(raw: RawFault, here: &KeyPosition, loads: &[Load]) -> Result<Fault, Dia
     let delayed_after = here.key("delayed_after").time(raw.delayed_after.as_ref())?;
     if at >= within {
         return Err(here.key("at").fault(format!(
-            "`at` is {}, and the slice ends `within` {}: let the fault come before that",
+            "`at` is {}, but the slice ends after {} (`within`): set an earlier `at`",
             raw.at.0, raw.within.0
         )));
     }
@@ -99,10 +99,10 @@ fn strike(raw: &RawFault, here: &KeyPosition) -> Result<Strike, Diagnostic> {
         (Some(RawAction::Reload), None, None) => Ok(Strike::Reload),
         (None, Some(signal), Some(whom)) => Ok(Strike::Signal(signal, whom)),
         (Some(_), ..) => Err(here.key("action").fault(
-            "`action` stands beside `signal` or `whom`: leave out `action`, or the other two",
+            "`action` does not go with `signal` or `whom`: leave out `action`, or the other two",
         )),
         (None, None, None) => Err(here.fault(
-            "nothing is done: add signal = \"SEGV\" and whom = \"worker\", or action = \
+            "the fault does nothing: add signal = \"SEGV\" and whom = \"worker\", or action = \
              \"restart\"",
         )),
         (None, None, Some(_)) => {

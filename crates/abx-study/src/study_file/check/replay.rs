@@ -35,9 +35,8 @@ pub fn replayed(
     let Some(file) = request.replay.take() else {
         return Ok(None);
     };
-    let of_log = |key: &str| {
-        format!("a log that is replayed says what is requested and when: leave `{key}` out")
-    };
+    let of_log =
+        |key: &str| format!("a replayed log sets the requests and their times: leave `{key}` out");
     here.refuse(&["rate", "slo", "arrivals", "think", "calls"], of_log)?;
     let here = list.item(0);
     let of_requests = [
@@ -67,13 +66,13 @@ fn check_alone(requests: &[RawRequest], list: &KeyPosition) -> Result<(), Diagno
         if request.replay.is_none() {
             here.refuse(&["speed", "replay_methods"], |key| {
                 format!(
-                    "`{key}` says how a log is replayed, and none is: add replay = \"access.log\""
+                    "`{key}` is for a replayed log, and there is none: add replay = \"access.log\""
                 )
             })?;
         } else if requests.len() > 1 {
             return Err(here.key("replay").fault(
-                "a log is replayed alone: leave the other requests out, or give them a load of \
-                 their own",
+                "a replayed log excludes other requests: leave them out, or move them to another \
+                 load",
             ));
         }
     }
@@ -93,8 +92,8 @@ fn read(
     let here = here.key("replay");
     let text = here.text(file, files, |file, error| {
         format!(
-            "the log `{file}`: it cannot be read ({error}): put it next to the study file, as \
-             plain text"
+            "the log `{file}` cannot be read ({error}): put it next to the study file, as plain \
+             text"
         )
     })?;
     let mut log = AccessLog::of(request.replay_methods.unwrap_or_default());

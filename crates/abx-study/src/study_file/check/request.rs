@@ -111,13 +111,11 @@ fn from_file(
         "path", "urls", "count", "method", "body", "form", "template",
     ];
     here.refuse(&of_requests, |key| {
-        format!("a file of requests says `{key}` itself: leave one of them out")
+        format!("a request file sets `{key}` itself: leave out `file` or `{key}`")
     })?;
     let here = here.key("file");
     let text = here.text(file, files, |file, why| {
-        format!(
-            "the file `{file}` of requests cannot be read ({why}): put it next to the study file"
-        )
+        format!("the request file `{file}` cannot be read ({why}): put it next to the study file")
     })?;
     let wrong = |wrong| here.fault(format!("the file `{}`: {wrong}", short(file)));
     let mut requests = requests_in(&text, None).map_err(wrong)?;
@@ -150,8 +148,7 @@ fn credentials(
             None => text.clone(),
             Some(file) => here.key("bearer").text(file, files, |file, why| {
                 format!(
-                    "the file `{file}` of a token cannot be read ({why}): put it next to the study \
-                     file"
+                    "the token file `{file}` cannot be read ({why}): put it next to the study file"
                 )
             })?,
         };
@@ -207,8 +204,8 @@ fn paths(
     let file = match (&raw.path, &raw.urls) {
         (None, None) => {
             return Err(here.fault(
-                "`path` is missing: add it, for example path = \"/small.bin\", or a list of paths \
-                 by `urls`",
+                "`path` is missing: add it, for example path = \"/small.bin\", or name a list of \
+                 paths in `urls`",
             ));
         }
         (Some(_), Some(_)) => return Err(either("path", "urls", &here.key("urls"))),
@@ -259,7 +256,7 @@ pub fn body(text: String, here: &KeyPosition, files: Templates) -> Result<String
     }
     here.text(file, files, |file, why| {
         format!(
-            "the file `{file}` of a body cannot be read ({why}): put it next to the file that names \
+            "the body file `{file}` cannot be read ({why}): put it next to the file that names \
              it, or write `@@` for a body that begins with @"
         )
     })

@@ -30,10 +30,7 @@ pub fn users(
     };
     let here = here.key("scenario");
     let text = here.text(file, files, |file, error| {
-        format!(
-            "the scenario `{file}` cannot be used: it cannot be read ({error}): put it next to the \
-             study file"
-        )
+        format!("the scenario `{file}` cannot be read ({error}): put it next to the study file")
     })?;
     // Its bodies stand beside it.
     let path = Path::new(file);

@@ -55,7 +55,7 @@ fn version(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<HttpVe
     match (kind, raw.protocol) {
         (LoadShape::Scenario, Some(_)) => Err(not_of_shape("protocol", kind, &key)),
         (LoadShape::Request, Some(RawProtocol::WebSocket)) => Err(key.fault(
-            "`protocol` is `websocket`, and nothing says what its connections carry: add shape = \
+            "`protocol` is `websocket`, but the load sends HTTP requests: write shape = \
              \"echo\", \"broadcast\" or \"connections\"",
         )),
         (LoadShape::Request, Some(RawProtocol::Http10)) => Ok(HttpVersion::Http10),

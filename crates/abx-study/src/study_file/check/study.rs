@@ -359,7 +359,7 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
     let spacing = match raw.arrivals {
         Some(RawArrivals::Closed) if has_rate => {
             return Err(key.fault(
-                "`rate` is for open loops, and `arrivals` says closed: leave one of the two out",
+                "`rate` is for open loops, and `arrivals` is closed: leave out one of the two",
             ));
         }
         Some(RawArrivals::Constant | RawArrivals::Poisson) if !has_rate => {

@@ -328,8 +328,8 @@ fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
         Ok(())
     } else {
         Err(here.fault(
-            "no {port} in its command, environment or templates: abx chooses the port, so write \
-             {port} where it is taken (or env = { PORT = \"{port}\" })",
+            "no {port} in the command, environment or templates: abx chooses the port, so write \
+             {port} where the server takes it (or env = { PORT = \"{port}\" })",
         ))
     }
 }
@@ -348,7 +348,7 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
         let of_image = |key: &str| {
             format!(
                 "`from.{key}` is not for a container, whose image has all that it needs: leave out \
-                 one of them"
+                 `from.{key}` or `from.image`"
             )
         };
         let beside = lists.iter().map(|(key, ..)| *key);

@@ -111,9 +111,7 @@ fn of_status(status: Option<u16>) -> String {
             "give a path that has the expected status (`--path`), or expect this one \
              (`--expect-status {status}`)"
         ),
-        Some(status) => format!(
-            "correct the server: {status} is not a status of HTTP, which go from 100 to 599"
-        ),
+        Some(status) => format!("correct the server: {status} is not an HTTP status (100 to 599)"),
         None => "give a path that has the expected status (`--path`), or read the server's log"
             .to_owned(),
     }

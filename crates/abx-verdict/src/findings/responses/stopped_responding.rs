@@ -73,7 +73,10 @@ mod tests {
         };
         assert_eq!(message([0, 2], [5, 50]), None);
         let some = message([1, 2], [5, 50]).unwrap();
-        assert!(some.starts_with("a left 5 requests without a response"), "{some}");
+        assert!(
+            some.starts_with("a left 5 requests without a response"),
+            "{some}"
+        );
         let text = message([1, 2], [50, 50]).unwrap();
         assert_eq!(text, "a stopped responding in 1 of 2 slices");
         let run = message([1, 1], [50, 50]).unwrap();

@@ -90,6 +90,6 @@ pub(crate) fn why_not(view: &OfferView, pair: [&str; 2]) -> &'static str {
     if cpu.are_whole(pair) {
         ""
     } else {
-        "; CPU per response is not compared instead, as it was not read of both in every block"
+        "; CPU per response is not compared instead: abx did not read it for both in every block"
     }
 }

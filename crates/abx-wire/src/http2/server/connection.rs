@@ -341,7 +341,7 @@ impl Server {
         out: &mut Vec<u8>,
     ) -> Result<ServerStep, Fault> {
         self.note_quiet()?;
-        let none = Fault::Broken("a frame goes on with no header block");
+        let none = Fault::Broken("a CONTINUATION frame continues no header block");
         let mut open = self.block.take().ok_or(none)?;
         open.bytes.extend_from_slice(payload);
         if open.bytes.len() > HEAD_BYTES_MAX {

@@ -17,7 +17,7 @@ impl Server {
         self.note_quiet()?;
         match head.kind {
             frame::SETTINGS | frame::PING | frame::GOAWAY if head.stream != 0 => {
-                let why = "a frame is on a stream that is for the connection";
+                let why = "a connection-level frame names a stream";
                 Err(Fault::Broken(why))
             }
             frame::RST_STREAM | frame::PRIORITY if head.stream == 0 => {

@@ -29,7 +29,7 @@ fn wrong_heads() -> Vec<Case> {
         ),
         (
             with(&[field(":status", "200")]),
-            "a head has a field beside its status that begins with a colon",
+            "a head has a pseudo-header field besides its status",
         ),
         (
             with(&[field("Server", "s")]),
@@ -45,7 +45,7 @@ fn wrong_heads() -> Vec<Case> {
         ),
         (
             with(&[field("connection", "close")]),
-            "a field is of connections, which HTTP/2 has none of",
+            "a field is connection-specific, which HTTP/2 forbids",
         ),
         (
             with(&[field("content-length", "5"), field("content-length", "6")]),
@@ -96,11 +96,11 @@ fn wrong_bodies() -> Vec<Case> {
         ),
         (
             head(1, 0, &field(":status", "100")).repeat(33),
-            "32 interim responses (1xx) came",
+            "more than 32 interim responses (1xx) came",
         ),
         (
             frame(WINDOW_UPDATE, 0, 1, &[0; 4]),
-            "the room for a request's body grows by nothing, or over its limit",
+            "a WINDOW_UPDATE has an increment of 0 or exceeds the window limit",
         ),
     ]
 }
@@ -159,7 +159,7 @@ fn wrong_frames() -> Vec<Case> {
         ),
         (
             settings(&[(5, 16_383)]),
-            "a peer takes no frames of a usual length",
+            "SETTINGS_MAX_FRAME_SIZE is out of range",
         ),
         (
             settings(&[(2, 1)]),
@@ -167,11 +167,11 @@ fn wrong_frames() -> Vec<Case> {
         ),
         (
             frame(SETTINGS, 0, 1, b""),
-            "a frame is on a stream that is for the connection",
+            "a connection-level frame names a stream",
         ),
         (
             frame(PING, 0, 1, &[0; 8]),
-            "a frame is on a stream that is for the connection",
+            "a connection-level frame names a stream",
         ),
     ]
 }
@@ -190,11 +190,11 @@ fn wrong_places() -> Vec<Case> {
         ),
         (
             frame(5, END_HEADERS, 1, &[0, 0, 0, 2]),
-            "a push was promised, which we forbid",
+            "a PUSH_PROMISE came, which abx forbids",
         ),
         (
             frame(CONTINUATION, END_HEADERS, 1, OK),
-            "a frame goes on with no header block",
+            "a CONTINUATION frame continues no header block",
         ),
         (
             [frame(HEADERS, 0, 1, OK), data(1, 0, b"x")].concat(),
@@ -295,7 +295,10 @@ fn floods_end() {
     let mut talk = Talk::begun(1);
     talk.said(&frame(HEADERS, 0, 1, OK));
     let message = talk.said(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
-    assert_eq!(message, "failed: 10,000 frames came that belong to no response");
+    assert_eq!(
+        message,
+        "failed: 10,000 frames came that belong to no response"
+    );
 }
 
 #[test]

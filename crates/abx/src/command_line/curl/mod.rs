@@ -312,12 +312,12 @@ impl CurlCommand {
     }
 }
 
-const AS_A_WHOLE: &str = "was the command copied as a whole, with its quotes?";
+const AS_A_WHOLE: &str = "copy the whole command, with its quotes";
 
 fn not_understood(flag: &str) -> String {
     format!(
-        "curl's {flag} is not understood here: leave it out, or say what it means by flags of abx \
-         before the word `curl`"
+        "curl's {flag} is not supported: leave it out, or give abx flags for it before the word \
+         `curl`"
     )
 }
 
@@ -486,7 +486,7 @@ mod tests {
     fn what_is_not_understood_is_named() {
         // Method: one command for each error.
         for (command, part) in [
-            ("u --proxy p", "curl's --proxy is not understood"),
+            ("u --proxy p", "curl's --proxy is not supported"),
             ("u -sx p", "curl's -x is not"),
             ("u -L", "redirections are not followed"),
             ("u -H", "curl's -H has no value"),

@@ -104,7 +104,7 @@ fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> 
     if let Some(file) = &compare.scenario {
         if scheme != Scheme::Http || !compare.http2_for.is_empty() {
             return Err(Failure::usage(
-                "a scenario is of requests in HTTP/1.1: give subjects of http:// or https://, and no \
+                "a scenario sends HTTP/1.1 requests: give http:// or https:// subjects, and no \
                  --http2-for",
             ));
         }
@@ -231,7 +231,7 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
 
 /// Why the only subject that there is, or that is left, is not compared.
 fn alone(skipped: &[SkippedSubject]) -> String {
-    let beside = "start it yourself and load it alone with `abx run URL`";
+    let beside = "or start it yourself and load it alone with `abx run URL`";
     let names: Vec<&str> = skipped
         .iter()
         .map(|skipped_subject| skipped_subject.name.as_str())

@@ -159,24 +159,22 @@ fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Fai
 fn told(event: &AgentEvent) {
     tell(&match event {
         AgentEvent::Joined { slot, slots } => format!("Joined: {} of {slots}", slot + 1),
-        AgentEvent::NotWanted { why } => format!("abx: a controller does not want it: {why}"),
+        AgentEvent::NotWanted { why } => format!("abx: a controller rejected this agent: {why}"),
         AgentEvent::Refuses { why } => format!("abx: refused: {why}"),
         AgentEvent::RunEnded => "The load is over".to_owned(),
         AgentEvent::ControllerLost => {
-            "abx: nothing is heard of the controller: the load was ended".to_owned()
+            "abx: the controller is silent, so this agent ended its load".to_owned()
         }
         AgentEvent::GivenUp => {
-            "abx: the controller had given this agent up: the load was ended".to_owned()
+            "abx: the controller gave this agent up, so it ended its load".to_owned()
         }
         AgentEvent::NotSaved { why } => {
-            format!("abx: what was counted cannot be kept here ({why}); the load goes on")
+            format!("abx: cannot save the counts here ({why}); the load continues")
         }
         AgentEvent::Saved { file } => format!(
-            "What was counted is kept: abx collect {}, with the files of the other agents",
+            "Saved the counts: abx collect {}, with the files of the other agents",
             file.display()
         ),
-        AgentEvent::Overdue => {
-            "abx: a slice had not ended long after its time: it was ended".to_owned()
-        }
+        AgentEvent::Overdue => "abx: ended a slice that ran long past its time".to_owned(),
     });
 }

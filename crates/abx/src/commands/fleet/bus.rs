@@ -81,8 +81,8 @@ fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
         let path = folder.join(&file.name);
         if fs::symlink_metadata(&path).is_ok() {
             return Err(Failure::usage(format!(
-                "{} is there already, and nothing is overwritten: name another folder, or remove \
-                 that one to lock out all who have its files",
+                "{} already exists, and abx overwrites nothing: name another folder, or remove \
+                 that one to lock out everyone with its files",
                 path.display()
             )));
         }

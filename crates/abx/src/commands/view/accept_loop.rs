@@ -58,11 +58,11 @@ fn attend(site: &Site, stream: &TcpStream) {
             ResponseStatus::Misdirected,
             "Not under this name",
             "These records are shown under `localhost`, a loopback address, or the address that \
-             `abx view` printed: ask by one of them.",
+             `abx view` printed: use one of them.",
         ),
         (true, Access::Other) => ViewResponse::notice(
             ResponseStatus::MethodNotAllowed,
-            "Only to be looked at",
+            "Read-only",
             "Records are shown by GET and HEAD; nothing here can be changed.",
         ),
         (true, Access::Get | Access::Head) => respond(&site.records, &request.target),

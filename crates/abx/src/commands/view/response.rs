@@ -57,8 +57,8 @@ impl ViewResponse {
         let (status, title, text) = match error {
             ViewRequestError::Malformed => (
                 ResponseStatus::BadRequest,
-                "This is no request",
-                "It breaks the grammar of HTTP/1.1: ask with a browser.",
+                "This is not a request",
+                "It is not valid HTTP/1.1: use a browser.",
             ),
             ViewRequestError::TooLarge => (
                 ResponseStatus::HeadTooLarge,
@@ -68,7 +68,7 @@ impl ViewResponse {
             ViewRequestError::Late => (
                 ResponseStatus::Timeout,
                 "This request came too late",
-                "Its head was not complete within 10 s: ask again.",
+                "Its head was not complete within 10 s: try again.",
             ),
             ViewRequestError::Gone => return None,
         };

@@ -160,7 +160,7 @@ fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
     );
     let void = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(void.level, Level::Void);
-    assert!(void.message.contains("was not read"), "{}", void.message);
+    assert!(void.message.contains("did not read"), "{}", void.message);
 
     let mut wrong = both_limited(54_000);
     each_slice(&mut wrong, "new", |slice| {
