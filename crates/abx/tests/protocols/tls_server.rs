@@ -166,7 +166,7 @@ fn files_are_encrypted_where_they_are_read() {
             way,
             "--tls-self-signed",
         ])
-        .expect(2, &["not encrypted", "`read`"]);
+        .expect(2, &["does not encrypt", "`read`"]);
     }
 }
 

@@ -228,7 +228,7 @@ fn a_file_of_requests_that_cannot_be_asked_for_says_why() {
         ("{}\n{\"pth\": 1}", "bad.jsonl: line 2: unknown field `pth`"),
         (
             "{\"path\": \"http://127.0.0.1:1/\"}",
-            "line 1: `http://127.0.0.1:1/` is of another",
+            "line 1: `http://127.0.0.1:1/` is not a URL of",
         ),
         ("# nothing", "no request in it"),
     ] {

@@ -127,6 +127,7 @@ fn users_who_pause_are_compared_by_their_sessions_without_pauses() {
         "compare", "study", "--blocks", "2", "--slice", "500ms", "--pilot", "brief",
     ];
     let ended = home.run_abx(&[&words[..], &["--json", "o.json"]].concat());
+    assert!(home.join("o.json").exists(), "{ended:#?}");
     let record = crate::support::read_json(&home.join("o.json"));
     ended.expect_measured(&record);
     let names = |index: usize| record["loads"][index]["name"].as_str().unwrap();
