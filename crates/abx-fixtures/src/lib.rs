@@ -129,13 +129,13 @@ pub fn longer(mut record: Measured) -> Measured {
 }
 
 /// Settles a subject under the first load after so many blocks: later ones are without it.
-pub fn leave_after(record: &mut Measured, subject: &str, blocks: usize) {
+pub fn leave_after(record: &mut Measured, subject: &str, blocks: u32) {
     record.loads[0].settled.push(Settled {
         subject: Some(subject.to_owned()),
-        blocks: u32::try_from(blocks).unwrap(),
+        blocks,
         reason: SettledReason::Precision,
     });
-    for block in &mut record.blocks[blocks..] {
+    for block in &mut record.blocks[blocks as usize..] {
         block.subjects.remove(subject);
         let part = &mut block.loads[0];
         for round in &mut part.rounds {

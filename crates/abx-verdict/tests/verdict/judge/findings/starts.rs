@@ -58,7 +58,7 @@ fn what_all_subjects_have_in_the_same_blocks_is_no_difference_of_starts() {
 fn a_subject_that_has_left_shares_the_blocks_that_it_has() {
     // Method: two subjects are slow in the same two blocks, and the one that was left out after
     // the 13th block has the first of them only. Then it has neither, so that nothing is shared.
-    let settled_after = |blocks: usize| {
+    let settled_after = |blocks: u32| {
         let slow = starts(OK, 0.5, &[5, 17]);
         let mut record = study(&[("old", &slow), ("new", &slow), ("far", &slow)]);
         for subject in ["old", "far"] {
