@@ -248,7 +248,7 @@ mod tests {
             ("{\"path\": \"a\"}", "line 1: `a` is neither"),
             (
                 "{\"path\": \"http://127.0.0.1/\"}",
-                "another server than 127.0.0.1:81",
+                "is not a URL of 127.0.0.1:81",
             ),
             ("{\"method\": \"GE T\"}", "line 1: `GE T` is not a method"),
             (

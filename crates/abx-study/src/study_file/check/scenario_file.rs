@@ -446,7 +446,7 @@ mod tests {
         ("path = \"/\"\nmethod = \"G T\"", "is not a method"),
         (
             "path = \"/\"\nbody = \"@no.json\"",
-            "the file `no.json` of a body cannot be read",
+            "the body file `no.json` cannot be read",
         ),
         (
             "path = \"/\"\nbody = \"{later}\"\nextract.later = { header = \"X\" }",
