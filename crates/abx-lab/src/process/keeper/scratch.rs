@@ -77,10 +77,13 @@ pub fn clear(plan: &KeeperPlan, owner: &str) {
     let Some(scratch) = &plan.scratch else {
         return;
     };
-    match fs::read_to_string(scratch.join(OWNER)) {
+    let path = scratch.join(OWNER);
+    match fs::read_to_string(&path) {
         Ok(text) if text == owner => remove(scratch),
+        // A keeper that was killed before it could write into the file holds no lock either.
+        Ok(text) if text.is_empty() && lock_of_nobody(&path).is_some() => remove(scratch),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A keeper that was killed before it could write the file leaves an empty folder.
+            // A keeper that was killed before it could make the file leaves an empty folder.
             let _ = fs::remove_dir(scratch);
         }
         Ok(_) | Err(_) => {}
@@ -254,6 +257,25 @@ mod tests {
         drop(lock);
         clear(&plan, "one");
         assert!(!plan.scratch.unwrap().exists());
+    }
+
+    #[test]
+    fn a_folder_whose_keeper_was_killed_before_it_named_its_owner_is_removed() {
+        // Method: what a keeper has made before each step of its claim: the folder, and the file
+        // without a word in it, which stays as long as a keeper has locked it.
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = folder.path().join("new");
+        let plan = scratch_plan(&scratch);
+        fs::create_dir(&scratch).unwrap();
+        clear(&plan, "one");
+        assert!(!scratch.exists());
+        fs::create_dir(&scratch).unwrap();
+        let lock = claim(&scratch, "").unwrap();
+        clear(&plan, "one");
+        assert!(scratch.exists());
+        drop(lock);
+        clear(&plan, "one");
+        assert!(!scratch.exists());
     }
 
     #[test]
