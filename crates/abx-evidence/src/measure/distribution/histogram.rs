@@ -211,13 +211,14 @@ impl Histogram {
         Some((squares / self.total as f64).sqrt())
     }
 
-    /// Adds the counts of `other`.
+    /// Adds the counts of `other`, and takes memory for its longest time at most: a record keeps
+    /// one of these for each subject, load and block.
     pub fn merge(&mut self, other: &Histogram) {
-        if other.is_empty() {
+        let Some((longest, _)) = other.counted().next_back() else {
             return;
-        }
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
+        };
+        if self.counts.len() <= longest {
+            self.counts.resize(longest + 1, 0);
         }
         for (own_count, more) in self.counts.iter_mut().zip(&other.counts) {
             *own_count += more;
@@ -386,6 +387,7 @@ mod tests {
         assert_ne!(bare, emptied);
         let mut merged = Histogram::new();
         merged.merge(&emptied);
+        assert_eq!(merged.counts.len(), 6, "memory up to 5 µs");
         reserved.record_ns(5_000);
         assert_eq!((&merged, merged.count_at_us(5)), (&reserved, 1));
         emptied.clear();
