@@ -13,7 +13,7 @@ use crate::measure::share::share;
 use crate::record::Histograms;
 
 /// The goal for errors where none is named.
-const ERRORS: Goal = Goal::Errors { limit: 0.001 };
+const ERRORS: Goal = Goal::Errors { limit_percent: 0.1 };
 /// What used nothing of what is allowed still needs a logarithm.
 const LEAST: f64 = 1e-3;
 
@@ -36,8 +36,8 @@ pub enum Goal {
     },
     /// Less than this share of what was due failed, or was never answered.
     Errors {
-        /// The limit, 0.001 for 0.1 %.
-        limit: f64,
+        /// The limit in percent, above 0 and below 100.
+        limit_percent: f64,
     },
 }
 
@@ -123,11 +123,11 @@ impl Goal {
 
     fn burden(self, kept: &ObjectiveInput) -> Option<LimitUsage> {
         match self {
-            Goal::Errors { limit } => {
+            Goal::Errors { limit_percent } => {
                 let missed = kept.planned.saturating_sub(kept.ok);
                 let share = share(missed, kept.planned)?;
                 Some(LimitUsage {
-                    amount: (share / limit).max(LEAST),
+                    amount: (100.0 * share / limit_percent).max(LEAST),
                     at_least: false,
                 })
             }
@@ -149,10 +149,8 @@ impl Goal {
         let (what, limit) = text.split_once('<')?;
         let (what, limit) = (what.trim(), limit.trim());
         if what == "errors" {
-            let percent: f64 = number(limit.strip_suffix('%')?)?;
-            return (percent < 100.0).then_some(Goal::Errors {
-                limit: percent / 100.0,
-            });
+            let limit_percent = number(limit.strip_suffix('%')?)?;
+            return (limit_percent < 100.0).then_some(Goal::Errors { limit_percent });
         }
         let mut figures = Figure::QUANTILES.into_iter();
         let (figure, share) = figures.find(|(figure, _)| figure.name() == what)?;
@@ -230,21 +228,24 @@ impl fmt::Display for Goal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}<", self.name())?;
         match self {
-            Goal::Errors { limit } => write!(out, "{}%", tidy(100.0 * limit)),
-            Goal::Time { limit_us, .. } if *limit_us >= 1e6 => {
-                write!(out, "{}s", tidy(limit_us / 1e6))
+            Goal::Errors { limit_percent } => write!(out, "{limit_percent}%"),
+            Goal::Time { limit_us, .. } => {
+                let (amount, unit) = in_largest_unit(*limit_us);
+                write!(out, "{amount}{unit}")
             }
-            Goal::Time { limit_us, .. } if *limit_us >= 1e3 => {
-                write!(out, "{}ms", tidy(limit_us / 1e3))
-            }
-            Goal::Time { limit_us, .. } => write!(out, "{}us", tidy(*limit_us)),
         }
     }
 }
 
-/// Without the last digits that come of a change of units.
-fn tidy(number: f64) -> f64 {
-    (number * 1e9).round() / 1e9
+/// A time in the largest unit in which it is at least 1 and reads back exactly.
+fn in_largest_unit(us: f64) -> (f64, &'static str) {
+    let units = [(1e6, "s"), (1e3, "ms")];
+    let amounts = units.map(|(unit_us, name)| {
+        // Without the last digits that come of a change of units.
+        let amount = (us / unit_us * 1e9).round() / 1e9;
+        (amount >= 1.0 && amount * unit_us == us).then_some((amount, name))
+    });
+    amounts.into_iter().flatten().next().unwrap_or((us, "us"))
 }
 
 #[cfg(test)]
@@ -267,6 +268,9 @@ mod tests {
             ("p50<800us", "p50<800us"),
             ("p95<2000ms", "p95<2s"),
             ("errors<5%", "errors<5%"),
+            ("errors<0.0000000000123%", "errors<0.0000000000123%"),
+            ("errors<0.1222222222222%", "errors<0.1222222222222%"),
+            ("p99<1.0000000001ms", "p99<1000.0000001us"),
         ];
         for (text, expected) in table {
             assert_eq!(read(text).as_deref(), Ok(expected), "{text}");

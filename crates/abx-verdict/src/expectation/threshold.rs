@@ -66,8 +66,8 @@ fn standing(
 ) -> Standing {
     match (goal, reading) {
         (_, None) => Standing::Unsettled(Doubt::NothingSent),
-        (Goal::Errors { limit }, Some(GoalReading::Errors { missed, planned })) => {
-            if (missed as f64) < limit * planned as f64 {
+        (Goal::Errors { limit_percent }, Some(GoalReading::Errors { missed, planned })) => {
+            if 100.0 * (missed as f64) < limit_percent * planned as f64 {
                 Standing::Holds
             } else {
                 Standing::Fails
