@@ -21,7 +21,10 @@ use crate::workers::error::EngineError;
 /// counted.
 pub fn try_session(load: &LoadPlan, stopper: &Stopper) -> Result<ScenarioTally, EngineError> {
     let Some(scenario) = &load.scenario else {
-        return Err(EngineError::Shape("the steps of its sessions"));
+        return Err(EngineError::Shape {
+            load: "sessions",
+            needs: "their steps",
+        });
     };
     let mut plan = ScenarioPlan {
         users: 1,

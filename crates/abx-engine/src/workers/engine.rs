@@ -430,12 +430,14 @@ fn check_part(plan: &LoadPlan, part: LoadPart) -> Result<(), EngineError> {
         });
     }
     match plan.shape {
-        Shape::Broadcast(_) if part.of > 1 => Err(EngineError::Shape(
-            "one generator, since speakers and listeners share a clock",
-        )),
-        Shape::Scenario if part.of > 1 => Err(EngineError::Shape(
-            "one generator, which numbers all sessions",
-        )),
+        Shape::Broadcast(_) if part.of > 1 => Err(EngineError::Shape {
+            load: "broadcasts",
+            needs: "one generator, since speakers and listeners share a clock",
+        }),
+        Shape::Scenario if part.of > 1 => Err(EngineError::Shape {
+            load: "sessions",
+            needs: "one generator, which numbers all of them",
+        }),
         _ => Ok(()),
     }
 }

@@ -17,8 +17,12 @@ pub enum EngineError {
     Opening(#[from] websocket::OpeningError),
     #[error("cannot use TLS: {0}")]
     Tls(#[from] TlsPlanError),
-    #[error("a load of WebSocket messages needs {0}")]
-    Shape(&'static str),
+    #[error("a load of {load} needs {needs}")]
+    Shape {
+        /// Its kind of traffic, in the plural.
+        load: &'static str,
+        needs: &'static str,
+    },
     #[error("placeholders work only in HTTP requests, not in WebSocket ones: leave them out")]
     Placeholders,
     #[error("a replay needs {0}")]
@@ -56,7 +60,7 @@ impl EngineError {
             | EngineError::Request(_)
             | EngineError::Opening(_)
             | EngineError::Tls(_)
-            | EngineError::Shape(_)
+            | EngineError::Shape { .. }
             | EngineError::Placeholders
             | EngineError::Replay(_)
             | EngineError::Part { .. } => true,

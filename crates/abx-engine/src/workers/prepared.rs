@@ -54,9 +54,10 @@ impl Prepared {
             check_replay(plan, replay)?;
         }
         match plan.shape {
-            Shape::Scenario if plan.scenario.is_none() => {
-                Err(EngineError::Shape("the steps of its sessions"))
-            }
+            Shape::Scenario if plan.scenario.is_none() => Err(EngineError::Shape {
+                load: "sessions",
+                needs: "their steps",
+            }),
             Shape::Scenario => Ok(Prepared {
                 encoded: Vec::new(),
                 streamed: Vec::new(),
@@ -121,21 +122,25 @@ fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
 
 /// A message takes a request's place: its echo is what is expected.
 fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
+    let needs = |needs| EngineError::Shape {
+        load: "WebSocket messages",
+        needs,
+    };
     let [asked] = &plan.requests[..] else {
-        return Err(EngineError::Shape("one request, which opens a connection"));
+        return Err(needs("one request, which opens a connection"));
     };
     if !plan.keep_alive {
-        return Err(EngineError::Shape("connections that are kept"));
+        return Err(needs("connections that are kept"));
     }
     if let Shape::Broadcast(message) = plan.shape {
         if (message.bytes as usize) < NUMBER_BYTES {
-            return Err(EngineError::Shape("16 bytes or more, for their numbers"));
+            return Err(needs("16 bytes or more, for their numbers"));
         }
         if plan.pacing.think_ns > 0
             || plan.pacing.session_calls.is_some()
             || plan.pacing.connections_over_time.is_some()
         {
-            return Err(EngineError::Shape("one speaker without think time"));
+            return Err(needs("one speaker without think time"));
         }
     }
     let opening = asked.request.opening().encode()?;

@@ -212,7 +212,7 @@ fn a_load_of_messages_that_contradicts_itself_is_refused() {
         let mut plan = websockets(address, Shape::Broadcast(TEXT));
         change(&mut plan);
         let refusal = engine.open(&plan).unwrap_err();
-        assert!(matches!(refusal, EngineError::Shape(_)), "{refusal}");
+        assert!(matches!(refusal, EngineError::Shape { .. }), "{refusal}");
     };
     refused(|plan| plan.requests.push(plan.requests[0].clone()));
     refused(|plan| plan.keep_alive = false);

@@ -103,7 +103,8 @@ pub enum VerifyError {
         difference: String,
     },
     #[error(
-        "{name} responds with a body of SHA-256 {got}, not {expected} as `--expect-body` requires"
+        "{name} responds with a body of SHA-256 {got}, not {expected}: repair the server, or give \
+         the correct hash (`--expect-body`, or `expect.body` in a study file)"
     )]
     Hash {
         name: String,

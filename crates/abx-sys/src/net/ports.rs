@@ -36,8 +36,7 @@ pub enum PortError {
         low: u16,
     },
     #[error(
-        "no free port from {first} to {last}: stop servers that listen there (`ss -ltn` shows \
-         them) or name another range"
+        "no free port from {first} to {last}: stop servers that listen there (`ss -ltn` shows them)"
     )]
     NoneFree { first: u16, last: u16 },
 }

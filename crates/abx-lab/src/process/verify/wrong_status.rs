@@ -24,7 +24,8 @@ impl WrongStatus<'_> {
     /// What to do.
     pub fn remedy(&self) -> String {
         match (self.got, &self.said.location, &self.said.allow) {
-            (300..=399, Some(location), _) => leads_to(location),
+            // A 304 may name where its page is, but leads nowhere.
+            (300..=303 | 305..=399, Some(location), _) => leads_to(location),
             (401, ..) => {
                 "it requires credentials: send them (`--user NAME:PASSWORD` or `--bearer TOKEN`, \
                  or `user` or `bearer` in a study file)"
@@ -113,7 +114,7 @@ mod tests {
             (503, "log", false),
             (404, "`--path`", true),
             (204, "`--expect-status 204`", true),
-            (304, "/new/", false),
+            (304, "`--expect-status 304`", true),
             (426, "ws://", false),
             (429, "limit", false),
             (999, "correct the server", false),
@@ -130,7 +131,6 @@ mod tests {
         }
         let nothing = HeadFields::default();
         assert!(remedy(405, &nothing, false).contains("`-m`"));
-        assert!(remedy(304, &nothing, false).contains("--expect-status 304"));
         assert!(remedy(404, &nothing, true).contains("its WebSocket path"));
         assert!(remedy(426, &nothing, true).contains("its WebSocket path"));
         assert!(remedy(401, &nothing, true).contains("--bearer"));
