@@ -21,12 +21,12 @@ const SHORT: [&str; 9] = [
 ];
 
 /// A folder with a store of podman in it, which has the image.
-struct ContainerHome {
+pub(super) struct ContainerHome {
     home: Home,
 }
 
 impl ContainerHome {
-    fn new() -> ContainerHome {
+    pub(super) fn new() -> ContainerHome {
         let home = Home::new();
         let folder = home.path().display();
         home.write(
@@ -88,7 +88,12 @@ impl ContainerHome {
             .env("ABX_CONTAINER_ENGINE", "podman")
     }
 
-    fn abx(&self, words: &[&str]) -> Command {
+    /// The folder.
+    pub(super) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    pub(super) fn abx(&self, words: &[&str]) -> Command {
         let mut command = self.home.abx(words);
         self.settle(&mut command);
         command
@@ -99,7 +104,7 @@ impl ContainerHome {
     }
 
     /// The same server as a command, and in a container.
-    fn both(&self) -> [String; 2] {
+    pub(super) fn both(&self) -> [String; 2] {
         let server = self.home.join("server").display().to_string();
         // A word that tells its processes from those of others.
         let word = self.home.path().display();
@@ -110,7 +115,7 @@ impl ContainerHome {
     }
 
     /// Processes of the server in containers.
-    fn boxed(&self) -> Vec<u32> {
+    pub(super) fn boxed(&self) -> Vec<u32> {
         let word = format!("\0{}\0", self.home.path().display());
         let numbers = fs::read_dir("/proc").unwrap().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

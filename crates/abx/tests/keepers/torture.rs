@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io::Write;
 use std::net::TcpListener;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use abx_sys::process::Signal;
@@ -11,9 +12,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
+use super::containers::ContainerHome;
 use super::killed::{kill, of_kind, write_study};
 use crate::bisect::searches::repository;
-use crate::support::{ABX, Home, Running, read_json};
+use crate::fleet::agents::{Agent, Bus};
+use crate::support::{ABX, Home, Running, Server, read_json};
 
 /// How many moments there are, if not the usual ones.
 const KILLS: &str = "ABX_KILLS";
@@ -54,6 +57,7 @@ within = "500ms"
 struct Case {
     name: &'static str,
     kind: Kind,
+    around: Around,
     words: &'static [&'static str],
     /// What is added to the study.
     more: &'static str,
@@ -68,6 +72,20 @@ enum Kind {
     Check,
     /// By the same words, until it has another block.
     Search,
+    /// Not at all: it keeps no server.
+    Run,
+}
+
+/// What a command finds around it, outside of its folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Nothing,
+    /// A server, whose URL follows the words.
+    Server,
+    /// A bus and an agent, of which flags follow the words.
+    Fleet,
+    /// An engine of containers with an image: its command and the image follow the words.
+    Containers,
 }
 
 const SEARCH: &[&str] = &[
@@ -102,38 +120,164 @@ const COMPARE: &[&str] = &[
     "--no-ceiling",
 ];
 
-const CASES: [Case; 5] = [
+const OF_COMMANDS: &[&str] = &[
+    "compare",
+    "--blocks",
+    "1000",
+    "--slice",
+    "20ms",
+    "--rounds",
+    "2",
+    "--pilot",
+    "brief",
+    "--no-ceiling",
+    "-c",
+    "4",
+];
+
+const CASES: [Case; 8] = [
     Case {
         name: "compare",
         kind: Kind::Comparison,
+        around: Around::Nothing,
         words: COMPARE,
         more: "",
     },
     Case {
         name: "study check",
         kind: Kind::Check,
+        around: Around::Nothing,
         words: &["study", "check", "study.toml"],
         more: "",
     },
     Case {
         name: "services",
         kind: Kind::Comparison,
+        around: Around::Nothing,
         words: COMPARE,
         more: SERVICE,
     },
     Case {
         name: "faults",
         kind: Kind::Comparison,
+        around: Around::Nothing,
         words: COMPARE,
         more: FAULT,
     },
     Case {
         name: "bisect",
         kind: Kind::Search,
+        around: Around::Nothing,
         words: SEARCH,
         more: "",
     },
+    Case {
+        name: "run",
+        kind: Kind::Run,
+        words: &["run", "-c", "4", "-d", "10m"],
+        around: Around::Server,
+        more: "",
+    },
+    Case {
+        name: "fleet",
+        kind: Kind::Comparison,
+        words: COMPARE,
+        around: Around::Fleet,
+        more: "",
+    },
+    Case {
+        name: "containers",
+        kind: Kind::Comparison,
+        words: OF_COMMANDS,
+        around: Around::Containers,
+        more: "",
+    },
 ];
+
+/// Where a command is killed, with what is around it.
+struct Scene {
+    place: Place,
+    /// The words of the command.
+    words: Vec<String>,
+    /// Flags that it needs again to go on.
+    flags: Vec<String>,
+    _server: Option<Server>,
+    _fleet: Option<(Bus, Agent)>,
+}
+
+enum Place {
+    Plain(Home),
+    Containers(ContainerHome),
+}
+
+impl Scene {
+    fn new(case: &Case) -> Scene {
+        let mut words: Vec<String> = case.words.iter().map(|word| (*word).to_owned()).collect();
+        let (mut server, mut fleet, mut flags) = (None, None, Vec::new());
+        let place = if case.around == Around::Containers {
+            let place = ContainerHome::new();
+            words.extend(place.both());
+            Place::Containers(place)
+        } else {
+            Place::Plain(Home::new())
+        };
+        match case.around {
+            Around::Nothing | Around::Containers => {}
+            Around::Server => words.push(server.insert(Server::start(&[])).url.clone()),
+            Around::Fleet => {
+                let bus = Bus::start();
+                flags = ["--agents", "1", "--bus", &bus.url]
+                    .map(str::to_owned)
+                    .into();
+                let agent = Agent::start(&bus, "--allow-target 127.0.0.0/8 -t 1");
+                fleet = Some((bus, agent));
+            }
+        }
+        let scene = Scene {
+            place,
+            words,
+            flags,
+            _server: server,
+            _fleet: fleet,
+        };
+        let home = scene.home();
+        write_study(home);
+        let study = std::fs::read_to_string(home.join("study.toml")).unwrap();
+        home.write("study.toml", &(study + &case.more.replace("ABX", ABX)));
+        if case.kind == Kind::Search {
+            repository(home);
+        }
+        scene
+    }
+
+    fn home(&self) -> &Home {
+        match &self.place {
+            Place::Plain(home) => home,
+            Place::Containers(place) => place.home(),
+        }
+    }
+
+    fn abx(&self, words: &[&str]) -> Command {
+        match &self.place {
+            Place::Plain(home) => home.abx(words),
+            Place::Containers(place) => place.abx(words),
+        }
+    }
+
+    /// Starts a command that measures.
+    fn start(&self, words: &[&str]) -> Running<'_> {
+        self.home().start(self.abx(words).args(&self.flags))
+    }
+
+    /// Processes that abx started here, those in containers included.
+    fn processes(&self) -> usize {
+        let boxed = match &self.place {
+            Place::Plain(_) => 0,
+            Place::Containers(place) => place.boxed().len(),
+        };
+        boxed + self.home().processes().len()
+    }
+}
 
 /// What kills left behind, over all moments.
 #[derive(Debug, Default)]
@@ -181,7 +325,8 @@ impl fmt::Display for Left {
 fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
     // Method: a study of nginx, php-fpm and a server that forks twice. At a random moment, SIGKILL
     // for all processes of a random choice of kinds. If all three were killed, the next start of
-    // abx must end the rest. A comparison goes on from its record, and a search from its own.
+    // abx must end the rest. A comparison goes on from its record, and a search from its own. A run
+    // has no server of its own; a fleet has one agent; and a container belongs to its engine.
     let kills: Option<u64> = std::env::var(KILLS).ok().and_then(|text| text.parse().ok());
     let cases = CASES.len() as u64;
     for (place, case) in (0..cases).zip(&CASES) {
@@ -213,19 +358,20 @@ fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
 
 /// One kill, of the kinds whose bits are set, and what comes of it.
 fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
-    let home = Home::new();
-    write_study(&home);
-    let study = std::fs::read_to_string(home.join("study.toml")).unwrap();
-    home.write("study.toml", &(study + &case.more.replace("ABX", ABX)));
-    if case.kind == Kind::Search {
-        repository(&home);
-    }
+    let scene = Scene::new(case);
+    let home = scene.home();
     let kinds = (0..).zip(KINDS).filter(|(bit, _)| way & (1 << bit) != 0);
-    let kinds: Vec<&str> = kinds.map(|(_, kind)| kind).collect();
-    let mut running = home.start(&mut home.abx(case.words));
-    running.until("a keeper", |home| {
-        (!of_kind(home, "keeper").is_empty()).then_some(())
-    });
+    let mut kinds: Vec<&str> = kinds.map(|(_, kind)| kind).collect();
+    if case.kind == Kind::Run {
+        kinds = vec!["abx"];
+    }
+    let words: Vec<&str> = scene.words.iter().map(String::as_str).collect();
+    let mut running = scene.start(&words);
+    if case.kind != Kind::Run {
+        running.until("a keeper", |home| {
+            (!of_kind(home, "keeper").is_empty()).then_some(())
+        });
+    }
     if case.kind == Kind::Comparison && random.random_bool(0.5) {
         running.until("a finished block", |home| complete(home).first().map(drop));
     }
@@ -239,23 +385,23 @@ fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
         // A check may be done by then: it is killed in another moment.
         return;
     }
-    let before = complete(&home);
-    let ports = kill(&mut running, &home, &kinds, random);
+    let before = complete(home);
+    let ports = kill(&mut running, home, &kinds, random);
     running.wait_alone();
     left.moments += 1;
     if kinds.len() == KINDS.len() {
         left.of_all += 1;
-        left.until_next += home.processes().len();
-        start_again(&home, case);
+        left.until_next += scene.processes();
+        start_again(&scene, case);
     } else if case.kind != Kind::Check && !before.is_empty() {
-        start_again(&home, case);
+        start_again(&scene, case);
     }
-    settle(&home);
-    left.processes += home.processes().len();
+    settle(&scene);
+    left.processes += scene.processes();
     left.folders += home.scratch().len();
     let is_held = |port: &&u16| TcpListener::bind(("127.0.0.1", **port)).is_err();
     left.ports += ports.iter().filter(is_held).count();
-    let after = complete(&home);
+    let after = complete(home);
     let is_lost = |block: &&Value| !after.contains(block);
     left.blocks_lost += before.iter().filter(is_lost).count();
     left.blocks_kept += before.len();
@@ -272,10 +418,11 @@ fn complete(home: &Home) -> Vec<Value> {
 
 /// The next start of abx: what was measured goes on until it has another block, and a check is
 /// done again.
-fn start_again(home: &Home, case: &Case) {
+fn start_again(scene: &Scene, case: &Case) {
+    let home = scene.home();
     if case.kind == Kind::Check || home.records_in("state/abx").is_empty() {
         home.write("one.toml", ONE);
-        let mut check = home.start(&mut home.abx(&["study", "check", "one.toml"]));
+        let mut check = home.start(&mut scene.abx(&["study", "check", "one.toml"]));
         end(&mut check, |running, _| running.has_ended());
         return;
     }
@@ -286,7 +433,7 @@ fn start_again(home: &Home, case: &Case) {
         || case.words.to_vec(),
         |record| vec!["compare", "--resume", record],
     );
-    let mut resumed = home.start(&mut home.abx(&words));
+    let mut resumed = scene.start(&words);
     end(&mut resumed, |running, home| {
         complete(home).len() > before || running.has_ended()
     });
@@ -306,9 +453,9 @@ fn end(running: &mut Running, mut is_done: impl FnMut(&mut Running, &Home) -> bo
 }
 
 /// Waits until nothing is there any more, for a while.
-fn settle(home: &Home) {
+fn settle(scene: &Scene) {
     let deadline = Instant::now() + END_WITHIN;
-    let is_empty = || home.processes().is_empty() && home.scratch().is_empty();
+    let is_empty = || scene.processes() == 0 && scene.home().scratch().is_empty();
     while !is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
