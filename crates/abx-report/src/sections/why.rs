@@ -231,8 +231,8 @@ const KERNEL_NOT_SPLIT: &str = "The kernel's work is one line, because this mach
      sample it by function. `abx doctor` shows the command that allows it.";
 
 const WHY_LEGEND: &str = "CPU µs per response, by samples taken after the counted slices: each \
-     line's share of the samples, times the CPU time per response that the counted slices \
-     measured. Intervals are over blocks; those of one table hold together.";
+     line's share of the samples, times the CPU time per response of the counted slices, as \
+     the mean of blocks. Intervals are over blocks; those of one table hold together.";
 
 /// What is certain, in one sentence of counted facts.
 fn reason(difference: &CpuDifference) -> String {

@@ -53,7 +53,8 @@ pub struct Comparison {
     /// With how many comparisons it was judged together, itself among them.
     pub together: usize,
     /// How often blocks without any difference would look at least so different,
-    /// adjusted for those judged together; `None` without an interval.
+    /// adjusted for those judged together: a direction is claimed below 0.03, the error of the
+    /// intervals that are computed at 97 % and printed as 95 %. `None` without an interval.
     pub p_adjusted: Option<f64>,
     /// What it means.
     pub verdict: Verdict,

@@ -374,7 +374,9 @@ fn quantiles_of_a_few_requests_carry_a_note() {
     let four = noted(4).expect("it is noted");
     let expected = "the response times from p90 upwards are the slowest of only 4 requests";
     assert_eq!(four, expected);
-    let more = noted(99).expect("it is noted");
-    assert!(more.contains("from p99 upwards"), "{more}");
-    assert_eq!(noted(100), None);
+    for (requests, lowest) in [(99, "from p99 upwards"), (500, "from p99.9 upwards")] {
+        let more = noted(requests).expect("it is noted");
+        assert!(more.contains(lowest), "{more}");
+    }
+    assert_eq!(noted(1_000), None);
 }
