@@ -8,4 +8,4 @@ mod time_text;
 
 pub use exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use load_options::LoadOptions;
-pub use time_text::{TimeText, duration, seconds, time};
+pub use time_text::{TimeText, duration, lacks_unit, seconds, time};

@@ -167,6 +167,22 @@ impl InFlightKeys {
             _ => Ok(self.streams.or(self.pipeline)),
         }
     }
+
+    /// That a connection which waits for each response has no pipeline.
+    ///
+    /// # Errors
+    /// A pipeline beside what keeps one request in flight.
+    pub fn check(&self, keep_alive: bool, sessions: &SessionKeys) -> Result<(), KeyMistake> {
+        let waits = !keep_alive || sessions.think.is_some() || sessions.calls.is_some();
+        if !waits || self.pipeline.is_none_or(|window| window == 1) {
+            return Ok(());
+        }
+        Err(KeyMistake {
+            key: "pipeline",
+            why: "`pipeline` does not apply without keep-alive, or beside `think` or `calls`, \
+                  which keep one request in flight: leave one of them out",
+        })
+    }
 }
 
 impl OpeningKeys {
@@ -198,6 +214,36 @@ impl LoadOptions {
             open_rate: opening.open_rate,
             verify_every: checks.verify_every.unwrap_or(usual.verify_every),
             ..usual
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_waits_for_responses_has_no_pipeline() {
+        // Method: a pipeline alone, one of a single request, and one beside each key that keeps
+        // one request in flight.
+        let pipeline = |window| InFlightKeys {
+            pipeline: Some(window),
+            streams: None,
+        };
+        let none = SessionKeys::default();
+        let thinking = SessionKeys {
+            think: Some(TimeText("1s".to_owned())),
+            ..none.clone()
+        };
+        let calling = SessionKeys {
+            calls: Some(2),
+            ..none.clone()
+        };
+        assert_eq!(pipeline(4).check(true, &none), Ok(()));
+        for (keep_alive, sessions) in [(false, &none), (true, &thinking), (true, &calling)] {
+            assert_eq!(pipeline(1).check(keep_alive, sessions), Ok(()));
+            let mistake = pipeline(4).check(keep_alive, sessions).unwrap_err();
+            assert_eq!(mistake.key, "pipeline");
         }
     }
 }

@@ -45,10 +45,21 @@ pub fn time(text: &str) -> Option<Duration> {
 /// What to write instead.
 pub fn duration(text: &str) -> Result<Duration, String> {
     time(text).ok_or_else(|| {
-        format!(
-            "`{text}` is not a time above zero: give a number with a unit, such as 10s, 100ms or 2m"
-        )
+        if lacks_unit(text) {
+            format!("`{text}` has no unit: write {text}s or {text}m")
+        } else {
+            format!(
+                "`{text}` is not a time above zero: give a number with a unit, such as 10s, 100ms \
+                 or 2m"
+            )
+        }
     })
+}
+
+/// Whether it is a number above zero that would be a time with a unit.
+#[must_use]
+pub fn lacks_unit(text: &str) -> bool {
+    is_number(text) && time(&format!("{text}s")).is_some()
 }
 
 /// Reads a time such as `10s`, or a number of seconds such as `10` or `0.5`, as wrk takes it.
@@ -78,4 +89,22 @@ fn decimal_time(text: &str) -> Option<Duration> {
     let unit = humantime::parse_duration(&format!("1{}", unit.trim_start())).ok()?;
     let seconds = number.parse::<f64>().ok()? * unit.as_secs_f64();
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_without_a_unit_is_told_from_what_is_no_time() {
+        // Method: numbers that only lack the unit; zero, no number, and another unit.
+        for text in ["5", "0.5"] {
+            let message = duration(text).unwrap_err();
+            assert!(message.contains(&format!("write {text}s")), "{message}");
+        }
+        for text in ["0", ".", "", "5 parsecs"] {
+            let message = duration(text).unwrap_err();
+            assert!(message.contains("not a time above zero"), "{message}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Words that mean more than their letters, wherever a person writes them: in
 //! a study file or on the command line. Who reads them says what was wrong.
 
-pub use abx_model::time;
+pub use abx_model::{lacks_unit, time};
 
 /// A text without the byte-order mark that some editors put at the beginning of files.
 #[must_use]

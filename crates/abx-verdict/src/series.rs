@@ -264,7 +264,7 @@ impl SubjectView<'_> {
                 block: block.block.index,
                 throughput_per_s: block.throughput(),
                 server_cpu_us_per_request: cpu
-                    .and_then(|cpu| share(cpu, sums.outcomes.completed()))
+                    .and_then(|cpu| share(cpu, sums.all_completed()))
                     .map(|ns| ns / 1e3),
                 server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
                 rss_bytes_max: block.life().and_then(|life| life.rss_bytes_max),

@@ -40,7 +40,7 @@ pub fn usage() -> String {
     let mut text =
         "Usage: ab [options] [http[s]://]hostname[:port]/path\nOptions are:\n".to_owned();
     for (flag, meaning) in FLAGS {
-        text.push_str(&format!("    {flag:<16}{meaning}\n"));
+        text.push_str(&format!("    {flag:<17}{meaning}\n"));
     }
     text
 }

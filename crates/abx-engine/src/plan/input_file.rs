@@ -19,7 +19,7 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     if !is_descriptor && !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is not a regular file: give one, or pass the data on standard input",
+            "it is not a regular file: give one, or /dev/stdin",
         ));
     }
     File::open(path)

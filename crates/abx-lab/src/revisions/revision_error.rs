@@ -46,8 +46,8 @@ pub enum RevisionError {
     #[error("`{first}` and `{second}` have no common ancestor: name the commit that you mean")]
     NoMergeBase { first: String, second: String },
     #[error(
-        "{good} is not an ancestor of {bad}, so no commits lie between them: start at their \
-         merge base, `{}...{}`",
+        "{good} is not an ancestor of {bad}: swap them if {good} is the later one, or start at \
+         their merge base, `{}...{}`",
         good_name,
         bad_name
     )]

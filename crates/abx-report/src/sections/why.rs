@@ -261,7 +261,12 @@ fn reason(difference: &CpuDifference) -> String {
             format!("{more} more for {}", cause(part))
         });
         let parts = listed(&parts.collect::<Vec<_>>());
-        return format!("{intro} It uses {parts}, and less for the rest.");
+        let more_us: f64 = named
+            .iter()
+            .map(|part| part.cost.difference_us.mean.abs())
+            .sum();
+        let rest_us = micro(more_us - difference.difference_us.mean.abs());
+        return format!("{intro} It uses {parts}, and {rest_us} less for all the rest together.");
     }
     let parts = named.iter().map(|part| {
         let share = whole_percent(part.cost.share.unwrap_or_default());

@@ -115,6 +115,13 @@ pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     let is_request = settings.exchange.shape == LoadShape::Request;
     parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
+    let is_resumed = settings.tls.as_ref().is_some_and(|tls| tls.resumption);
+    parts.extend(is_resumed.then(|| "TLS sessions resumed".to_owned()));
+    parts.extend(
+        settings
+            .cold_cache
+            .then(|| "files not in memory".to_owned()),
+    );
     let several = record.measured.loads.len() > 1;
     let name = several.then(|| format!("{}: ", name(&load.name)));
     format!("{}{}:", name.unwrap_or_default(), parts.join(", "))

@@ -52,8 +52,8 @@ fn verdict_terms(record: &StudyRecord) -> Vec<String> {
         ),
         (
             any(|comparison| comparison.role == Role::Exploratory),
-            "also compared: metrics for which the study was not made; with so many intervals, \
-             one may miss by chance",
+            "also compared: metrics for which the study was not made; about 1 in 20 of these \
+             intervals misses by chance",
         ),
         (
             any(|comparison| comparison.metric == Metric::ColdStart),

@@ -510,12 +510,9 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
 /// That a difference would stand alone, and may be chance among many.
 fn among_many(comparison: &Comparison) -> Option<String> {
     let excludes = comparison.low? > 1.0 || comparison.high? < 1.0;
-    (excludes && comparison.together > 1 && is_open(comparison)).then(|| {
-        format!(
-            "Alone, this would be a difference; among {} comparisons it may be chance.",
-            comparison.together
-        )
-    })
+    let is_alone = comparison.together == 1 && comparison.too_few_blocks;
+    (excludes && !is_alone && is_open(comparison))
+        .then(|| "Alone, this would be a difference; among all pairs it may be chance.".to_owned())
 }
 
 fn against_itself(comparison: &Comparison) -> Vec<String> {
@@ -538,7 +535,7 @@ fn against_itself(comparison: &Comparison) -> Vec<String> {
     remarks
 }
 
-const BLOCKS_SHOWN_MAX: u32 = 10_000;
+const BLOCKS_SHOWN_MAX: u32 = 1_000;
 
 #[cfg(test)]
 mod tests {

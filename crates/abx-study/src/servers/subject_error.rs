@@ -49,7 +49,7 @@ pub enum SubjectError {
     Empty { name: String },
     #[error(
         "`{image}` of `{name}` is not the name of an image: write for example \
-         `'{name}=image:nginx:1.27'`, and words for it behind that"
+         `'{name}=image:nginx:1.27'`, and its arguments after that"
     )]
     BadImage { name: String, image: String },
     #[error("the command of `{name}` has a quote that does not close: `{command}`")]

@@ -145,7 +145,8 @@ impl UrlParts<'_> {
             let url = url.to_owned();
             return Err(SubjectError::Brackets { url, right });
         }
-        let (host, port) = split_port(authority).ok_or_else(|| bad("a port that is no number"))?;
+        let (host, port) = split_port(authority)
+            .ok_or_else(|| bad("its port is not a number from 0 to 65,535"))?;
         let port = port.unwrap_or(if is_encrypted { 443 } else { 80 });
         if host.is_empty() {
             return Err(bad("no host"));
@@ -468,8 +469,8 @@ mod tests {
             ("http://", "no host"),
             ("http://:80/", "no host"),
             ("http://a:b@127.0.0.1/", "a user"),
-            ("http://127.0.0.1:x/", "no number"),
-            ("http://127.0.0.1:70000/", "no number"),
+            ("http://127.0.0.1:x/", "not a number"),
+            ("http://127.0.0.1:70000/", "not a number"),
             ("http://does-not-exist.invalid/", "does not resolve"),
             ("http://127.0.0.1/a b", "%20"),
             ("http://127.0.0.1/a\tb", "control character"),

@@ -15,11 +15,15 @@ use crate::units;
 /// Reads a time above zero, such as `30s`.
 pub fn time(key: &str, text: &str) -> Result<Duration, String> {
     units::time(text).ok_or_else(|| {
-        format!(
-            "`{key}` is `{}`, which is not a time above zero: write a number and its unit, such as \
-             30s, 100ms or 2m",
-            short(text)
-        )
+        let text = short(text);
+        if units::lacks_unit(&text) {
+            format!("`{key}` is `{text}`, which has no unit: write {text}s or {text}m")
+        } else {
+            format!(
+                "`{key}` is `{text}`, which is not a time above zero: write a number and its unit, \
+                 such as 30s, 100ms or 2m"
+            )
+        }
     })
 }
 

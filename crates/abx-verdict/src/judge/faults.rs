@@ -36,6 +36,10 @@ pub struct FaultSummary {
     pub back: usize,
     /// How many of them cost no request anything.
     pub unfelt: usize,
+    /// After how many of them all was well before the next request, so that `recovery_s` is at
+    /// most its value.
+    #[serde(default)]
+    pub unseen: usize,
 }
 
 /// A mean with its interval.
@@ -126,6 +130,7 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
         recovered: count(|toll| toll.recovery.s().is_some()),
         back: count(|toll| toll.is_back),
         unfelt: count(|toll| !toll.is_felt()),
+        unseen: count(|toll| matches!(toll.recovery, Recovery::Unseen(_))),
     }
 }
 

@@ -243,6 +243,7 @@ fn invalid_header(text: &str) -> String {
     }
 }
 
+// clap reports a value that is missing as an empty one.
 /// Hides a secret in what clap reports of a value that is not valid.
 pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
     let kinds: [(&str, Hide); 7] = [
@@ -261,7 +262,8 @@ pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
     if let (Some(flag), Some(value)) = (
         text(ContextKind::InvalidArg),
         text(ContextKind::InvalidValue),
-    ) && let Some((_, hide)) = kinds.iter().find(|(name, _)| flag.starts_with(name))
+    ) && !value.is_empty()
+        && let Some((_, hide)) = kinds.iter().find(|(name, _)| flag.starts_with(name))
     {
         error.insert(
             ContextKind::InvalidValue,
@@ -395,7 +397,7 @@ mod tests {
     #[test]
     fn a_value_that_is_not_valid_is_not_printed_if_it_is_secret() {
         // Method: a header without a colon, and a collector's URL with a user and a password;
-        // a value that is no secret stays.
+        // a value that is no secret stays, and one that is missing is missing.
         let message = |words: &[&str]| {
             let first = ["abx", "run", "http://127.0.0.1/"];
             let read = Cli::command().try_get_matches_from([&first[..], words].concat());
@@ -413,6 +415,10 @@ mod tests {
             );
         }
         assert!(message(&["-c", "hunter2"]).contains("hunter2"));
+        for flag in ["--user", "-H", "--bearer", "--cookie"] {
+            let message = message(&[flag]);
+            assert!(message.contains("a value is required"), "{message}");
+        }
     }
 
     #[test]

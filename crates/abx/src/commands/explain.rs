@@ -113,7 +113,7 @@ fn unknown(entries: &[Entry], name: &str) -> String {
     let names: Vec<String> = entries.iter().map(|entry| plain(&entry.name)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     format!(
-        "`{name}` is no name that abx knows ({}): `abx explain` lists all names",
+        "`{name}` is not a name in abx's reports ({}): `abx explain` lists all names",
         meant(&plain(name), &names)
     )
 }
@@ -204,7 +204,7 @@ fn of_row([names, text]: [&'static str; 2]) -> Vec<Entry> {
     names.split(", ").map(entry).collect()
 }
 
-/// Words without bold, and links as their text.
+/// Words without bold but in code, and links as their text.
 fn without_markup(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -219,7 +219,14 @@ fn without_markup(text: &str) -> String {
         out.push_str(shown);
         rest = after;
     }
-    (out + rest).replace("**", "").replace('*', "")
+    let text = out + rest;
+    // Every other part is code, in which an asterisk is itself.
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(index, part)| match index % 2 {
+        0 => part.replace('*', ""),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 const VERDICTS: [(&str, Verdict, &str); 7] = [
@@ -255,9 +262,10 @@ const VERDICTS: [(&str, Verdict, &str); 7] = [
     (
         "undecided",
         Verdict::Inconclusive,
-        "? The interval includes 1 and reaches beyond the margin, or there are too few blocks. It \
-         never means that there is no difference. More blocks (`--blocks`, `--budget`) narrow the \
-         interval; the report shows about how many are needed.",
+        "? The blocks do not decide it: the interval includes 1 and reaches beyond the margin, or \
+         there are too few blocks. It is also undecided if a difference would not hold among the \
+         other comparisons of its load. It never means that there is no difference. More blocks \
+         (`--blocks`, `--budget`) narrow the interval; the report shows about how many are needed.",
     ),
     (
         "no result",
@@ -287,7 +295,8 @@ mod tests {
 
     #[test]
     fn every_finding_outcome_and_verdict_has_an_entry() {
-        // Method: each name as it is printed, and with blanks; each has at least one paragraph.
+        // Method: each name as it is printed, and with blanks; each has at least one paragraph,
+        // which does not refer to the rest of the page.
         let entries = entries();
         let verdicts = VERDICTS.iter().map(|(name, ..)| (*name).to_owned());
         let outcomes = abx_evidence::Outcome::ALL.iter();
@@ -298,6 +307,8 @@ mod tests {
                 let same = matching(&entries, &spelling);
                 assert!(!same.is_empty(), "{spelling}");
                 assert!(same.iter().all(|entry| !entry.text[0].is_empty()), "{name}");
+                let refers = |entry: &&Entry| entry.text.concat().contains("see below");
+                assert!(!same.iter().any(refers), "{name}");
             }
         }
         assert!(matching(&entries, "response time")[0].text[0].contains("intended"));
@@ -314,8 +325,9 @@ mod tests {
 
     #[test]
     fn markup_is_left_out() {
-        // Method: bold, emphasis and a link in one sentence.
+        // Method: bold, emphasis and a link in one sentence; an asterisk in code beside bold.
         let text = without_markup("**A** is *not* in [the page](terms.md), see it.");
         assert_eq!(text, "A is not in the page, see it.");
+        assert_eq!(without_markup("**A**: `a*>1`, *or*"), "A: `a*>1`, or");
     }
 }

@@ -95,7 +95,26 @@ fn limit(text: &str) -> Result<usize, String> {
 pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
     match &history.command {
         Some(HistoryCommand::Add(flags)) => add(flags),
-        None => list(history),
+        None => {
+            check_without_trend(history)?;
+            list(history)
+        }
+    }
+}
+
+// clap drops `requires` if a flag that is given excludes the required one.
+/// Refuses flags about a trend, which need one.
+fn check_without_trend(history: &HistoryArgs) -> Result<(), Failure> {
+    let flags = [
+        ("--metric", history.metric.is_some()),
+        (output::HTML, history.html.is_some()),
+        ("--markdown", history.markdown.is_some()),
+    ];
+    match flags.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) if history.trend.is_none() => Err(Failure::usage(format!(
+            "{flag} needs the trend of a study: name one with --trend STUDY, or leave {flag} out"
+        ))),
+        _ => Ok(()),
     }
 }
 

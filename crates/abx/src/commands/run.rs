@@ -56,8 +56,8 @@ pub struct Run {
     url: String,
     /// How long to send requests [default: 10s].
     ///
-    /// In seconds, or with a unit such as 2m. With several loads, under each of them. With --slo, how long the whole search takes
-    /// [default: 2m].
+    /// In seconds, or with a unit such as 2m. With several loads, under each of them. With --slo, how long
+    /// the search takes for each number of connections [default: 2m].
     #[arg(short, long, help_heading = "Load", visible_short_alias = 'z', value_parser = units::run_time, value_name = "TIME")]
     duration: Option<Duration>,
     /// Stop after this many requests instead of after a time.

@@ -65,7 +65,7 @@ pub struct Serve {
     #[arg(long, value_name = "N")]
     max_threads: Option<NonZeroU32>,
     /// Size of the page in bytes [default: 87].
-    #[arg(long, value_name = "N", conflicts_with = "root")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["root", "files"])]
     page_bytes: Option<u64>,
     /// Serve files from this folder instead of one page.
     #[arg(long, value_name = "FOLDER")]
@@ -89,7 +89,12 @@ pub struct Serve {
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of --tls-cert (PEM).
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        conflicts_with = "tls_self_signed"
+    )]
     tls_key: Option<PathBuf>,
     /// Serve TLS with a self-signed certificate made at start-up; clients need --insecure.
     #[arg(long, conflicts_with = "tls_cert")]
@@ -133,16 +138,16 @@ pub struct Serve {
     #[arg(long, value_parser = units::stall, value_name = "TIME/TIME", help_heading = FAULTS, hide_short_help = true)]
     stall: Option<(Duration, Duration)>,
     /// Percentage of responses with status 503.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 0.0, value_parser = units::percentage, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     fail: f64,
     /// Percentage of responses cut off in the middle.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 0.0, value_parser = units::percentage, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     close_early: f64,
     /// Percentage of responses that are too short.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 0.0, value_parser = units::percentage, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     wrong_length: f64,
     /// Percentage of responses with a wrong byte.
-    #[arg(long, default_value_t = 0.0, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 0.0, value_parser = units::percentage, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     wrong_body: f64,
     /// Seed for injected faults.
     #[arg(long, default_value_t = 1, help_heading = FAULTS, hide_short_help = true)]

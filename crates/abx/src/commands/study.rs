@@ -387,8 +387,8 @@ fn checked_study(folder: &Path) -> Result<CheckedStudy, Failure> {
 fn entry(name: &str) -> Result<&'static CatalogEntry, Failure> {
     catalog::entry(name).ok_or_else(|| {
         Failure::usage(format!(
-            "there is no built-in study `{name}`: {}; run a study file of your own with \
-             `abx compare FILE`",
+            "there is no built-in study `{name}` ({}): name another one, or run a study file of your \
+             own with `abx compare FILE`",
             catalog::meant(name)
         ))
     })

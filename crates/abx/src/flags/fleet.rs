@@ -61,10 +61,10 @@ impl FleetFlags {
     /// The agents that make the load; `None` for this process itself. Waits for them.
     ///
     /// # Errors
-    /// A failure without a bus, or with too few agents.
+    /// A failure for flags about agents without a bus, or with too few agents.
     pub fn generator(&self, is_quiet: bool) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
         let (Some(url), Some(agents)) = (&self.bus, self.agents) else {
-            return Ok(None);
+            return self.check_without_bus().map(|()| None);
         };
         let usual = FleetTiming::default();
         let plan = FleetPlan {
@@ -91,6 +91,24 @@ impl FleetFlags {
             Ok(fleet) => Ok(Some(Box::new(fleet))),
             Err(FleetError::Interrupted) => Err(Failure::interrupted()),
             Err(error) => Err(Failure::no_claim(error)),
+        }
+    }
+
+    // clap drops `requires` if a flag that is given excludes the required one.
+    /// Refuses flags about agents, which need a bus.
+    fn check_without_bus(&self) -> Result<(), Failure> {
+        let flags = [
+            ("--agents", self.agents.is_some()),
+            ("--agents-within", self.agents_within.is_some()),
+            ("--on-loss", self.on_loss.is_some()),
+            ("--bus-ca", self.bus_ca.is_some()),
+            ("--bus-creds", self.bus_creds.is_some()),
+        ];
+        match flags.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::usage(format!(
+                "{flag} needs the bus between the machines: add --bus URL, or leave {flag} out"
+            ))),
         }
     }
 }

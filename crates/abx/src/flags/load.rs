@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use abx_engine::schedule::{Arrivals, StageList};
+use abx_engine::schedule::{Amount, Arrivals, StageList};
 use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::{ExpectedStatus, LoadShape, Objective, Shape};
 use abx_lab::{
@@ -55,7 +55,7 @@ pub struct LoadFlags {
     #[arg(long, value_name = "STAGES", conflicts_with = "connection_stages")]
     stages: Option<StageList>,
     /// A number of connections that changes over time (closed loop), such as 1:100@30s; -c is
-    /// the maximum.
+    /// the maximum [default: the highest of the stages].
     #[arg(long, value_name = "STAGES")]
     connection_stages: Option<StageList>,
     #[command(flatten)]
@@ -164,6 +164,7 @@ impl LoadFlags {
     ) -> Result<Vec<Load>, Failure> {
         let kind = self.shape.kind(scheme)?;
         self.refuse_beside(kind)?;
+        self.check_in_flight()?;
         let log = self.replay.log(&self.requests)?;
         let requests = match log {
             Some(_) => Vec::new(),
@@ -175,10 +176,7 @@ impl LoadFlags {
             ));
         }
         let sweep = SweepSpec {
-            connections: match &self.connections[..] {
-                [] => vec![50],
-                some => some.to_vec(),
-            },
+            connections: self.sweep_connections()?,
             rates: self.rate.clone().map_or(Vec::new(), |rates| rates.0),
             objective: self.slo.clone(),
             spacing: self.spacing()?,
@@ -201,6 +199,40 @@ impl LoadFlags {
             Some(load) => Err(given_twice(load)),
             None => Ok(loads),
         }
+    }
+
+    // clap drops `requires` if a flag that is given excludes the required one.
+    /// Refuses more requests in flight than the other flags leave to a connection.
+    fn check_in_flight(&self) -> Result<(), Failure> {
+        let keys = &self.in_flight;
+        if keys.streams.is_some() && !self.http2 {
+            return Err(Failure::usage(
+                "--streams needs HTTP/2: add --http2, or leave --streams out",
+            ));
+        }
+        keys.check(!self.no_keepalive, &self.sessions).map_err(|_| {
+            Failure::usage(
+                "--pipeline does not apply to --no-keepalive, --think or --calls, which keep one \
+                 request in flight: leave one of them out",
+            )
+        })
+    }
+
+    /// The numbers of connections, none of them below what their stages reach.
+    fn sweep_connections(&self) -> Result<Vec<u32>, Failure> {
+        let highest = self.connection_stages.as_ref().map_or(0, highest);
+        let is_lower = |connections: &&u32| **connections < highest;
+        if let Some(connections) = self.connections.iter().find(is_lower) {
+            return Err(Failure::usage(format!(
+                "--connection-stages reaches {highest}, and -c is {connections}: raise -c to \
+                 {highest}, or lower the stages"
+            )));
+        }
+        Ok(match (&self.connections[..], highest) {
+            ([], 0) => vec![50],
+            ([], highest) => vec![highest],
+            (given, _) => given.to_vec(),
+        })
     }
 
     /// A load but for its name, connections and rate.
@@ -396,6 +428,15 @@ impl GeneratorFlags {
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(seed_from_clock)
     }
+}
+
+/// The most connections that stages reach.
+fn highest(stages: &StageList) -> u32 {
+    let ends = stages.stages().iter();
+    let ends = ends.flat_map(|stage| [stage.from, stage.to]);
+    let thousandths = ends.map(Amount::thousandths).max();
+    let connections = thousandths.unwrap_or(0).div_ceil(1_000);
+    u32::try_from(connections).unwrap_or(u32::MAX)
 }
 
 fn given_twice(load: &Load) -> Failure {

@@ -49,10 +49,11 @@ impl ReplayFlags {
     /// The log, if one is replayed, with the headers that were given for all requests.
     ///
     /// # Errors
-    /// A usage failure for a file that cannot be read or replayed.
+    /// A usage failure for a file that cannot be read or replayed, and for flags about a log
+    /// without one.
     pub fn log(&self, requests: &RequestFlags) -> Result<Option<NamedLog>, Failure> {
         let Some(file) = &self.replay else {
-            return Ok(None);
+            return self.check_without_log().map(|()| None);
         };
         let failed = |error: AccessLogError| {
             Failure::usage(format!("--replay: {}: {error}", file.display()))
@@ -77,6 +78,17 @@ impl ReplayFlags {
             },
             log,
         }))
+    }
+
+    // clap drops `requires` if a flag that is given excludes the required one.
+    /// Refuses flags about a log, which need one.
+    fn check_without_log(&self) -> Result<(), Failure> {
+        match self.given().into_iter().find(|(is_given, ..)| *is_given) {
+            None => Ok(()),
+            Some((_, flag, _)) => Err(Failure::usage(format!(
+                "{flag} needs an access log: add --replay FILE, or leave {flag} out"
+            ))),
+        }
     }
 
     /// Each flag: whether it was given, its name, and the key of a study file that says the

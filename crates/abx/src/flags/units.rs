@@ -103,14 +103,23 @@ pub fn rates(text: &str) -> Result<RateList, String> {
 
 /// Reads the smallest difference that matters, such as `3%`.
 pub fn margin(text: &str) -> Result<Margin, String> {
-    let share = percent(text)?;
-    Margin::new(share).map_err(|error| error.to_string())
+    Margin::new(percent(text)?).map_err(|_| {
+        format!("`{text}` is out of range: give a percentage above 0% and up to 100%, such as 3%")
+    })
 }
 
 /// Reads a share such as `3%` or `0.5%` as a fraction.
 pub fn percent(text: &str) -> Result<f64, String> {
     units::share(text)
         .ok_or_else(|| format!("`{text}` is not a percentage: give a number and %, such as 3%"))
+}
+
+/// Reads a percentage such as `5` or `5%`.
+pub fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| format!("`{text}` is not a percentage from 0 to 100: give one such as 5"))
 }
 
 /// Reads path and query of a request.
@@ -195,7 +204,14 @@ pub fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
         .ok_or("it is not a header: write `Name: value`")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
+    let name = name.trim();
+    if !units::is_token(name) {
+        return Err(
+            "the name before the colon is not a header name: use letters, digits and `-`"
+                .to_owned(),
+        );
+    }
+    Ok((name.to_owned(), value.trim().to_owned()))
 }
 
 /// Reads a label: one line of at most [`LABEL_LETTERS_MAX`] letters.
@@ -224,12 +240,36 @@ mod tests {
 
     #[test]
     fn stalls_and_headers_have_two_parts() {
-        // Method: one right and one wrong of each.
+        // Method: one right and one wrong of each; names that no header can have.
         let (length, period) = stall("100ms/1s").unwrap();
         assert_eq!((length.as_millis(), period.as_millis()), (100, 1000));
         assert!(stall("100ms").is_err());
         assert_eq!(header("A: b:c"), Ok(("A".into(), "b:c".into())));
         assert!(header("A b").is_err());
+        for wrong in ["A b: c", ": c", "A(b): c"] {
+            assert!(
+                header(wrong).unwrap_err().contains("header name"),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn percentages_have_a_range() {
+        // Method: the ends of each range, beyond them, and what is no number.
+        assert!(margin("100%").is_ok());
+        for wrong in ["0%", "200%"] {
+            let message = margin(wrong).unwrap_err();
+            assert!(
+                message.contains(wrong) && message.contains("such as 3%"),
+                "{message}"
+            );
+        }
+        assert_eq!((percentage("0"), percentage("100")), (Ok(0.0), Ok(100.0)));
+        assert_eq!(percentage("5%"), percentage("5"));
+        for wrong in ["150", "-1", "NaN", "5%%", "%", ""] {
+            assert!(percentage(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

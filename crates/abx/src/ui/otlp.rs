@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use abx_lab::{Scheme, Target};
+use abx_lab::{Scheme, SubjectError, Target};
 use serde_json::Value;
 
 /// How long a collector may take to connect, to read or to answer.
@@ -14,9 +14,13 @@ const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Reads the URL of a collector. Without a path it is the usual one.
 pub fn collector(url: &str) -> Result<Target, String> {
-    let target = Target::parse(url).map_err(|error| error.to_string())?;
+    let target = Target::parse(url).map_err(|error| match error {
+        // Here it is without a password.
+        SubjectError::Url { url, .. } | SubjectError::Scheme { url, .. } => not_a_collector(&url),
+        error => error.to_string(),
+    })?;
     if target.scheme != Scheme::Http || target.is_encrypted {
-        return Err(format!("`{url}`: collectors take metrics by http://"));
+        return Err(not_a_collector(url));
     }
     let base = target.path.trim_end_matches('/');
     let path = if base.ends_with(PATH) {
@@ -25,6 +29,10 @@ pub fn collector(url: &str) -> Result<Target, String> {
         format!("{base}{PATH}")
     };
     Ok(Target { path, ..target })
+}
+
+fn not_a_collector(url: &str) -> String {
+    format!("`{url}` is not the URL of a collector: write one such as http://127.0.0.1:4318")
 }
 
 /// Posts a body of JSON; the error says what came instead of a yes.
@@ -122,8 +130,20 @@ mod tests {
         ] {
             assert_eq!(collector(url).unwrap().path, path);
         }
-        assert!(collector("https://127.0.0.1:4318").is_err());
-        assert!(collector("127.0.0.1:4318").is_err());
+        for wrong in [
+            "https://127.0.0.1:4318",
+            "127.0.0.1:4318",
+            "foo",
+            "udp://host",
+        ] {
+            let message = collector(wrong).unwrap_err();
+            assert!(message.ends_with("http://127.0.0.1:4318"), "{message}");
+        }
+        assert!(
+            !collector("http://me:hunter2@host")
+                .unwrap_err()
+                .contains("hunter2")
+        );
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn studies_and_runs_are_listed_and_named_by_id() {
 
 #[test]
 fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
-    // Method: a fresh home, which knows nothing, with programs and without; then six blocks of the
+    // Method: a fresh home, which knows nothing, with programs and without, and a study of the catalog; then six blocks of the
     // built-in pair, planned again, with others beside them, and with a budget too short for a
     // verdict.
     let home = Home::new();
@@ -146,6 +146,10 @@ fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
          [[load]]\nname = \"l\"\nconnections = 1\nrequests = [{ path = \"/\" }]\n",
     );
     assert!(plan(&["study.toml"]).contains("abx does not know the spread"));
+    let study = home.run_abx(&["study", "run", "tls", "--plan"]);
+    study.expect(0, &[]);
+    let study = study.stdout.split_whitespace().collect::<Vec<_>>();
+    assert!(study.join(" ").contains("abx does not know the spread"));
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 
     compare_the_pair(&home);

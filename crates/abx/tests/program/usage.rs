@@ -89,6 +89,54 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
         (&["run", url, "--pipeline", "0"], &["--pipeline"]),
         (&["run", url, "--calls", "0"], &["--calls"]),
         (
+            &["run", url, "--pipeline", "4", "--think", "1s"],
+            &["--pipeline", "one request in flight"],
+        ),
+        (
+            &["run", url, "--connection-stages", "1:1000@1s", "-c", "5"],
+            &["--connection-stages", "raise -c to 1000"],
+        ),
+        (
+            &["run", url, "--agents", "3", "-t", "2"],
+            &["--agents", "add --bus URL"],
+        ),
+        (
+            &["run", url, "--streams", "2", "--http1.1"],
+            &["--streams", "add --http2"],
+        ),
+        (
+            &["run", url, "--speed", "5", "-r", "100"],
+            &["--speed", "add --replay FILE"],
+        ),
+        (
+            &["run", url, "--replay-methods", "all", "--method", "GET"],
+            &["--replay-methods", "add --replay FILE"],
+        ),
+        (
+            &["history", "python", "--html", "x.html"],
+            &["--html", "--trend STUDY"],
+        ),
+        (
+            &["history", "--metric", "cpu", "--all"],
+            &["--metric", "--trend STUDY"],
+        ),
+        (
+            &["serve", "--tls-self-signed", "--tls-key", "nope"],
+            &["--tls-self-signed", "--tls-key"],
+        ),
+        (
+            &["serve", "--files", "read", "--page-bytes", "5"],
+            &["--files", "--page-bytes"],
+        ),
+        (&["serve", "--fail", "150"], &["--fail", "from 0 to 100"]),
+        (
+            &["study", "run", "tls", "--build", "true"],
+            &["--build", "`from.git`"],
+        ),
+        (&["compare", "--margin", "0%"], &["--margin", "above 0%"]),
+        (&["run", url, "-H", "A b: c"], &["--header", "header name"]),
+        (&["run", url, "--user"], &["--user", "a value is required"]),
+        (
             &["run", url, "--local-address", "here"],
             &["--local-address"],
         ),

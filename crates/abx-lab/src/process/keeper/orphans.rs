@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use abx_sys::process::{Process, Signal};
 use abx_sys::tree::descendants;
 
+use super::container::KeptContainer;
 use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
 use super::protocol::SCRATCH_EMPTY;
 
@@ -21,13 +22,14 @@ const EMPTY_LOOKS: usize = 3;
 /// The lowest bits of a descriptor's flags: 0 if it is only read.
 const ACCESS_MODE: u32 = 0o3;
 
-/// Kills all processes of the start whose folder this is; whether none is left. Its keeper must
-/// have ended.
-pub fn end_orphans(scratch: &Path) -> bool {
+/// Kills all processes of the start whose folder and container these are; whether none is left.
+/// Its keeper must have ended.
+pub fn end_orphans(scratch: &Path, container: Option<&KeptContainer>) -> bool {
+    let name = container.map(|container| container.name.as_str());
     let deadline = Instant::now() + END_WITHIN;
     let mut pause = KILL_PAUSE;
     while Instant::now() < deadline {
-        let orphans = frozen(scratch, deadline);
+        let orphans = frozen(scratch, name, deadline);
         if orphans.is_empty() {
             return true;
         }
@@ -45,11 +47,11 @@ pub fn end_orphans(scratch: &Path) -> bool {
 ///
 /// SUBTLE: One that only its parent shows to be of the start, such as a worker with a title in
 /// place of its environment, must not be started between a look and the end of its parent.
-fn frozen(scratch: &Path, deadline: Instant) -> HashSet<Process> {
+fn frozen(scratch: &Path, name: Option<&str>, deadline: Instant) -> HashSet<Process> {
     let mut frozen = HashSet::new();
     let mut empty_looks = 0;
     while empty_looks < EMPTY_LOOKS && Instant::now() < deadline {
-        let mut new = orphans(scratch).unwrap_or_default();
+        let mut new = orphans(scratch, name).unwrap_or_default();
         new.retain(|process| !frozen.contains(process));
         if new.is_empty() {
             empty_looks += 1;
@@ -66,8 +68,8 @@ fn frozen(scratch: &Path, deadline: Instant) -> HashSet<Process> {
 }
 
 /// The processes that this start certainly made, and all below them.
-fn orphans(scratch: &Path) -> io::Result<HashSet<Process>> {
-    let marks = Marks::of(scratch)?;
+fn orphans(scratch: &Path, name: Option<&str>) -> io::Result<HashSet<Process>> {
+    let marks = Marks::of(scratch, name)?;
     let mut orphans = HashSet::new();
     for entry in fs::read_dir("/proc")?.flatten() {
         let pid = entry
@@ -92,17 +94,20 @@ fn orphans(scratch: &Path) -> io::Result<HashSet<Process>> {
 }
 
 /// What only processes of one start have.
-struct Marks {
+struct Marks<'a> {
     /// `TMPDIR` as its keeper set it.
     variable: Vec<u8>,
     /// Device and inode of the files in its folder: what its commands print goes there.
     files: HashSet<(u64, u64)>,
     /// The mount namespace of this process, in which the folder's path has its meaning.
     namespace: Option<std::path::PathBuf>,
+    /// The container's name, a word of its monitor: podman gives that no other mark, and forgets
+    /// it if it is killed before the container has started.
+    name: Option<&'a str>,
 }
 
-impl Marks {
-    fn of(scratch: &Path) -> io::Result<Marks> {
+impl Marks<'_> {
+    fn of<'a>(scratch: &Path, name: Option<&'a str>) -> io::Result<Marks<'a>> {
         let mut variable = b"TMPDIR=".to_vec();
         variable.extend(scratch.join(SCRATCH_EMPTY).as_os_str().as_encoded_bytes());
         let files = fs::read_dir(scratch)?.flatten();
@@ -113,12 +118,26 @@ impl Marks {
                 .map(|file| (file.dev(), file.ino()))
                 .collect(),
             namespace: fs::read_link("/proc/self/ns/mnt").ok(),
+            name,
         })
     }
 
     /// Whether a process has one of them. One of another user, which cannot be read, has none.
     fn has(&self, pid: u32) -> bool {
-        self.is_in_environment(pid) || [1, 2].iter().any(|number| self.is_written(pid, *number))
+        self.is_in_environment(pid)
+            || self.is_in_words(pid)
+            || [1, 2].iter().any(|number| self.is_written(pid, *number))
+    }
+
+    fn is_in_words(&self, pid: u32) -> bool {
+        let Some(name) = self.name else {
+            return false;
+        };
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|word| {
+            let value = word.strip_prefix(b"--name=").unwrap_or(word);
+            value == name.as_bytes()
+        })
     }
 
     fn is_in_environment(&self, pid: u32) -> bool {
@@ -150,7 +169,7 @@ fn is_for_writing(pid: u32, number: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::process::{Child, Command};
+    use std::process::{Child, Command, Stdio};
 
     use super::*;
 
@@ -172,8 +191,9 @@ mod tests {
 
     #[test]
     fn only_processes_with_a_mark_of_the_start_are_ended() {
-        // Method: a shell with a child that has the variable; one that prints into the log; and
-        // others that read the log, have the folder of another start, or run in the folder.
+        // Method: a shell with a child that has the variable; one that prints into the log; one
+        // that has the container's name as a word; and others that read the log, have the
+        // folder of another start, run in the folder, or have a longer name.
         let folder = tempfile::tempdir().unwrap();
         let scratch = folder.path().join("abx-1-one-80");
         fs::create_dir_all(scratch.join(SCRATCH_EMPTY)).unwrap();
@@ -189,15 +209,32 @@ mod tests {
         shell
             .args(["-c", "sleep 600 & wait"])
             .env("TMPDIR", &directory);
-        let mut ours = [start(&mut shell), start(sleep().stderr(log))];
+        let named = |word: &str| {
+            let mut command = Command::new("sh");
+            command
+                .args(["-c", "read line", "monitor", "-n", word])
+                .stdin(Stdio::piped())
+                .env_remove("TMPDIR");
+            command
+        };
+        let mut ours = [
+            start(&mut shell),
+            start(sleep().stderr(log)),
+            start(&mut named("abx-1-one-80-0f")),
+        ];
         let mut others = [
+            start(&mut named("abx-1-one-80-0f1")),
             start(sleep().stdout(File::open(scratch.join("log")).unwrap())),
             start(sleep().env("TMPDIR", folder.path())),
             start(sleep().current_dir(&directory)),
         ];
-        assert!(end_orphans(&scratch));
+        let container = KeptContainer {
+            engine: "podman".to_owned(),
+            name: "abx-1-one-80-0f".to_owned(),
+        };
+        assert!(end_orphans(&scratch, Some(&container)));
         assert!(ours.iter_mut().all(|child| !child.is_alive()));
         assert!(others.iter_mut().all(Sleeper::is_alive));
-        assert!(orphans(&scratch).unwrap().is_empty());
+        assert!(orphans(&scratch, Some(&container.name)).unwrap().is_empty());
     }
 }

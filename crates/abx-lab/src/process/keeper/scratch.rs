@@ -138,9 +138,12 @@ fn sweep(temporary: &Path) {
             && is_of_this_user(&entry.path())
             && let Some(_lock) = lock_of_nobody(&entry.path().join(OWNER))
         {
-            end_container(&entry.path());
+            let container = kept_container(&entry.path());
+            if let Some(container) = &container {
+                container.remove();
+            }
             // A folder that something still uses shows the next run what that is.
-            if end_orphans(&entry.path()) {
+            if end_orphans(&entry.path(), container.as_ref()) {
                 remove(&entry.path());
             }
         }
@@ -153,13 +156,10 @@ fn is_of_this_user(folder: &Path) -> bool {
     metadata.is_ok_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// Removes the container of a start that was killed, which its engine goes on to run.
-fn end_container(scratch: &Path) {
-    let text = fs::read(scratch.join(CONTAINER)).ok();
-    let container = text.and_then(|text| serde_json::from_slice::<KeptContainer>(&text).ok());
-    if let Some(container) = container {
-        container.remove();
-    }
+/// The container of a start, which its engine goes on to run if the start was killed.
+fn kept_container(scratch: &Path) -> Option<KeptContainer> {
+    let text = fs::read(scratch.join(CONTAINER)).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 /// The process number in the name of a scratch folder, `abx-PROCESS-NAME-PORT`.

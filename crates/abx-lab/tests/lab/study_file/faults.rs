@@ -141,7 +141,7 @@ const WRONG: [(usize, &str, &str); 11] = [
     (
         6,
         "within = \"6\"",
-        "`within` is `6`, which is not a time above zero",
+        "`within` is `6`, which has no unit: write 6s or 6m",
     ),
 ];
 

@@ -95,7 +95,7 @@ pub(crate) fn also_decided(record: &StudyRecord) -> Document {
     let decided: usize = shown.iter().map(|group| group.comparisons.len()).sum();
     let others = explored.len() - decided - left_out;
     out.note(format!(
-        "With so many intervals, one may miss by chance. Not shown: {} decided and {} others; \
+        "About 1 in 20 of these misses by chance. Not shown: {} decided and {} others; \
          `--html` and `--csv` have them.",
         count(left_out as u64),
         count(others as u64)

@@ -14,7 +14,9 @@ use crate::html::charts::{
 use crate::words::load::arrivals;
 use crate::words::ratio::Further;
 use crate::words::style::{ReportExtent, Style};
-use crate::words::units::{GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds};
+use crate::words::units::{
+    GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds, whole_percent,
+};
 use crate::words::verdict::{TOO_FEW_BLOCKS, name, painted, tint};
 use crate::words::wrap::clean_name;
 
@@ -99,8 +101,8 @@ fn fault_legend(record: &StudyRecord) -> String {
 
 fn recovery(fault_summary: &FaultSummary, fault: &FaultRecord) -> String {
     match fault_summary.recovery_s {
-        // Before the next request, each time.
-        Some(span) if fault_summary.unfelt == fault_summary.times => {
+        // Before the next request, at least once.
+        Some(span) if fault_summary.unseen > 0 => {
             format!("at most {}", seconds(span))
         }
         Some(span) => seconds(span),
@@ -264,7 +266,7 @@ fn cost(summary: &FaultSummary, fault: &FaultRecord, style: &Style) -> String {
     let lost = or_unknown(summary.lost, |lost| requests(lost.mean));
     let lost = lost.trim_end_matches(".0");
     let recovery = match summary.recovery_s {
-        Some(span) if summary.unfelt == summary.times => {
+        Some(span) if summary.unseen > 0 => {
             format!("{}{}", Further::AtMost.sign(style), seconds(span))
         }
         Some(span) => seconds(span),
@@ -400,8 +402,8 @@ fn picture(
             vec![
                 subject.clone(),
                 format!("{:.2}", fault_moment.since_ns as f64 / 1e9),
-                share_text(fault_moment.in_time),
-                share_text(fault_moment.failed),
+                whole_percent(fault_moment.in_time),
+                whole_percent(fault_moment.failed),
             ]
         })
     });
@@ -483,7 +485,8 @@ mod tests {
 
     #[test]
     fn a_recovery_that_nobody_saw_is_at_most_what_is_said() {
-        // Method: felt in one fault of six, in none, and beyond the slice in one.
+        // Method: seen after every fault, unseen after one of six and after all, and beyond the
+        // slice in one.
         let fault = FaultRecord {
             name: "crash".to_owned(),
             load: "steady".to_owned(),
@@ -493,7 +496,7 @@ mod tests {
             delayed_after_ns: 100_000_000,
             left_out: Vec::new(),
         };
-        let report = |unfelt, recovered| {
+        let report = |unseen, recovered| {
             let fault_summary = FaultSummary {
                 fault: "crash".to_owned(),
                 subject: "a".to_owned(),
@@ -504,11 +507,13 @@ mod tests {
                 recovery_s: (recovered == 6).then_some(0.001),
                 recovered,
                 back: 6,
-                unfelt,
+                unfelt: 0,
+                unseen,
             };
             recovery(&fault_summary, &fault).replace('\u{a0}', " ")
         };
-        assert_eq!(report(5, 6), "1 ms");
+        assert_eq!(report(0, 6), "1 ms");
+        assert_eq!(report(1, 6), "at most 1 ms");
         assert_eq!(report(6, 6), "at most 1 ms");
         assert_eq!(report(5, 5), "not within 3 s (1 of 6)");
     }

@@ -360,17 +360,17 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
     let margin = percent(record.measured.settings.margin);
     let limit = foreign_limits(record).words();
     let marked = |verdict: Verdict, meaning: &str| format!("{} {meaning}", style.mark(verdict));
-    let bounds = [Further::AtLeast, Further::AtMost];
-    let bounds: Vec<&str> = bounds
+    let bounds = [(Further::AtLeast, "at least"), (Further::AtMost, "at most")];
+    let bounds: Vec<String> = bounds
         .into_iter()
-        .filter(|side| {
+        .filter(|(side, _)| {
             has(&|comparison| {
                 let shown = ShownRatio::of_comparison(comparison);
                 comparison.verdict != Verdict::Invalid
                     && shown.is_some_and(|shown| shown.further == Some(*side))
             })
         })
-        .map(|side| side.sign(style))
+        .map(|(side, meaning)| format!("{} {meaning}", side.sign(style)))
         .collect();
     let is_fragile = has(&|comparison| comparison.fragile);
     let is_alone =
@@ -390,10 +390,7 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
         ),
         (is(Verdict::Invalid), marked(Verdict::Invalid, "no result")),
         (is_fragile, "~ depends on the method".to_owned()),
-        (
-            !bounds.is_empty(),
-            format!("{} at least or at most", bounds.join(" ")),
-        ),
+        (!bounds.is_empty(), bounds.join(", ")),
         (
             has(&is_open_bound),
             format!("{OPEN_BOUND} or beyond the interval"),

@@ -32,7 +32,7 @@ pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Docum
     let baseline = record.measured.only_baseline().map(name);
     let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
     let chance = match extent {
-        ReportExtent::Full => "; with this many intervals, one may miss by chance",
+        ReportExtent::Full => "; about 1 in 20 of these intervals misses by chance",
         _ => "",
     };
     let confidence = percent(first.confidence);
@@ -436,7 +436,7 @@ pub(crate) fn also_compared_folded(record: &StudyRecord) -> Document {
         .first()
         .map_or(0.95, |comparison| comparison.confidence);
     let summary = format!(
-        "Also compared ({} intervals; with this many intervals, one may miss by chance)",
+        "Also compared ({} intervals; about 1 in 20 of these intervals misses by chance)",
         percent(confidence)
     );
     let mut out = Document::default();

@@ -80,7 +80,7 @@ fn means(pairs: &[(&str, &PhaseTimes)]) -> Table {
             connect,
             first_byte,
             body,
-            "responses".to_owned(),
+            "sampled".to_owned(),
         ],
         pairs.iter().map(row),
     )

@@ -481,7 +481,7 @@ fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
     this_comparison.blocks_more = Some(u32::MAX);
     let report = text(&with(this_comparison)).replace("\n ", "");
     assert!(
-        report.contains("undecided. Even 10,000 more blocks would not decide it."),
+        report.contains("undecided. Even 1,000 more blocks would not decide it."),
         "{report}"
     );
 }

@@ -222,6 +222,7 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
     let connections = rows(raw.connections.as_ref(), CONNECTIONS, &at, "number")?;
     let keep_alive = raw.keep_alive.unwrap_or(true);
     raw.opening.check(keep_alive).map_err(key_mistake)?;
+    { raw.in_flight.check(keep_alive, &raw.sessions) }.map_err(key_mistake)?;
     let users = users(&raw, here, files)?;
     let log = replayed(&mut raw, here, files)?;
     let list = here.key("requests");

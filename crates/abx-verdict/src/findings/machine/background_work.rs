@@ -1,5 +1,6 @@
 use crate::findings::machine::part_of_time::noted;
 use crate::findings::prelude::*;
+use abx_evidence::record::Interleave;
 
 rule! {
     in Load |load| background_work(load.view);
@@ -15,5 +16,12 @@ pub(in crate::findings) fn background_work(view: &OfferView) -> Option<Finding> 
     let sums = view.sums();
     let part = share(sums.others_cpu_ns?, sums.window_ns);
     let what = "subjects that should have been idle used one CPU for";
-    noted(part, BACKGROUND_MAX, [what, ""]).map(finding)
+    let finding = noted(part, BACKGROUND_MAX, [what, ""]).map(finding)?;
+    let pilot = view.load.pilot.as_ref();
+    Some(match pilot.map(|pilot| pilot.interleave) {
+        Some(Interleave::Trials) => {
+            finding.with_remedy("give the subjects more CPUs, or compare fewer at once".to_owned())
+        }
+        _ => finding,
+    })
 }

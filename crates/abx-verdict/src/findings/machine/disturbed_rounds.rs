@@ -36,9 +36,10 @@ fn disturbed(view: &OfferView) -> Option<Finding> {
                 Disturbance::Paused => "a pause of abx itself",
             })
             .collect();
+        let were = if disturbed == 1 { "was" } else { "were" };
         finding(format!(
-            "{disturbed} of {total} rounds were disturbed from outside, by {}; they still \
-                 count{unchecked}",
+            "{disturbed} of {total} rounds {were} disturbed from outside, by {}; they still \
+             count{unchecked}",
             listed(&causes)
         ))
     })

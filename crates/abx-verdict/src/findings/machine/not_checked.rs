@@ -34,10 +34,7 @@ fn unread(view: &OfferView) -> Option<Finding> {
             remedies.push(this_unread.remedy);
         }
     }
-    let message = format!(
-        "not checked, because it could not be read: {}",
-        texts.join("; ")
-    );
+    let message = format!("abx could not check everything: {}", texts.join("; "));
     (!unread.is_empty()).then(|| {
         let finding = finding(message);
         finding.with_remedy(remedies.join("; "))

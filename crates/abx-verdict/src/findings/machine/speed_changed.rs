@@ -31,8 +31,8 @@ fn speed_changed(record: &Measured) -> Option<Finding> {
     let (spread, cpu, (least, most)) = worst.max_by(|parts, other| parts.0.total_cmp(&other.0))?;
     (spread > SPREAD_MAX).then(|| {
         finding(format!(
-            "the same work took CPU {cpu} from {:.2} to {:.2} ms ({:.0} % more), measured \
-                 before and after each block: its speed changed within the study",
+            "on CPU {cpu} the same work took {:.2} to {:.2} ms ({:.0} % more), measured before \
+             and after each block: its speed changed within the study",
             least as f64 / 1e6,
             most as f64 / 1e6,
             100.0 * spread

@@ -20,9 +20,11 @@ fn listen_overflows(readings: &ConnectionReadings) -> Option<Finding> {
         Some(part) if part > TURNED_AWAY_BOUND => Level::Bound,
         _ => Level::Note,
     };
-    let longest = match readings.machine.somaxconn {
-        Some(somaxconn) => format!(", now {somaxconn},"),
-        None => String::new(),
+    let connections = u64::from(readings.load.settings.connections);
+    let kernel = match readings.machine.somaxconn.map(u64::from) {
+        Some(enough) if enough >= connections => String::new(),
+        Some(somaxconn) => format!(" and `net.core.somaxconn`, now {somaxconn},"),
+        None => " and `net.core.somaxconn`".to_owned(),
     };
     (turned_away > 0).then(|| {
         finding(format!(
@@ -32,9 +34,8 @@ fn listen_overflows(readings: &ConnectionReadings) -> Option<Finding> {
         ))
         .at(level)
         .with_remedy(format!(
-            "raise the subject's backlog and `net.core.somaxconn`{longest} to at least {}, or \
-             offer fewer connections",
-            readings.load.settings.connections
+            "raise the subject's backlog{kernel} to at least {connections}, or offer fewer \
+             connections"
         ))
     })
 }

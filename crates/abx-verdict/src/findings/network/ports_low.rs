@@ -17,16 +17,15 @@ const CHURN_MIN: f64 = 0.10;
 fn ports(readings: &ConnectionReadings) -> Option<Finding> {
     let each = readings.sides.iter().filter_map(|side| side.time_wait);
     let worst = each.reduce(InUse::nearer)?;
-    let part = worst.share().filter(|part| *part > PORTS_MAX)?;
+    let limit = worst.limit?;
+    worst.share().filter(|part| *part > PORTS_MAX)?;
     // Without new connections nothing needs a port, whoever holds them.
     let churn = share(readings.sums.connects, readings.sums.outcomes.sent());
     (churn >= Some(CHURN_MIN)).then(|| {
         finding(format!(
-            "closed connections still held {} ports after a slice of {}, which is {:.0} % \
-                 of those that the load's addresses have for one destination",
-            worst.count,
-            readings.subject,
-            100.0 * part
+            "{} closed connections of this machine were in TIME_WAIT after a slice of {}; the \
+             load's addresses have {limit} ports for each destination",
+            worst.count, readings.subject
         ))
     })
 }

@@ -17,10 +17,14 @@ fn not_resumed(subject: &SubjectContext) -> Option<Finding> {
     tls.filter(|tls| tls.resumption)?;
     let resumed = subject.summary.handshakes_resumed?;
     let who = subject.view.subject;
-    let message = format!(
-        "only {:.1} % of the TLS handshakes with {who} resumed a session; the others were full \
-         handshakes",
-        100.0 * resumed
-    );
+    let message = if resumed > 0.0 {
+        format!(
+            "only {:.1} % of the TLS handshakes with {who} resumed a session; the others were \
+             full handshakes",
+            100.0 * resumed
+        )
+    } else {
+        format!("no TLS handshake with {who} resumed a session")
+    };
     (resumed < RESUMED_MIN).then(|| finding(message))
 }

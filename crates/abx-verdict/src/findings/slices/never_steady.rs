@@ -12,7 +12,7 @@ rule! {
     NeverSteady [Note]
         "a subject gets faster, or slower, within its blocks, in the same direction in most of \
          them",
-        "find out with `abx run -d 60s` when it settles, and use longer slices (`--slice`) or \
+        "find out with `abx run URL -d 60s` when it settles, and use longer slices (`--slice`) or \
          `--interleave trials`";
 }
 

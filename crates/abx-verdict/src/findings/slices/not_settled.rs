@@ -9,7 +9,7 @@ rule! {
     in Load |load| unsettled(load.view);
     NotSettled [Note]
         "a subject was still warming up when the pilot ended",
-        "check with `abx run -d 60s` whether it keeps getting faster";
+        "check with `abx run URL -d 60s` how its throughput changes";
 }
 
 fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {

@@ -31,27 +31,23 @@ fn silent(subject_view: &SubjectView) -> Option<Finding> {
     let part = share(sums.silent, chances).filter(|part| *part > SILENT_NOTE)?;
     let others = chances.saturating_sub(sums.silent);
     let each = share(sums.outcomes.completed(), others).unwrap_or_default();
-    let units = load.settings.exchange.shape.units();
     let left_out = match sums.slices {
         1 => format!("{} of {connections} connections", sums.silent),
-        _ => format!(
-            "{:.1} of {connections} connections in a slice (mean)",
-            part * f64::from(connections)
-        ),
+        _ => format!("{:.1} % of its connections in a slice (mean)", 100.0 * part),
     };
     let finding = if each >= LEFT_OUT_TURNS_MIN {
         new_finding(
             FindingId::ConnectionsWithoutResponse,
             format!(
-                "{subject} sent nothing on {left_out}, and {each:.0} {units} on each other one"
+                "{subject} left {left_out} without a response, and sent {each:.0} on each other one"
             ),
         )
     } else {
         new_finding(
             FindingId::SlicesTooShort,
             format!(
-                "{subject} sent nothing on {left_out}, and only {each:.1} {units} on each other \
-                 one"
+                "{subject} left {left_out} without a response, and sent only {each:.1} on each \
+                 other one"
             ),
         )
     };

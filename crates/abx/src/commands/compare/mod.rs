@@ -39,16 +39,14 @@ pub use self::trust::{TrustFlag, confirm};
 
 /// Conducts the study that the flags describe, and prints what came of it.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
-    let study = study::study(compare)?;
-    if compare.plan {
-        plan::plan(&study, compare)
-    } else {
-        perform(&study, compare)
-    }
+    perform(&study::study(compare)?, compare)
 }
 
-/// Conducts a study, and prints what came of it.
+/// Conducts a study, or plans it where the flags say so, and prints what came of it.
 pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
+    if compare.plan {
+        return plan::plan(study, compare);
+    }
     let flags = &compare.output;
     let outputs = Outputs::new(flags, &compare.formats, compare.study_formats.given())?;
     compare.study_formats.measured.refuse_unsampled(study.why)?;

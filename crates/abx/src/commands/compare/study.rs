@@ -24,9 +24,6 @@ use crate::ui::invocation::own_program;
 
 /// The study that the words describe. Nothing is started.
 pub fn study(compare: &Compare) -> Result<Study, Failure> {
-    if compare.rev.is_empty() {
-        revisions::check_without(compare)?;
-    }
     let named = if compare.rev.is_empty() {
         NamedStudy::of(&compare.words)?
     } else {
@@ -59,6 +56,9 @@ fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
 }
 
 fn from_words(compare: &Compare) -> Result<Study, Failure> {
+    if compare.rev.is_empty() {
+        revisions::check_without(compare)?;
+    }
     if compare.load.stages_last().is_some() {
         return Err(Failure::usage(
             "stages take longer than a slice lasts: use them with `abx run`, one server at a time",
@@ -162,6 +162,12 @@ fn check_flags_beside_file(compare: &Compare) -> Result<(), Failure> {
             "--rev cannot be combined with a study file, which has its own subjects: set \
              `from.git` in a [[subject]]",
         ));
+    }
+    if let Some(flag) = compare.build.given() {
+        return Err(Failure::usage(format!(
+            "{flag} cannot be combined with a study file, which describes builds by `from.git` in \
+             a [[subject]]: leave {flag} out"
+        )));
     }
     if compare.aa {
         return Err(Failure::usage(

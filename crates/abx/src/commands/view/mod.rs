@@ -115,6 +115,9 @@ fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
     };
     let paths: Vec<PathBuf> = words.iter().map(path).collect::<Result<_, _>>()?;
     let named_files = NamedFile::all(paths);
-    let what = format!("{} given records", named_files.len());
+    let what = match named_files.len() {
+        1 => "1 given record".to_owned(),
+        count => format!("{count} given records"),
+    };
     Ok((RecordIndex::Files(named_files), what))
 }

@@ -82,16 +82,18 @@ fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
 
 #[test]
 fn the_remedy_of_a_full_queue_names_the_limits() {
-    // Method: a machine whose longest queue is known, and a load of ten connections.
-    let mut record = pair();
-    record.machine.somaxconn = Some(128);
-    sides(&mut record, "new").for_each(|side| side.listen_overflows = Some(1));
-    let findings = compared(record).findings;
-    let remedy = &find(&findings, FindingId::ListenOverflows).unwrap().remedy;
-    assert!(
-        remedy.contains("now 128") && remedy.contains("at least 10"),
-        "{remedy}"
-    );
+    // Method: a machine whose longest queue is shorter than the load's ten connections, and one
+    // whose queue would do, where the subject alone is the limit.
+    for (somaxconn, expected) in [(4, Some("now 4,")), (128, None)] {
+        let mut record = pair();
+        record.machine.somaxconn = Some(somaxconn);
+        sides(&mut record, "new").for_each(|side| side.listen_overflows = Some(1));
+        let findings = compared(record).findings;
+        let remedy = &find(&findings, FindingId::ListenOverflows).unwrap().remedy;
+        assert!(remedy.contains("at least 10"), "{remedy}");
+        assert_eq!(remedy.contains("somaxconn"), expected.is_some(), "{remedy}");
+        assert!(remedy.contains(expected.unwrap_or_default()), "{remedy}");
+    }
 }
 
 #[test]
@@ -339,7 +341,11 @@ fn a_processor_whose_speed_changes_is_named() {
     assert_eq!(ids(&slower(3)), []);
     let findings = slower(4);
     assert_eq!(ids(&findings), [(FindingId::SpeedChanged, Level::Note)]);
-    assert!(findings[0].message.contains("CPU 1 from 1.00 to 1.04 ms"));
+    assert!(
+        findings[0]
+            .message
+            .contains("on CPU 1 the same work took 1.00 to 1.04 ms")
+    );
     let hot = compared(with_canaries(|_, calibration| {
         calibration.heat_throttles = Some(2)
     }))
