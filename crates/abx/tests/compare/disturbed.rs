@@ -118,7 +118,12 @@ fn a_short_listen_queue_is_found_by_what_it_turns_away() {
     );
     let overflow = found(&record, "listen_overflows", Some("short"));
     assert_eq!(overflow["level"], "bound");
-    assert!(overflow["remedy"].as_str().unwrap().contains("somaxconn"));
+    assert!(
+        overflow["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("raise the subject's backlog to at least")
+    );
     // What the other one's queue turned away speaks against nobody else.
     let values = findings(&record, "listen_overflows");
     assert!(

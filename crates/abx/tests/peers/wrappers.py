@@ -92,8 +92,9 @@ FIELDS = {
 
 
 def names(report):
-    """The names in front of colons, in order."""
-    return [line.split(":")[0] for line in report.splitlines() if re.match(r"^(.+):\s+(.+)", line)]
+    """The names in front of colons, in order, without remarks on how the times are spread."""
+    lines = (line for line in report.splitlines() if re.match(r"^(.+):\s+(.+)", line))
+    return [line.split(":")[0] for line in lines if not line.startswith(("WARNING:", "ERROR:"))]
 
 
 def faults(tool, report):
