@@ -89,6 +89,45 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
         (&["run", url, "--pipeline", "0"], &["--pipeline"]),
         (&["run", url, "--calls", "0"], &["--calls"]),
         (
+            &["run", url, "--local-address", "here"],
+            &["--local-address"],
+        ),
+        (
+            // Of the documentation's addresses (RFC 5737).
+            &["run", url, "--local-address", "192.0.2.7"],
+            &["no connection can come from 192.0.2.7"],
+        ),
+        (&["run", url, "--wait", "dozing"], &["--wait", "awake"]),
+        (
+            &["compare", "--pin", "shared", "--wait", "awake"],
+            &["--wait awake", "share CPUs"],
+        ),
+        (
+            &["run", url, "-n", "9", "--expect-status", "404"],
+            &["200", "404", "--expect-status 200"],
+        ),
+        (&["report", "missing.json"], &["missing.json"]),
+        (&["report", "c0ffee"], &["`c0ffee`", "abx history"]),
+        (&["history", "--limit", "0"], &["--limit", "such as 20"]),
+        (
+            &["report", "/dev/null"],
+            &["/dev/null", "not a regular file"],
+        ),
+        (&["repost"], &["repost", "report"]),
+    ];
+    for (arguments, texts) in cases {
+        home.run_abx(arguments).expect(2, texts);
+    }
+}
+
+#[test]
+fn flags_that_would_have_no_effect_are_refused_with_the_remedy() {
+    // Method: one wrong command line for each message.
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let url = server.url.as_str();
+    let cases: &[(&[&str], &[&str])] = &[
+        (
             &["run", url, "--pipeline", "4", "--think", "1s"],
             &["--pipeline", "one request in flight"],
         ),
@@ -136,32 +175,6 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
         (&["compare", "--margin", "0%"], &["--margin", "above 0%"]),
         (&["run", url, "-H", "A b: c"], &["--header", "header name"]),
         (&["run", url, "--user"], &["--user", "a value is required"]),
-        (
-            &["run", url, "--local-address", "here"],
-            &["--local-address"],
-        ),
-        (
-            // Of the documentation's addresses (RFC 5737).
-            &["run", url, "--local-address", "192.0.2.7"],
-            &["no connection can come from 192.0.2.7"],
-        ),
-        (&["run", url, "--wait", "dozing"], &["--wait", "awake"]),
-        (
-            &["compare", "--pin", "shared", "--wait", "awake"],
-            &["--wait awake", "share CPUs"],
-        ),
-        (
-            &["run", url, "-n", "9", "--expect-status", "404"],
-            &["200", "404", "--expect-status 200"],
-        ),
-        (&["report", "missing.json"], &["missing.json"]),
-        (&["report", "c0ffee"], &["`c0ffee`", "abx history"]),
-        (&["history", "--limit", "0"], &["--limit", "such as 20"]),
-        (
-            &["report", "/dev/null"],
-            &["/dev/null", "not a regular file"],
-        ),
-        (&["repost"], &["repost", "report"]),
     ];
     for (arguments, texts) in cases {
         home.run_abx(arguments).expect(2, texts);
