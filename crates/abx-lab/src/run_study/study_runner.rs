@@ -392,25 +392,17 @@ impl StudyRunner<'_> {
 
     /// For each load why the pools of all subjects do not fit at once, if they do not.
     fn too_many_at_once(&self) -> Vec<Option<String>> {
-        let others = u64::from(self.study.ceiling.is_some());
-        let subjects = self.study.subjects.len() as u64 + others;
-        let (limit, threads) = (
+        let servers = (self.study.subjects.len(), self.study.ceiling.is_some());
+        let descriptors = (
             self.context.descriptors.soft,
             self.context.generator.threads(),
         );
         let reason = |load: &Load| {
-            let connections = load.connections;
             if load.shape.hold_ns().is_some() {
                 // One subject's connections are closed before the next one's are opened.
                 return None;
             }
-            let needed = descriptors_needed(u64::from(connections) * subjects, threads);
-            (needed > limit).then(|| {
-                format!(
-                    "{connections} connections to each of {subjects} servers do not fit into \
-                     {limit} file descriptors for each worker thread at once"
-                )
-            })
+            too_many(load.connections, servers, descriptors)
         };
         let loads = self.context.loads.iter();
         loads.map(reason).collect()
@@ -506,5 +498,43 @@ impl StudyRunner<'_> {
         let mut random = ChaCha8Rng::seed_from_u64(self.study.seed);
         random.set_stream(purpose);
         random
+    }
+}
+
+/// Why so many connections to each of so many subjects, and to the ceiling's server if there is
+/// one, do not fit into so many descriptors of each of so many threads, if they do not.
+fn too_many(
+    connections: u32,
+    (subjects, has_ceiling): (usize, bool),
+    (limit, threads): (u64, usize),
+) -> Option<String> {
+    let servers = subjects as u64 + u64::from(has_ceiling);
+    let needed = descriptors_needed(u64::from(connections) * servers, threads);
+    let whom = match subjects {
+        1 => "the subject".to_owned(),
+        several => format!("each of {several} subjects"),
+    };
+    (needed > limit).then(|| {
+        format!(
+            "{connections} connections to {whom} do not fit into {limit} file descriptors for each \
+             worker thread at once"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_of_the_ceiling_takes_descriptors_and_is_no_subject() {
+        // Method: the fewest descriptors that hold 12 subjects, which hold no ceiling besides.
+        let limit = descriptors_needed(1_200, 2);
+        assert_eq!(too_many(100, (12, false), (limit, 2)), None);
+        let reason = too_many(100, (12, true), (limit, 2)).unwrap();
+        let expected = "100 connections to each of 12 subjects do not fit";
+        assert!(reason.starts_with(expected), "{reason}");
+        let alone = too_many(10_000, (1, true), (limit, 2)).unwrap();
+        assert!(alone.contains("to the subject do not fit"), "{alone}");
     }
 }

@@ -3,6 +3,7 @@
 
 use super::matrix::{CellDetail, CellRatio, Matrix, MatrixCell, MatrixHeader, MatrixVerdict, stem};
 use super::matrix_column::{TextCell, TextColumn};
+use crate::words::ratio::Further;
 use crate::words::style::Style;
 
 /// Columns next to each other whose loads have a stem in common, in the same unit.
@@ -105,26 +106,46 @@ fn cell(cells: &[MatrixCell], style: &Style) -> TextCell {
     };
     TextCell {
         tint,
-        ..TextCell::plain(format!("{} {marks}", range(&decided)).trim())
+        ..TextCell::plain(format!("{} {marks}", range(&decided, style)).trim())
     }
 }
 
 /// The smallest and the largest of these ratios, as they are printed: `2.23–2.56`. Bounds on one
-/// side of 1 have one end.
-fn range(decided: &[&MatrixVerdict]) -> String {
+/// side of 1 have one end; bounds among others are a bound of the end on their side.
+fn range(decided: &[&MatrixVerdict], style: &Style) -> String {
     let mut ratios: Vec<&CellRatio> = decided.iter().map(|cell| &cell.ratio).collect();
     ratios.sort_by(|a, b| a.value.total_cmp(&b.value));
     let (Some(low), Some(high)) = (ratios.first(), ratios.last()) else {
         return String::new();
     };
     let are_bounds = ratios.iter().all(|ratio| ratio.is_bound);
-    if low.text == high.text || (are_bounds && low.value > 1.0) {
+    let are_alike = ratios.iter().all(|ratio| ratio.text == low.text);
+    if are_alike || (are_bounds && low.value > 1.0) {
         low.text.clone()
     } else if are_bounds && high.value < 1.0 {
         high.text.clone()
     } else {
-        format!("{}–{}", low.text, high.text)
+        let has = |side: Further| ratios.iter().any(|ratio| bound_of(ratio) == Some(side));
+        let end = |ratio: &CellRatio, side: Further| {
+            let sign = if has(side) && !ratio.is_bound {
+                side.sign(style)
+            } else {
+                ""
+            };
+            format!("{sign}{}", ratio.text)
+        };
+        let [low, high] = [end(low, Further::AtMost), end(high, Further::AtLeast)];
+        format!("{low}–{high}")
     }
+}
+
+/// On which side the true ratio may be; `None` for one that is not a bound.
+fn bound_of(ratio: &CellRatio) -> Option<Further> {
+    ratio.is_bound.then_some(if ratio.value > 1.0 {
+        Further::AtLeast
+    } else {
+        Further::AtMost
+    })
 }
 
 /// Which load each mark of a cell is of, for the legend; empty if nothing was folded.
@@ -235,10 +256,28 @@ mod tests {
             (["≥1.50", "≤0.50"], "≤0.50–≥1.50 ▲▲"),
             (["1.50", "≥1,200"], "1.50–≥1,200 ▲▲"),
             (["1.04", "1.04"], "1.04 ▲▲"),
+            (["≥1.50", "2.00"], "≥1.50–≥2.00 ▲▲"),
+            (["0.30", "≤0.40"], "≤0.30–≤0.40 ▲▲"),
         ];
         for (ratios, expected) in table {
             let cells = ratios.map(|ratio| verdict(Verdict::Faster, ratio));
             let named = ["x-1", "x-2"].into_iter().zip(cells).collect();
+            assert_eq!(folded(&matrix(named)), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_bound_between_the_ends_is_a_bound_of_one_of_them() {
+        // Method: a bound in the middle on each side of 1, on both, and one of equal ratios.
+        let table = [
+            (["1.20", "≥1.50", "2.00"], "1.20–≥2.00 ▲▲▲"),
+            (["0.30", "≤0.40", "0.50"], "≤0.30–0.50 ▲▲▲"),
+            (["0.30", "≤0.40", "≥1.50"], "≤0.30–≥1.50 ▲▲▲"),
+            (["1.50", "≥1.50", "1.50"], "1.50–≥1.50 ▲▲▲"),
+        ];
+        for (ratios, expected) in table {
+            let cells = ratios.map(|ratio| verdict(Verdict::Faster, ratio));
+            let named = ["x-1", "x-2", "x-3"].into_iter().zip(cells).collect();
             assert_eq!(folded(&matrix(named)), [expected]);
         }
     }

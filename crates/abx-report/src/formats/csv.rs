@@ -6,6 +6,7 @@ use abx_verdict::StudyRecord;
 use serde_json::{Value, json};
 
 use crate::formats::series::word;
+use crate::words::verdict::is_of_throughput;
 use crate::words::wrap::clean;
 
 /// Every slice of a study in the order in which it was measured, those of
@@ -79,6 +80,8 @@ pub fn comparisons_csv(record: &StudyRecord) -> String {
     let mut out = row(COMPARISON.map(|(name, _)| name.to_owned()));
     for comparison in &record.conclusions.comparisons {
         let limits = comparison.limits(&record.conclusions.validity);
+        // Why CPU per response stands in for throughput limits no ratio of CPU per response.
+        let limits = limits.filter(|finding| !is_of_throughput(finding));
         let ids: Vec<&str> = limits.map(|finding| finding.id.name()).collect();
         let mut value = json!(comparison);
         value["findings"] = json!(ids.join(" "));

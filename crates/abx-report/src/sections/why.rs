@@ -12,7 +12,7 @@ use super::cost_tables::{
 };
 use crate::document::Document;
 use crate::words::style::ReportExtent;
-use crate::words::units::{count, whole_percent};
+use crate::words::units::{count, listed, whole_percent};
 use crate::words::wrap::clean_name;
 
 /// A sentence names lines until they make up this share of the difference.
@@ -23,10 +23,14 @@ const CALL_SHARE_MIN: f64 = 0.1;
 const CALLS_MAX: usize = 3;
 /// A line with less of the difference is not named.
 const NAMED_SHARE_MIN: f64 = 0.05;
-/// So many pairs are explained on a terminal.
+/// So many pairs are explained on a terminal, and one if a study compares many: their table
+/// takes most of a screen.
 const PAIRS_MAX: usize = 3;
+const MANY_PAIRS: usize = 8;
 /// Samples may miss this share of user code's functions without a word.
 const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
+/// So many subjects with more than that are named.
+const UNNAMED_MAX: usize = 3;
 
 /// Which tables stand below the sentence of a pair.
 #[derive(Clone, Copy)]
@@ -52,13 +56,15 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     let pairs = explained(record);
     let is_full = extent == ReportExtent::Full;
     let is_only = record.conclusions.cpu_differences.len() == 1;
-    let are_few = firsts_and_others(&pairs).0.len() <= PAIRS_MAX;
+    let compared = firsts_and_others(&pairs).0.len();
+    let are_few = compared <= PAIRS_MAX;
     let figures = Figures {
         purposes: is_full || is_only,
         work: (is_full && are_few) || is_only,
         lines: is_full && are_few,
     };
-    let largest = largest(&pairs);
+    let most = if compared > MANY_PAIRS { 1 } else { PAIRS_MAX };
+    let largest = largest(&pairs, most);
     let mut out = of_pairs(record, &largest, figures, is_full);
     match pairs.len() - largest.len() {
         0 => {}
@@ -100,11 +106,11 @@ fn firsts_and_others<'a>(
     (firsts, others)
 }
 
-/// As many as are explained on a terminal, in their order: of each two subjects the load under which
-/// they differ most, before any other.
-fn largest<'a>(pairs: &[&'a CpuDifference]) -> Vec<&'a CpuDifference> {
+/// At most so many, in their order: of each two subjects the load under which they differ most,
+/// before any other.
+fn largest<'a>(pairs: &[&'a CpuDifference], most: usize) -> Vec<&'a CpuDifference> {
     let (firsts, others) = firsts_and_others(pairs);
-    let chosen: Vec<_> = firsts.into_iter().chain(others).take(PAIRS_MAX).collect();
+    let chosen: Vec<_> = firsts.into_iter().chain(others).take(most).collect();
     let is_chosen = |pair: &&&CpuDifference| chosen.iter().any(|one| std::ptr::eq(*one, **pair));
     pairs.iter().filter(is_chosen).copied().collect()
 }
@@ -126,10 +132,11 @@ fn of_pairs(
     let pairs = pairs.map(|pair| difference_part(record, pair, figures));
     let of_starts = Figures {
         purposes: is_full,
-        work: is_full,
-        lines: is_full,
+        ..figures
     };
+    // Where nothing is certain, only their lines may say more than the finding about them.
     let starts = conclusions.start_differences.iter();
+    let starts = starts.filter(|starts| figures.lines || !named(starts).is_empty());
     let starts = starts.map(|starts| difference_part(record, starts, of_starts));
     let mut out = Document::joined(pairs.chain(starts));
     if conclusions.cpu_differences.is_empty() {
@@ -392,23 +399,32 @@ fn gaps(record: &StudyRecord) -> Vec<String> {
     each.chain(unnamed_functions(record)).collect()
 }
 
-/// Whose functions have no names, and in how much of its user code at most.
+/// Whose functions have no names, and in how much of its user code at most: the worst first.
 fn unnamed_functions(record: &StudyRecord) -> Option<String> {
     let ledgers = &record.conclusions.cpu_ledgers;
     let each = record.measured.subjects.iter().filter_map(|subject| {
-        let own = ledgers.iter().filter(|it| it.subject == subject.name);
-        let unnamed = own
+        let ledgers = ledgers.iter().filter(|it| it.subject == subject.name);
+        let unnamed = ledgers
             .filter_map(|ledger| ledger.without_symbols)
             .fold(0.0, f64::max);
-        let share = whole_percent(unnamed);
-        (unnamed > WITHOUT_SYMBOLS_MAX).then(|| format!("{share} of {}", clean_name(&subject.name)))
+        (unnamed > WITHOUT_SYMBOLS_MAX).then_some((unnamed, &subject.name))
     });
-    let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| {
+    let mut each: Vec<(f64, &String)> = each.collect();
+    each.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let mut texts: Vec<String> = each
+        .iter()
+        .take(UNNAMED_MAX)
+        .map(|(share, name)| format!("{} of {}", whole_percent(*share), clean_name(name)))
+        .collect();
+    match each.len() - texts.len() {
+        0 => {}
+        more => texts.push(format!("less of {more} more")),
+    }
+    (!texts.is_empty()).then(|| {
         format!(
             "Functions have no names in up to {} (shares of user code): install debug symbols, or \
              have the runtime write a perf map.",
-            listed(&each)
+            listed(&texts)
         )
     })
 }
@@ -418,14 +434,5 @@ fn sentence(text: String, difference: &CpuDifference) -> String {
     match text.strip_prefix("the ") {
         Some(rest) if difference.starts.is_some() => format!("The {rest}"),
         _ => text,
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

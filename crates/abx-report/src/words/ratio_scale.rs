@@ -21,7 +21,7 @@ impl RatioScale {
         let margin = margin.max(0.0).ln_1p();
         let furthest = values.flatten().map(|value| value.ln().abs());
         RatioScale {
-            end: ROOM * furthest.fold(margin.max(f64::MIN_POSITIVE), f64::max),
+            end: ROOM * furthest.fold(margin.max(LEAST), f64::max),
             margin,
             half: (width - 1) / 2,
         }
@@ -51,11 +51,25 @@ impl RatioScale {
     }
 
     pub(crate) fn axis(&self) -> String {
-        let [text, left, right] = ratios([1.0, (-self.end).exp(), self.end.exp()]);
+        let [text, left, right] = self.ticks();
         let half = self.half;
         let before = half.saturating_sub(columns(&text) / 2);
         let after = (2 * half + 1).saturating_sub(before + columns(&text));
         format!("{left:before$}{text}{right:>after$}")
+    }
+
+    /// One, and the ratios at the left and the right end, none of them printed as zero.
+    fn ticks(&self) -> [String; 3] {
+        let low = (-self.end).exp();
+        let [text, left, right] = ratios([1.0, low, self.end.exp()]);
+        let is_zero = left.parse::<f64>() == Ok(0.0) && low > 0.0;
+        let left = if is_zero {
+            let decimals = (-low.log10()).ceil() as usize;
+            format!("{low:.decimals$}")
+        } else {
+            left
+        };
+        [text, left, right]
     }
 
     fn place(&self, log: f64) -> usize {
@@ -66,6 +80,8 @@ impl RatioScale {
 }
 
 const ROOM: f64 = 1.1;
+/// A scale ends no nearer to 1, as a logarithm: four decimals tell its ends from 1.
+const LEAST: f64 = 1e-4;
 
 #[cfg(test)]
 mod tests {
@@ -83,6 +99,23 @@ mod tests {
         assert_eq!(at('●'), Some(29));
         assert_eq!(at('┫'), Some(38));
         assert_eq!(at('░'), Some(14));
+    }
+
+    #[test]
+    fn the_ticks_of_every_scale_are_distinct_and_not_zero() {
+        // Method: ratios that do not differ, nearly so, and from usual to beyond all measure, each
+        // with its inverse at the other end.
+        for ratio in [1.0, 1.000_01, 1.003, 1.1, 4.0, 90.0, 200.0, 1e3, 9e4, 1e9] {
+            let scale = RatioScale::of([[ratio; 3]].into_iter(), 0.0, 41);
+            let [text, left, right] = scale.ticks();
+            let numbers = [&left, &text, &right].map(|tick| tick.parse::<f64>().unwrap());
+            assert!(numbers[0] > 0.0, "{left} of {ratio}");
+            let are_apart = numbers.is_sorted_by(|tick, next| tick < next);
+            assert!(are_apart, "{numbers:?} of {ratio}");
+        }
+        let scale = RatioScale::of([[500.0; 3]].into_iter(), 0.03, 41);
+        let [text, left, _] = scale.ticks();
+        assert_eq!([text, left], ["1.00", "0.001"]);
     }
 
     #[test]

@@ -235,6 +235,15 @@ pub(crate) fn grouped(digits: &str) -> String {
     out + rest
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use abx_evidence::{Finding, FindingId, Level, Limits, LoadShape};
 use abx_stats::paired::BLOCKS_MIN;
 use abx_stats::stop::blocks_for_verdict;
-use abx_verdict::{Bounds, Comparison, Metric, Role, StudyRecord, Verdict};
+use abx_verdict::{Bounds, Comparison, Metric, StudyRecord, Verdict};
 
 use crate::words::metrics::{capitalized, metric_under, shape_under};
 use crate::words::prose::message;
@@ -192,43 +192,6 @@ fn recovers(
     format!("{subject} recovers {times}× as fast as {baseline} ({detail})")
 }
 
-pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if comparison.fragile {
-        let mut text =
-            "Fragile: another sound method gives another verdict or ratio from the same blocks."
-                .to_owned();
-        if let Some(other) = &comparison.hodges_lehmann {
-            let other = interval(other);
-            text.push_str(&format!(" With less weight on single blocks: {other}."));
-        }
-        remarks.push(text);
-    }
-    if comparison.shifted().is_some() {
-        remarks.push(
-            "Other activity on the machine affected one side more than the other: measure again \
-             at a quieter time."
-                .to_owned(),
-        );
-    } else if let Some(other) = &comparison.undisturbed {
-        let rounds = other.rounds_left_out;
-        let were = if rounds == 1 { "was" } else { "were" };
-        remarks.push(format!(
-            "{} {were} disturbed by other activity; without {}, the ratio is {}: {}.",
-            plural(rounds, "round"),
-            if rounds == 1 { "it" } else { "them" },
-            interval(&other.bounds),
-            word(other.verdict)
-        ));
-    }
-    remarks.extend(among_many(comparison));
-    remarks.extend(settled_by_cost(record, comparison));
-    if record.measured.settings.aa {
-        remarks.extend(against_itself(comparison));
-    }
-    remarks
-}
-
 /// What processor time tells where this was the limit.
 macro_rules! compared_where {
     ($limit:literal) => {
@@ -290,7 +253,8 @@ pub(crate) fn foreign_limits(record: &StudyRecord) -> ForeignLimits {
     }
 }
 
-fn is_of_throughput(finding: &Finding) -> bool {
+/// Whether it limits throughput alone, and nothing that is compared in its place.
+pub(crate) fn is_of_throughput(finding: &Finding) -> bool {
     finding.limits == Limits::Throughput
 }
 
@@ -393,7 +357,7 @@ pub(crate) fn so_far(bounds: Option<[String; 3]>, plain: Option<f64>, verdict: V
     }
 }
 
-fn interval(bounds: &Bounds) -> String {
+pub(crate) fn interval(bounds: &Bounds) -> String {
     let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
     format!("{ratio} ({low} to {high})")
 }
@@ -472,25 +436,6 @@ pub(crate) fn more_blocks(record: &StudyRecord, more: u32) -> String {
     }
 }
 
-/// What the cost of a response settles, where the rates are open still: by the verdict of that
-/// comparison, which is held to what is judged together.
-fn settled_by_cost(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
-    let is_open =
-        comparison.verdict == Verdict::Inconclusive && comparison.metric == Metric::Throughput;
-    let mut others = record.conclusions.comparisons.iter().filter(|_| is_open);
-    let cost = others.find(|other| {
-        other.metric == Metric::ServerCpu
-            && (&other.subject, &other.baseline, &other.load)
-                == (&comparison.subject, &comparison.baseline, &comparison.load)
-    })?;
-    let is_settled = cost.verdict.is_decided();
-    let role = match cost.role {
-        Role::Primary => "",
-        Role::Exploratory => "Exploratory: ",
-    };
-    is_settled.then(|| format!("{role}{}", sentence(record, cost, &Style::plain())))
-}
-
 /// The first line of the first void finding; the list of findings has the rest.
 fn void_reason(record: &StudyRecord, comparison: &Comparison) -> String {
     let mut limits = comparison.limits(&record.conclusions.validity);
@@ -505,34 +450,6 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
         || "in at least one block one of them gave no verified response".to_owned(),
         |line| line.trim_end_matches(['.', ':', ' ']).to_owned(),
     )
-}
-
-/// That a difference would stand alone, and may be chance among many.
-fn among_many(comparison: &Comparison) -> Option<String> {
-    let excludes = comparison.low? > 1.0 || comparison.high? < 1.0;
-    let is_alone = comparison.together == 1 && comparison.too_few_blocks;
-    (excludes && !is_alone && is_open(comparison))
-        .then(|| "Alone, this would be a difference; among all pairs it may be chance.".to_owned())
-}
-
-fn against_itself(comparison: &Comparison) -> Vec<String> {
-    let mut remarks =
-        vec!["This compares a subject with itself: there is no true difference.".to_owned()];
-    if matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) {
-        remarks.push(
-            "The verdict is a false alarm, caused by the machine or the method (expected in at most \
-             1 of 20 studies)."
-                .to_owned(),
-        );
-    }
-    if let Some(share) = comparison.detectable {
-        remarks.push(format!(
-            "The smallest difference that {} detect on this machine in 4 of 5 studies: {}.",
-            plural(comparison.blocks as u64, "block"),
-            percent(share)
-        ));
-    }
-    remarks
 }
 
 const BLOCKS_SHOWN_MAX: u32 = 1_000;

@@ -186,6 +186,7 @@ pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> C
         verdict,
         at_least: false,
         fragile: false,
+        second_verdict: None,
         blocks_more: None,
         too_few_blocks: false,
         detectable: Some(0.014),

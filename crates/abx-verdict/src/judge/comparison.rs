@@ -63,6 +63,10 @@ pub struct Comparison {
     pub at_least: bool,
     /// Whether another honest way of reading the same blocks gives another verdict.
     pub fragile: bool,
+    /// The verdict of the method that gives single blocks less weight, where it is another one;
+    /// see `hodges_lehmann`. Absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_verdict: Option<Verdict>,
     /// How many blocks more would settle it, when it is inconclusive.
     pub blocks_more: Option<u32>,
     /// Whether it is inconclusive because it has fewer blocks than a verdict needs, whatever

@@ -23,8 +23,12 @@ pub struct FaultSummary {
     pub left_out: Option<String>,
     /// How often it was done, once in each complete block.
     pub times: usize,
-    /// Requests without a correct response for each fault.
+    /// Requests without a correct response for each fault. The interval may reach below 0 and
+    /// beyond `due`.
     pub lost: Option<MeanInterval>,
+    /// Requests that were due from the fault on, the mean for each fault: no more can be lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<f64>,
     /// Requests whose correct response was late, the mean for each fault.
     pub delayed: Option<f64>,
     /// The time until all was well, the geometric mean in seconds; `None` when it was not
@@ -115,6 +119,7 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
     let times = tolls.len();
     let count = |is_so: fn(&FaultToll) -> bool| tolls.iter().filter(|toll| is_so(toll)).count();
     let lost: Vec<f64> = tolls.iter().map(|toll| toll.lost as f64).collect();
+    let due: f64 = tolls.iter().map(|toll| toll.due as f64).sum();
     let delayed: f64 = tolls.iter().map(|toll| toll.delayed as f64).sum();
     let logs = tolls.iter().map(|toll| toll.recovery.s().map(f64::ln));
     let logs: Option<f64> = logs.sum();
@@ -125,6 +130,7 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
         left_out: view.left_out(subject).map(|left_out| left_out.why.clone()),
         times,
         lost: MeanInterval::of(&lost),
+        due: mean(due),
         delayed: mean(delayed),
         recovery_s: logs.and_then(mean).map(f64::exp),
         recovered: count(|toll| toll.recovery.s().is_some()),

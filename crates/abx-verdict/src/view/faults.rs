@@ -14,6 +14,8 @@ pub(crate) struct FaultView<'a> {
 /// What one fault did to one subject in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FaultToll {
+    /// Requests that it could cost anything.
+    pub(crate) due: u64,
     /// Requests without a correct response.
     pub(crate) lost: u64,
     /// Requests whose correct response was late.
@@ -108,6 +110,7 @@ impl<'a> FaultView<'a> {
         ]);
         let before = total.saturating_sub(lost).saturating_sub(delayed);
         Some(FaultToll {
+            due: line.from(from_ns, |line| &line.due),
             lost,
             delayed,
             before,

@@ -65,7 +65,7 @@ fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table {
             }
             [
                 subject,
-                or_unknown(fault_summary.lost, |lost| mean(&lost)),
+                or_unknown(fault_summary.lost, |lost| mean(&lost, fault_summary.due)),
                 or_unknown(fault_summary.delayed, requests),
                 recovery(fault_summary, fault),
                 format!("{} of {}", fault_summary.back, fault_summary.times),
@@ -83,20 +83,32 @@ fn left_out(summary: &FaultSummary, fault: &FaultRecord) -> &'static str {
 }
 
 fn fault_legend(record: &StudyRecord) -> String {
-    let mut fault_summaries = record.conclusions.faults.iter();
-    let is_cut = fault_summaries
-        .any(|fault_summary| fault_summary.lost.and_then(|lost| lost.low) < Some(0.0));
-    let cut = if is_cut {
-        "; an end below 0 is given as 0"
-    } else {
-        ""
-    };
+    let cut = cut_ends(&record.conclusions.faults);
     format!(
         "lost: requests without a correct response per fault (mean, 95{GLUE}% interval{cut}). \
          delayed: correct responses that were late (mean). recovers in: from the fault to the \
          last lost or delayed request (geometric mean). back: faults after which all processes \
          ran again."
     )
+}
+
+/// That intervals of lost requests end where they cannot reach further, if any would.
+fn cut_ends(fault_summaries: &[FaultSummary]) -> String {
+    let any = |is_cut: &dyn Fn(&FaultSummary, &MeanInterval) -> bool| {
+        let mut fault_summaries = fault_summaries.iter();
+        fault_summaries.any(|summary| summary.lost.is_some_and(|lost| is_cut(summary, &lost)))
+    };
+    let below = any(&|_, lost| lost.low.is_some_and(|low| low < 0.0));
+    let beyond = any(&|summary, lost| {
+        let ends = lost.high.zip(summary.due);
+        ends.is_some_and(|(high, due)| high > due)
+    });
+    let cuts = [
+        (below, "; an end below 0 is given as 0"),
+        (beyond, "; no end is above the number of requests due"),
+    ];
+    let cuts = cuts.into_iter().filter(|(is_cut, _)| *is_cut);
+    cuts.map(|(_, text)| text).collect()
 }
 
 fn recovery(fault_summary: &FaultSummary, fault: &FaultRecord) -> String {
@@ -115,10 +127,13 @@ fn recovery(fault_summary: &FaultSummary, fault: &FaultRecord) -> String {
     }
 }
 
-fn mean(mean_interval: &MeanInterval) -> String {
+/// A mean number of lost requests with its interval, of so many that were due.
+fn mean(mean_interval: &MeanInterval, due: Option<f64>) -> String {
     match mean_interval.low.zip(mean_interval.high) {
         Some((low, high)) => {
-            // Fewer than none cannot be lost; the legend says that this is cut.
+            // Neither fewer than none nor more than were due can be lost; the legend says that
+            // this is cut.
+            let high = due.map_or(high, |due| high.min(due));
             let ends = [mean_interval.mean, low.max(0.0), high].map(requests);
             let [mean, low, high] = ends;
             if low == high {
@@ -483,6 +498,24 @@ mod tests {
         );
     }
 
+    /// Six crashes without figures.
+    fn crash() -> FaultSummary {
+        FaultSummary {
+            fault: "crash".to_owned(),
+            subject: "a".to_owned(),
+            left_out: None,
+            times: 6,
+            lost: None,
+            due: None,
+            delayed: None,
+            recovery_s: None,
+            recovered: 0,
+            back: 6,
+            unfelt: 0,
+            unseen: 0,
+        }
+    }
+
     #[test]
     fn a_recovery_that_nobody_saw_is_at_most_what_is_said() {
         // Method: seen after every fault, unseen after one of six and after all, and beyond the
@@ -498,17 +531,10 @@ mod tests {
         };
         let report = |unseen, recovered| {
             let fault_summary = FaultSummary {
-                fault: "crash".to_owned(),
-                subject: "a".to_owned(),
-                left_out: None,
-                times: 6,
-                lost: None,
-                delayed: None,
                 recovery_s: (recovered == 6).then_some(0.001),
                 recovered,
-                back: 6,
-                unfelt: 0,
                 unseen,
+                ..crash()
             };
             recovery(&fault_summary, &fault).replace('\u{a0}', " ")
         };
@@ -516,6 +542,40 @@ mod tests {
         assert_eq!(report(1, 6), "at most 1 ms");
         assert_eq!(report(6, 6), "at most 1 ms");
         assert_eq!(report(5, 5), "not within 3 s (1 of 6)");
+    }
+
+    #[test]
+    fn no_fewer_requests_than_none_and_no_more_than_were_due_are_lost() {
+        // Method: an interval within 0 to the 200 requests due, and beyond each end; where
+        // it is not known how many were due, and of a single block. Each with the legend.
+        let below = "; an end below 0 is given as 0";
+        let beyond = "; no end is above the number of requests due";
+        let table = [
+            (Some([150.0, 190.0]), Some(200.0), "170 (150 to 190)", ""),
+            (Some([-9.0, 190.0]), Some(200.0), "170 (0 to 190)", below),
+            (
+                Some([150.0, 230.0]),
+                Some(200.0),
+                "170 (150 to 200)",
+                beyond,
+            ),
+            (Some([150.0, 230.0]), None, "170 (150 to 230)", ""),
+            (None, Some(200.0), "170", ""),
+        ];
+        for (ends, due, expected, cut) in table {
+            let lost = MeanInterval {
+                mean: 170.0,
+                low: ends.map(|[low, _]| low),
+                high: ends.map(|[_, high]| high),
+            };
+            let fault_summary = FaultSummary {
+                lost: Some(lost),
+                due,
+                ..crash()
+            };
+            assert_eq!(mean(&lost, due), expected);
+            assert_eq!(cut_ends(&[fault_summary]), cut, "{expected}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::document::{Document, DocumentPart};
 use crate::html::markup::{Element, Markup, element, folded, quoting};
 use crate::words::prose::{first_sentence, level_tag, message, remedy};
 use crate::words::units::{count, plural};
-use crate::words::verdict::name;
+use crate::words::verdict::{is_of_throughput, name};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadCount {
@@ -406,13 +406,16 @@ fn finding_id(number: usize) -> String {
     format!("finding-{number}")
 }
 
+/// The findings that limit this comparison, as links. Why CPU per response stands in for throughput
+/// limits no ratio of CPU per response.
 pub(crate) fn reasons(record: &StudyRecord, comparison: &Comparison) -> Option<Element> {
     let findings = &record.conclusions.validity.findings;
     let mut ids: Vec<&FindingId> = Vec::new();
     let mut links = Markup::new();
     for number in &comparison.findings {
-        let found_finding = findings.get(*number);
-        let Some(finding) = found_finding.filter(|finding| finding.level != Level::Note) else {
+        let is_limit =
+            |finding: &&Finding| finding.level != Level::Note && !is_of_throughput(finding);
+        let Some(finding) = findings.get(*number).filter(is_limit) else {
             continue;
         };
         if ids.contains(&&finding.id) {
@@ -458,15 +461,34 @@ pub(crate) fn findings_folded(
 
 #[cfg(test)]
 mod tests {
-    use abx_evidence::FindingId;
+    use abx_evidence::{FindingId, Limits};
 
     use super::*;
-    use abx_verdict::{Declared, new_finding};
+    use abx_verdict::{Declared, Validity, new_finding};
 
     fn finding(id: FindingId, level: Level, load: Option<&str>, message: &str) -> Finding {
         let mut finding = new_finding(id, message).at(level);
         finding.load = load.map(str::to_owned);
         finding
+    }
+
+    #[test]
+    fn the_reason_for_comparing_cpu_time_is_no_limit_of_its_ratio() {
+        // Method: one comparison with the finding that limits it, and with the same finding about
+        // throughput alone.
+        let mut record = StudyRecord::judged(abx_fixtures::pair());
+        let limit = finding(FindingId::GeneratorBound, Level::Bound, None, "m");
+        let reason = Finding {
+            limits: Limits::Throughput,
+            ..limit.clone()
+        };
+        record.conclusions.validity = Validity::of(vec![limit, reason]);
+        for (number, is_shown) in [(0, true), (1, false)] {
+            let mut comparison = record.conclusions.comparisons[0].clone();
+            comparison.findings = vec![number];
+            let shown = reasons(&record, &comparison);
+            assert_eq!(shown.is_some(), is_shown, "{number}");
+        }
     }
 
     #[test]

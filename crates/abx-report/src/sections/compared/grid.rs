@@ -27,6 +27,8 @@ pub(crate) fn is_needed(record: &StudyRecord) -> bool {
 struct GridColumn<'a> {
     load: &'a str,
     metric: Metric,
+    /// Another metric of which no pair has a result, and which has no column of its own.
+    void: Option<Metric>,
 }
 
 /// A verdict in the place of a pair and a load.
@@ -40,11 +42,40 @@ enum GridCell<'a> {
 }
 
 /// Loads and then faults in their order. CPU per response that stands in for throughput is in the
-/// column of throughput.
+/// column of throughput, and a metric without any result in another column of its load.
 fn columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     let mut columns = all_columns(record);
     columns.retain(|column| !stands_in(record, *column));
-    columns
+    let loads = columns.chunk_by(|column, next| column.load == next.load);
+    let kept = loads.flat_map(|of_load| with_results(record, of_load));
+    kept.collect()
+}
+
+/// Those of a load's columns in which a pair has a result; the first if none has.
+fn with_results<'a>(record: &StudyRecord, of_load: &[GridColumn<'a>]) -> Vec<GridColumn<'a>> {
+    let columns = of_load.iter().copied();
+    let (void, mut kept): (Vec<GridColumn>, Vec<GridColumn>) =
+        columns.partition(|column| is_void(record, *column));
+    if kept.is_empty() {
+        kept.extend(void.first());
+    }
+    let left_out = void.iter().find(|column| !kept.contains(column));
+    let left_out = left_out.map(|column| column.metric);
+    if let Some(first) = kept.first_mut() {
+        first.void = left_out;
+    }
+    kept
+}
+
+/// Whether no pair has a result in a column.
+fn is_void(record: &StudyRecord, column: GridColumn) -> bool {
+    let is_in_column = |comparison: &&Comparison| {
+        let is_instead =
+            column.metric == Metric::Throughput && comparison.metric == Metric::ServerCpu;
+        comparison.load == column.load && (comparison.metric == column.metric || is_instead)
+    };
+    let mut comparisons = record.conclusions.primary().filter(is_in_column);
+    comparisons.all(|comparison| comparison.verdict == Verdict::Invalid)
 }
 
 fn stands_in(record: &StudyRecord, column: GridColumn) -> bool {
@@ -74,6 +105,7 @@ fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
             let column = GridColumn {
                 load,
                 metric: comparison.metric,
+                void: None,
             };
             if !columns.contains(&column) {
                 columns.push(column);
@@ -94,7 +126,10 @@ fn cell<'a>(record: &'a StudyRecord, pair: [&str; 2], column: GridColumn<'_>) ->
     match (by(column.metric), instead()) {
         (Some(comparison), _) => GridCell::Found(comparison),
         (None, Some(comparison)) => GridCell::Instead(comparison),
-        (None, None) => GridCell::Nothing,
+        (None, None) => {
+            let without_result = column.void.and_then(by);
+            without_result.map_or(GridCell::Nothing, GridCell::Found)
+        }
     }
 }
 

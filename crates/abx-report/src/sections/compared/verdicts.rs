@@ -10,9 +10,10 @@ use crate::sections::compared::overview::{at_a_glance, overview, overview_of_pag
 use crate::sections::compared::ratios::compared_table;
 use crate::sections::measured::how_measured::when_and_where;
 use crate::sections::measured::scope::scope;
+use crate::words::remarks::remarks;
 use crate::words::style::{LINE, ReportExtent, Style};
 use crate::words::units::percent;
-use crate::words::verdict::{instead_of_throughput, name, remarks, sentence};
+use crate::words::verdict::{instead_of_throughput, name, sentence};
 use crate::words::wrap::clean_name;
 
 pub(crate) fn title(record: &StudyRecord) -> String {

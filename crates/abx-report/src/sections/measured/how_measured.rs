@@ -15,7 +15,8 @@ use crate::words::load::{alone, arrivals, exchange, hashed, keep_alive, requests
 use crate::words::metrics::rate_name;
 use crate::words::prose::prose;
 use crate::words::units::{
-    UNKNOWN, bytes, count, date, minutes, moment, nanos, or_unknown, percent, plural, seconds,
+    UNKNOWN, bytes, count, date, listed, minutes, moment, nanos, or_unknown, percent, plural,
+    seconds,
 };
 use crate::words::verdict::name;
 use crate::words::wrap::{clean, clean_name};
@@ -98,9 +99,19 @@ pub(crate) fn labelled(label: Option<&str>) -> Option<String> {
 
 /// What subjects say of themselves; empty when none says anything.
 fn versions(record: &StudyRecord) -> String {
-    let each = record.measured.subjects.iter().filter_map(|subject| {
-        let version = clean_name(subject.version.as_deref()?);
-        Some(format!("{} is {version}", name(&subject.name)))
+    let mut by_version: Vec<(String, Vec<String>)> = Vec::new();
+    for subject in &record.measured.subjects {
+        let Some(version) = subject.version.as_deref().map(clean_name) else {
+            continue;
+        };
+        match by_version.iter_mut().find(|(other, _)| *other == version) {
+            Some((_, names)) => names.push(name(&subject.name)),
+            None => by_version.push((version, vec![name(&subject.name)])),
+        }
+    }
+    let each = by_version.into_iter().map(|(version, names)| {
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        format!("{} {verb} {version}", listed(&names))
     });
     let texts: Vec<String> = each.collect();
     if texts.is_empty() {

@@ -7,8 +7,8 @@ use abx_report::{
     verdict_matrix,
 };
 use abx_verdict::{
-    Axis, Capacity, Ceiling, Crossover, Families, Metric, Place, Ranking, Role, Scalability,
-    StudyRecord, Sweep, Verdict, new_finding,
+    Axis, Capacity, Ceiling, Comparison, Crossover, Families, Metric, Place, Ranking, Role,
+    Scalability, StudyRecord, Sweep, Verdict, new_finding,
 };
 
 use crate::support::study_html;
@@ -394,4 +394,51 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
          | `lighttpd` | ≥1.08 ▲ **faster** \\~ |\n"
     );
     assert!(study_markdown(&record, &[]).contains(&matrix));
+}
+
+#[test]
+fn what_has_no_result_for_any_pair_has_no_column_of_its_own() {
+    // Method: one of two pairs by response time under a load, the other one by throughput
+    // without a result; then with one; then neither pair has a result.
+    let mut record = study();
+    record.measured.subjects.push(subject("a|b"));
+    record.measured.loads = vec![load("kept-c10", 10), load("once", 10)];
+    let ratio = Some([1.12, 1.08, 1.16]);
+    let add = |load: &str, subject: &str, metric: Metric, verdict: Verdict| Comparison {
+        metric,
+        load: load.to_owned(),
+        ..comparison(
+            subject,
+            ratio.filter(|_| verdict != Verdict::Invalid),
+            verdict,
+        )
+    };
+    let mut matrix = |verdicts: [Verdict; 2]| {
+        let [time, rate] = verdicts;
+        record.conclusions.comparisons = vec![
+            add("kept-c10", "lighttpd", Metric::ResponseP99, time),
+            add("kept-c10", "a|b", Metric::Throughput, rate),
+            add("once", "lighttpd", Metric::Throughput, Verdict::Faster),
+        ];
+        verdict_matrix(&record)
+    };
+    let once = "\n\
+         |  | `once`, req/s |\n\
+         | --- | --- |\n\
+         | `lighttpd` | 1.12 (1.08–1.16) ▲ **faster** |\n";
+    let void = matrix([Verdict::Slower, Verdict::Invalid]);
+    let together = "|  | `kept-c10`, p99 |\n\
+         | --- | --- |\n\
+         | `lighttpd` | 1.12 (1.08–1.16) ▼ **slower** |\n\
+         | `a\\|b` | – no result |\n";
+    assert_eq!(void, format!("{together}{once}"));
+    let apart = "|  | `kept-c10`, p99 | `kept-c10`, req/s |\n\
+         | --- | --- | --- |\n\
+         | `lighttpd` | 1.12 (1.08–1.16) ▼ **slower** |  |\n\
+         | `a\\|b` |  | 1.12 (1.08–1.16) ▲ **faster** |\n";
+    let both = matrix([Verdict::Slower, Verdict::Faster]);
+    assert_eq!(both, format!("{apart}{once}"));
+    let neither = matrix([Verdict::Invalid; 2]);
+    let rows = "| `lighttpd` | – no result |\n| `a\\|b` | – no result |\n";
+    assert!(neither.contains(rows), "{neither}");
 }

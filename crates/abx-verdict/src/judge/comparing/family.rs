@@ -164,6 +164,7 @@ impl<'a> ComparisonFamily<'a> {
             },
             at_least: false,
             fragile: false,
+            second_verdict: None,
             blocks_more: None,
             too_few_blocks: false,
             detectable: None,
@@ -366,6 +367,7 @@ fn fill(
     ];
     let mut others = others.into_iter().flatten().map(shown);
     let fragile = assessment.is_pulled || others.any(|other| other != verdict);
+    let second_verdict = assessment.second_verdict.map(shown);
     let bounds = bounds(assessment);
     Comparison {
         ratio: bounds.map(|bounds| bounds.ratio),
@@ -374,6 +376,7 @@ fn fill(
         p_adjusted: Some(assessment.p_adjusted),
         verdict,
         fragile,
+        second_verdict: second_verdict.filter(|second| *second != verdict),
         // What is a bound is never called equivalent, so only a direction settles it.
         blocks_more: if empty.at_least {
             assessment.blocks_to_direction

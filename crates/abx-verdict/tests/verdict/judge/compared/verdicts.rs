@@ -324,6 +324,25 @@ fn another_verdict_without_disturbed_rounds_is_fragile() {
 }
 
 #[test]
+fn what_is_fragile_has_the_verdict_of_the_other_method() {
+    // Method: seventeen blocks in which `new` is 5 % faster and one in which it is far slower,
+    // which ranks hardly weigh; and the seventeen alone.
+    let mut ratios = [1050, 1051, 1049, 1052, 1048, 1050].repeat(3);
+    ratios[17] = 400;
+    let judge = |ratios: &[u64]| {
+        let mut record = with_ratios(ratios);
+        record.settings.blocks = None;
+        compared(record)
+    };
+    let wild = judge(&ratios);
+    assert_eq!((wild.verdict, wild.fragile), (Verdict::Inconclusive, true));
+    assert_eq!(wild.second_verdict, Some(Verdict::Faster));
+    let even = judge(&ratios[..17]);
+    assert_eq!((even.verdict, even.fragile), (Verdict::Faster, false));
+    assert_eq!(even.second_verdict, None);
+}
+
+#[test]
 fn the_detectable_difference_shrinks_with_the_spread() {
     // Method: by hand for six blocks of ±1 %: t at 97 % and at 60 %, with 5
     // degrees of freedom, times the standard error: (3.0029 + 0.9195) × 0.4473 %.

@@ -130,6 +130,8 @@ fn recoveries_are_ratios_and_losses_differences() {
         (7, 7, 7, 0)
     );
     assert_close(old.lost.unwrap().mean, 65.0);
+    // What was due from 100 ms before the crash on: 5.1 s of 500/s.
+    assert_close(old.due.unwrap(), 2_550.0);
     // The load itself claims nothing: both kept up, too few requests have times. Recoveries
     // and losses may each be wrong.
     assert_eq!(conclusions.families.count, 2);
