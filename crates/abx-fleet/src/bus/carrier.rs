@@ -85,6 +85,11 @@ pub enum BusError {
         /// How many it may have.
         max: usize,
     },
+    #[error(
+        "`{0}` is not the address of a NATS server: give --bus nats://HOST:4222, or --bus \
+         tls://HOST:4222 for an encrypted connection"
+    )]
+    Address(String),
     #[error("the bus cannot be used: {0}")]
     Down(String),
     #[error("this abx was built without NATS: build it with its usual features")]

@@ -48,14 +48,14 @@ impl NatsBus {
     /// `credentials` has `USER:PASSWORD`, before which those of the URL count for nothing.
     ///
     /// # Errors
-    /// [`BusError::Down`], [`BusError::Refused`].
+    /// [`BusError::Address`], [`BusError::Down`], [`BusError::Refused`].
     pub fn connect(
         url: &str,
         authorities: Option<&Path>,
         credentials: Option<&Path>,
     ) -> Result<NatsBus, BusError> {
         let down = |why: &dyn std::fmt::Display| BusError::Down(format!("{}: {why}", bare(url)));
-        let address: ServerAddr = url.parse().map_err(|why: std::io::Error| down(&why))?;
+        let address = server_address(url)?;
         let credentials = match credentials {
             Some(file) => Some(read_credentials(file)?),
             None => own_credentials(&address),
@@ -65,7 +65,8 @@ impl NatsBus {
             .map_or(ANYONE.to_owned(), |(user, _)| word(user));
         // SUBTLE: the client looks the name up again, in the way that this call sets for a
         // static program.
-        names::look_up(address.host(), address.port()).map_err(|why| down(&why))?;
+        names::look_up(address.host(), address.port())
+            .map_err(|why| down(&format!("{why}: {REMEDY}")))?;
         let refused: Arc<OnceLock<String>> = Arc::default();
         let mut options = ConnectOptions::new()
             .name("abx")
@@ -218,7 +219,20 @@ impl Drop for NatsBus {
     }
 }
 
-/// Where answers to a user's questions come.
+/// What to do about a server that cannot be reached.
+const REMEDY: &str = "start nats-server there, or give another address with --bus";
+
+/// The server that a URL names: its name or address, with or without a scheme.
+fn server_address(url: &str) -> Result<ServerAddr, BusError> {
+    let address: Option<ServerAddr> = url.parse().ok();
+    let address = address.filter(|address| {
+        // The client accepts WebSocket too, which this build of it lacks.
+        ["nats", "tls"].contains(&address.scheme()) && !address.host().is_empty()
+    });
+    address.ok_or_else(|| BusError::Address(bare(url)))
+}
+
+/// Where responses to a user's requests come.
 pub fn inbox(user: &str) -> String {
     format!("_INBOX.{user}")
 }
@@ -256,12 +270,14 @@ fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusErro
             "{place} rejects {user} with this password: give the credentials that `abx bus \
              init` wrote together with the server's configuration, with --bus-creds FILE"
         )),
-        // rustls has no kind of its own here.
-        _ if error.to_string().contains("certificate") => BusError::Refused(format!(
-            "cannot verify {place} as the bus ({error}): give the ca.pem that `abx bus init` \
-             wrote, with --bus-ca FILE, and a server name that it was given"
-        )),
-        _ => BusError::Down(format!("{place}: {error}")),
+        // rustls has no kind of its own here; that of TLS is about the file of authorities.
+        _ if kind == ConnectErrorKind::Tls || error.to_string().contains("certificate") => {
+            BusError::Refused(format!(
+                "cannot verify {place} as the bus ({error}): give the ca.pem that `abx bus init` \
+                 wrote, with --bus-ca FILE, and a server name that it was given"
+            ))
+        }
+        _ => BusError::Down(format!("{place}: {error}: {REMEDY}")),
     }
 }
 
@@ -328,6 +344,37 @@ mod tests {
         ] {
             assert_eq!(bare(url), printed);
         }
+    }
+
+    #[test]
+    fn a_url_that_no_nats_server_has_is_refused_at_once() {
+        // Method: each scheme and no scheme; other schemes, no host and no port. No message has
+        // the password.
+        for url in [
+            "bus",
+            "bus:4222",
+            "nats://me:secret@bus:4222",
+            "tls://bus",
+            "nats://[::1]:4222",
+        ] {
+            assert!(server_address(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://me:secret@bus:4222",
+            "ws://bus",
+            "nats://",
+            "nats://bus:port",
+            "bus:70000",
+            "",
+        ] {
+            let error = server_address(url).unwrap_err();
+            assert_eq!(error, BusError::Address(bare(url)), "{url}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+        assert_eq!(
+            NatsBus::connect("http://bus", None, None).err(),
+            Some(BusError::Address("http://bus".to_owned()))
+        );
     }
 
     #[test]

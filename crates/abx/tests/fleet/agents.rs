@@ -421,6 +421,29 @@ fn an_agent_for_one_load_ends_with_it() {
 }
 
 #[test]
+fn an_address_that_no_bus_has_is_refused_at_once() {
+    // Method: a scheme that NATS does not have, and no host, for a controller and an agent, which
+    // would wait for ever for a bus that may come; a file of authorities that does not exist. No
+    // message has the password.
+    let home = Home::new();
+    let controller = ["run", "http://127.0.0.1:9/", "--agents", "1", "--bus"];
+    let agent = ["agent", "--allow-target", "127.0.0.1", "--bus"];
+    for wrong in ["http://me:hunter2@127.0.0.1:9", "nats://"] {
+        for words in [&controller[..], &agent[..]] {
+            let ended = home.run_abx(&[words, &[wrong]].concat());
+            let texts = ["is not the address of a NATS server", "tls://HOST:4222"];
+            ended.expect(2, &texts);
+            assert!(!ended.stderr.contains("hunter2"), "{ended:#?}");
+        }
+    }
+    let bus = Bus::start();
+    let encrypted = bus.url.replace("nats://", "tls://");
+    let missing = [&agent[..], &[encrypted.as_str(), "--bus-ca", "missing.pem"]].concat();
+    home.run_abx(&missing)
+        .expect(2, &["No such file", "--bus-ca FILE"]);
+}
+
+#[test]
 fn agents_that_cannot_be_had_are_told_of() {
     // Method: no number of them, no bus, no agent; more agents than connections.
     let home = Home::new();
@@ -437,7 +460,7 @@ fn agents_that_cannot_be_had_are_told_of() {
         (
             vec!["--bus", "nats://127.0.0.1:9", "--agents", "2"],
             2,
-            "the bus cannot be used",
+            "refused (os error 111): start nats-server there",
         ),
         (
             vec![

@@ -52,7 +52,7 @@ pub struct Agent {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The slot that it must have, from 1 [default: any].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = units::whole_number::<u16>(1.., 2))]
     slot: Option<u16>,
     /// Worker threads [default: one per CPU].
     #[arg(short, long, value_parser = units::threads)]
@@ -130,19 +130,21 @@ fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
 /// Connects, as soon as the bus is there; `None` when it is to end first.
 ///
 /// # Errors
-/// A failure when the bus is there, and refuses, or this program has none: that would be so for
-/// ever.
+/// A failure when the bus is there, and refuses, when no bus can be at this address, or when this
+/// program has none: that would be so for ever.
 fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Failure> {
     let mut is_told = false;
     while !stopper.is_stopped() {
         let (authorities, credentials) = (agent.bus_ca.as_deref(), agent.bus_creds.as_deref());
         match fleet::connect(&agent.bus, authorities, credentials) {
             Ok(bus) => return Ok(Some(bus)),
-            Err(error @ (BusError::Refused(_) | BusError::NotBuilt)) => {
+            Err(error @ (BusError::Address(_) | BusError::Refused(_) | BusError::NotBuilt)) => {
                 return Err(Failure::usage(error));
             }
             Err(error) if !is_told => {
-                tell(&format!("abx: {error}; trying again every second"));
+                tell(&format!(
+                    "abx: {error}. The agent waits, trying again every second"
+                ));
                 is_told = true;
             }
             Err(_) => {}
