@@ -7,5 +7,6 @@ pub(crate) mod cost_tables;
 pub(crate) mod each_load;
 pub(crate) mod flame_graphs;
 pub(crate) mod measured;
+pub(crate) mod remarks;
 pub(crate) mod steps;
 pub(crate) mod why;

@@ -8,7 +8,6 @@ pub(crate) mod metrics;
 pub(crate) mod prose;
 pub(crate) mod ratio;
 pub(crate) mod ratio_scale;
-pub(crate) mod remarks;
 pub(crate) mod sparkline;
 pub(crate) mod style;
 pub(crate) mod terms;

@@ -10,7 +10,7 @@ use crate::sections::compared::overview::{at_a_glance, overview, overview_of_pag
 use crate::sections::compared::ratios::compared_table;
 use crate::sections::measured::how_measured::when_and_where;
 use crate::sections::measured::scope::scope;
-use crate::words::remarks::remarks;
+use crate::sections::remarks::remarks;
 use crate::words::style::{LINE, ReportExtent, Style};
 use crate::words::units::percent;
 use crate::words::verdict::{instead_of_throughput, name, sentence};
