@@ -5,7 +5,9 @@ mod exchange;
 pub mod load_keys;
 mod load_options;
 mod time_text;
+mod whole_number;
 
 pub use exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use load_options::LoadOptions;
 pub use time_text::{TimeText, duration, lacks_unit, seconds, time};
+pub use whole_number::whole_number;

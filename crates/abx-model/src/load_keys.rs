@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::exchange::LoadShape;
 use crate::load_options::LoadOptions;
 use crate::time_text::TimeText;
+use crate::whole_number::whole_number;
 
 /// The word of a key's schema for the shapes that the key suits; without it, all of them.
 pub const SHAPES: &str = "x-shapes";
@@ -48,7 +49,7 @@ pub struct SessionKeys {
     pub think: Option<TimeText>,
     /// Requests of a session; the next one has a connection of its own. Default: no end.
     #[arg(
-        long, value_parser = clap::value_parser!(u32).range(1..), value_name = "N",
+        long, value_parser = whole_number::<u32>(1.., 5), value_name = "N",
         help = "Requests per session; each session opens a new connection"
     )]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [5], "x-shapes" = REQUESTS))]
@@ -61,7 +62,7 @@ pub struct SessionKeys {
 pub struct InFlightKeys {
     /// Requests that a connection has in flight at most. Default: 1.
     #[arg(
-        long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024),
+        long, value_name = "N", value_parser = whole_number::<u32>(1..=1024, 16),
         help = "Requests in flight per connection (pipelining) [default: 1]"
     )]
     #[schemars(range(min = 1, max = 1024), extend("examples" = [16], "x-shapes" = SENT))]
@@ -70,7 +71,7 @@ pub struct InFlightKeys {
     /// Streams that a connection of http/2 has open at most. Default: 1.
     #[arg(
         long, value_name = "N", requires = "http2",
-        value_parser = clap::value_parser!(u32).range(1..=1024),
+        value_parser = whole_number::<u32>(1..=1024, 32),
         help = "Streams open at a time per connection, with --http2 [default: 1]"
     )]
     #[schemars(range(min = 1, max = 1024), extend("examples" = [32], "x-shapes" = REQUESTS))]
@@ -91,7 +92,7 @@ pub struct OpeningKeys {
     /// Connections opened per second before the load. Default: as fast as the subject takes them, 128 at a time for each worker thread.
     #[arg(
         long, value_name = "N", conflicts_with = "no_keepalive",
-        value_parser = clap::value_parser!(u32).range(1..=10_000_000),
+        value_parser = whole_number::<u32>(1..=10_000_000, 5000),
         help = "Connections opened per second before the load [default: as fast as the server \
          takes them, at most 128 at a time per thread]"
     )]
@@ -108,6 +109,7 @@ pub struct CheckKeys {
     #[arg(
         long,
         value_name = "N",
+        value_parser = whole_number::<u32>(0.., 100),
         help = "Verify the body and time the phases of one response in N (1: all, 0: none). Status and length are always checked [default: 100]"
     )]
     #[schemars(range(min = 0, max = 1_000_000_000), extend("examples" = [100], "x-shapes" = RESPONDED))]

@@ -19,22 +19,25 @@ pub fn is_slip_of(word: &str, known: &str) -> bool {
     const LONG: usize = 8;
     let slips = if known.len() < LONG { 1 } else { 2 };
     // A letter has at most four bytes; the bound on their number also bounds the work.
-    word.len().abs_diff(known.len()) <= 4 * slips && osa_distance(word, known) <= slips
+    word.len().abs_diff(known.len()) <= 4 * slips
+        && osa_distance(word, known) <= slips.min(steps_max(word, known))
 }
 
 /// The known word that is nearest to `word`, if one is near enough to be meant. A
 /// step changes, adds or removes a letter, or swaps two neighbours.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     // A word much longer than any known one is near to none; this also bounds the work.
-    let far_enough = word.len() > 64;
+    if word.len() > 64 {
+        return None;
+    }
     let near = |known: &&'a str| (osa_distance(word, known), *known);
-    let (steps, best) = known
-        .iter()
-        .filter(|_| !far_enough)
-        .map(near)
-        .min_by_key(|(steps, _)| *steps)?;
-    // Up to a third of the letters may be wrong, but two always.
-    (steps <= (best.len() / 3).max(2) && steps < best.len()).then_some(best)
+    let (steps, best) = known.iter().map(near).min_by_key(|(steps, _)| *steps)?;
+    (steps <= steps_max(word, best)).then_some(best)
+}
+
+/// How many steps two words may be apart that have enough in common: a third of their letters.
+fn steps_max(word: &str, known: &str) -> usize {
+    word.chars().count().max(known.chars().count()) / 3
 }
 
 #[cfg(test)]
@@ -43,11 +46,13 @@ mod tests {
 
     #[test]
     fn a_slip_is_one_letter_of_a_short_word_and_two_of_a_long_one() {
-        // Method: words at the limit and beyond it, some with letters outside ASCII.
+        // Method: words at the limit and beyond it, some with letters outside ASCII, and words of
+        // so few letters that one slip leaves too little.
         for (word, known) in [
             ("blokcs", "blocks"),
             ("conections", "connections"),
-            ("", "c"),
+            ("rnu", "run"),
+            ("bu", "bus"),
         ] {
             assert!(is_slip_of(word, known), "{word} {known}");
         }
@@ -58,6 +63,8 @@ mod tests {
             ("bisect", "insecure"),
             ("\u{e9}\u{e9}", "c"),
             ("expect", "expect-body"),
+            ("ob", "ab"),
+            ("", "c"),
         ] {
             assert!(!is_slip_of(word, known), "{word} {known}");
         }
@@ -71,9 +78,22 @@ mod tests {
             assert_eq!(nearest(slip, &known), Some("command"), "{slip}");
         }
         assert_eq!(nearest("nam", &known), Some("name"));
-        for other in ["", "elephant", "x", &"name".repeat(100)] {
+        for other in ["", "elephant", "x", "ton", &"name".repeat(100)] {
             assert_eq!(nearest(other, &known), None, "{other}");
         }
         assert_eq!(nearest("x", &[]), None);
+    }
+
+    #[test]
+    fn words_with_less_than_two_thirds_in_common_are_others() {
+        // Method: short words at the limit and beyond it, one outside ASCII, and a longer word
+        // with two slips and with three.
+        let known = ["from", "tls", "on", "signals", "\u{e9}\u{e9}\u{e9}"];
+        for (slip, meant) in [("form", "from"), ("tl", "tls"), ("singalz", "signals")] {
+            assert_eq!(nearest(slip, &known), Some(meant), "{slip}");
+        }
+        for other in ["foo", "files", "tow", "no", "zingalz", "e\u{e9}e"] {
+            assert_eq!(nearest(other, &known), None, "{other}");
+        }
     }
 }

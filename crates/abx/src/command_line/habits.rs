@@ -291,10 +291,11 @@ fn one_dash(command: &str, word: &str) -> Option<String> {
     }
 }
 
-/// The long flags of a command, with their dashes.
+/// The long flags in the help of a command, with their dashes.
 fn flags_of(whole: &Command, command: &str) -> Vec<String> {
     let command = whole.find_subcommand(command);
     let arguments = command.into_iter().flat_map(Command::get_arguments);
+    let arguments = arguments.filter(|arg| !arg.is_hide_set());
     let names = arguments.filter_map(|arg| arg.get_long_and_visible_aliases());
     names.flatten().map(|name| format!("--{name}")).collect()
 }
@@ -320,16 +321,7 @@ fn explained(mut error: Error, command: &str) -> Error {
         }
         ErrorKind::InvalidSubcommand => {
             let unknown = text(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let near = text(ContextKind::SuggestedSubcommand);
-            let near = near.is_some_and(|near| is_slip_of(&unknown, &near));
-            match known_command(&unknown) {
-                _ if near => return error,
-                Some(known) => Some(format!("a similar command exists: `abx {known}`")),
-                None if is_address(&unknown) || unknown.contains("://") => Some(format!(
-                    "`abx run {unknown}` loads one server, and `abx compare` compares several"
-                )),
-                None => Some("`abx --help` lists the commands".to_owned()),
-            }
+            Some(instead_of_command(&unknown, command))
         }
         _ => return error,
     };
@@ -350,10 +342,27 @@ fn explained(mut error: Error, command: &str) -> Error {
     error
 }
 
-/// The command that was meant with a slip.
-fn known_command(unknown: &str) -> Option<String> {
+/// What to write instead of a word that is no command: of abx, or of this command of it.
+fn instead_of_command(unknown: &str, command: &str) -> String {
     let whole = Cli::command();
-    let visible = whole
+    // Otherwise this word itself is the unknown one.
+    let parent = whole.find_subcommand(command);
+    let before = match parent {
+        Some(_) => format!("abx {command}"),
+        None => "abx".to_owned(),
+    };
+    match known_command(unknown, parent.unwrap_or(&whole)) {
+        Some(known) => format!("a similar command exists: `{before} {known}`"),
+        None if parent.is_none() && (is_address(unknown) || unknown.contains("://")) => {
+            format!("`abx run {unknown}` loads one server, and `abx compare` compares several")
+        }
+        None => format!("`{before} --help` lists the commands"),
+    }
+}
+
+/// The command below this one that was meant with a slip.
+fn known_command(unknown: &str, parent: &Command) -> Option<String> {
+    let visible = parent
         .get_subcommands()
         .filter(|command| !command.is_hide_set());
     let mut names = visible.map(|command| command.get_name().to_owned());
@@ -501,8 +510,14 @@ mod tests {
             ("run --conections 5", "'--connections'"),
             ("compare --bugdet 5s", "'--budget'"),
             ("run --querry", "nothing close"),
-            ("repot last", "'report'"),
-            ("conpare", "'compare'"),
+            ("repot last", "`abx report`"),
+            ("conpare", "`abx compare`"),
+            ("study rnu", "`abx study run`"),
+            ("study chekc", "`abx study check`"),
+            ("cache lsit", "`abx cache list`"),
+            ("study study", "`abx study --help`"),
+            ("study serve", "`abx study --help`"),
+            ("ob", "`abx --help`"),
         ] {
             let text = message(&format!("abx {words}"));
             assert!(text.contains(near), "{words}: {text}");

@@ -34,6 +34,9 @@ enum CacheCommand {
 
 /// List builds with their commit, size and last use, the last used ones first.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx cache list\n  \
+    abx cache list --json -")]
 #[command(mut_arg("json", |json| output::saves(json, "the list")))]
 struct CacheList {
     #[command(flatten)]
@@ -42,6 +45,9 @@ struct CacheList {
 
 /// Remove builds, except those that a run uses now.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    abx cache clean\n  \
+    abx cache clean --older-than 30d")]
 struct CacheClean {
     /// Only builds that no run used for this long, such as 30d.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]

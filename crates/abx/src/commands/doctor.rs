@@ -35,7 +35,7 @@ pub struct Doctor {
     #[arg(long)]
     quick: bool,
     /// Seed for all randomness [default: from the clock].
-    #[arg(long)]
+    #[arg(long, value_parser = units::whole_number::<u64>(0.., 42))]
     seed: Option<u64>,
     #[command(flatten)]
     output: OutputFlags,

@@ -13,6 +13,7 @@ use crate::commands::saved;
 use crate::flags::metric::MetricName;
 use crate::flags::output::{self, OutputFlags, print, style};
 use crate::flags::saved_file::SavedFile;
+use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
 
 /// List saved records, newest first.
@@ -36,7 +37,7 @@ pub struct HistoryArgs {
     #[arg(value_name = "SUBJECT|TEXT")]
     text: Option<String>,
     /// Most records to list [default: 20; of a trend: 200].
-    #[arg(long, value_name = "N", value_parser = limit)]
+    #[arg(long, value_name = "N", value_parser = units::whole_number::<usize>(1.., 20))]
     limit: Option<usize>,
     /// Show how the figures of a study changed.
     ///
@@ -47,10 +48,20 @@ pub struct HistoryArgs {
     #[arg(long, value_enum, requires = "trend")]
     metric: Option<MetricName>,
     /// Write the trend as an HTML page; - as with --json.
-    #[arg(long, value_name = "FILE|-", requires = "trend")]
+    #[arg(
+        long,
+        help_heading = "Output",
+        value_name = "FILE|-",
+        requires = "trend"
+    )]
     html: Option<String>,
     /// Write the trend as Markdown; - as with --json.
-    #[arg(long, value_name = "FILE|-", requires = "trend")]
+    #[arg(
+        long,
+        help_heading = "Output",
+        value_name = "FILE|-",
+        requires = "trend"
+    )]
     markdown: Option<String>,
     /// Also list studies that failed before measuring.
     #[arg(long)]
@@ -85,11 +96,6 @@ struct HistoryAdd {
 
 /// The most files of one command.
 const FILES_MAX: usize = 1_000;
-
-fn limit(text: &str) -> Result<usize, String> {
-    let count = text.parse().ok().filter(|limit| *limit > 0);
-    count.ok_or_else(|| format!("`{text}` is not a number of records: give one such as 20"))
-}
 
 /// Brings the index up to date and prints the list.
 pub fn history(history: &HistoryArgs) -> Result<End, Failure> {

@@ -17,11 +17,13 @@ use crate::ui::end::{End, Failure, tell};
 #[command(after_help = "Examples:\n  \
     abx manual | man -l -\n  \
     abx manual compare | man -l -\n  \
+    abx manual study run | man -l -\n  \
     abx manual --folder ~/.local/share/man/man1")]
 pub struct Manual {
-    /// The command whose page to print [default: the page of abx itself].
+    /// The command whose page to print, such as compare or study run [default: the page of abx
+    /// itself].
     #[arg(value_name = "COMMAND", conflicts_with = "folder")]
-    command: Option<String>,
+    command: Vec<String>,
     /// Write all pages to this directory instead.
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -51,10 +53,9 @@ pub fn manual(manual: &Manual, shown: &Command) -> Result<End, Failure> {
 /// The page that is to be printed.
 fn asked_for(manual: &Manual, shown: &Command) -> Result<Vec<u8>, Failure> {
     let pages = pages(shown).map_err(|error| Failure::no_claim(error.to_string()))?;
-    let name = match &manual.command {
-        Some(command) => format!("abx-{command}"),
-        None => "abx".to_owned(),
-    };
+    let mut words = vec!["abx"];
+    words.extend(manual.command.iter().map(String::as_str));
+    let name = words.join("-");
     let known: Vec<&str> = pages
         .iter()
         .filter_map(|page| page.name.strip_prefix("abx-"))
@@ -75,16 +76,23 @@ struct ManualPage {
     roff: Vec<u8>,
 }
 
-/// That of abx, and one for each command.
+/// That of abx, and one for each command and each command below it.
 fn pages(shown: &Command) -> io::Result<Vec<ManualPage>> {
     // What `abx help` prints is what the pages say.
     let mut whole = shown.clone().disable_help_subcommand(true);
     whole.build();
-    let mut manual_pages = vec![page(&whole, "abx".to_owned())?];
-    for command in whole.get_subcommands() {
-        manual_pages.push(page(command, format!("abx-{}", command.get_name()))?);
-    }
+    let mut manual_pages = Vec::new();
+    add_pages(&whole, "abx".to_owned(), &mut manual_pages)?;
     Ok(manual_pages)
+}
+
+/// Adds the page of a command, and then those of the commands below it.
+fn add_pages(command: &Command, name: String, pages: &mut Vec<ManualPage>) -> io::Result<()> {
+    pages.push(page(command, name.clone())?);
+    for below in command.get_subcommands() {
+        add_pages(below, format!("{name}-{}", below.get_name()), pages)?;
+    }
+    Ok(())
 }
 
 fn page(command: &Command, name: String) -> io::Result<ManualPage> {

@@ -40,10 +40,10 @@ use crate::ui::end::{End, Failure, tell};
 )]
 pub struct Serve {
     /// Port to listen on; 0 for any free one.
-    #[arg(short, long, default_value_t = 8080)]
+    #[arg(short, long, default_value_t = 8080, value_parser = units::whole_number::<u16>(0..=65_535, 8080))]
     port: u16,
     /// Address to listen on.
-    #[arg(long, default_value = "127.0.0.1")]
+    #[arg(long, default_value = "127.0.0.1", value_parser = units::ip_address)]
     address: IpAddr,
     /// Listen on this instead: unix:/PATH for a Unix socket, or ADDRESS:PORT.
     #[arg(long, value_name = "WHERE", conflicts_with_all = ["port", "address", "share_port"])]
@@ -56,16 +56,19 @@ pub struct Serve {
     /// It restarts after 10 ms when a worker ended within a second, twice as long each time,
     /// up to 1 s. SIGHUP replaces all workers without losing a request, SIGTERM and SIGINT end
     /// them; they may finish their responses.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = units::whole_number::<NonZeroU32>(1.., 4))]
     workers: Option<NonZeroU32>,
     /// This process is the worker of this number (started by the supervisor).
     #[arg(long, hide = true, value_name = "N")]
     worker: Option<u32>,
     /// Most threads (thread-per-request), or all of them (hybrid) [default: 20].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = units::whole_number::<NonZeroU32>(1.., 20))]
     max_threads: Option<NonZeroU32>,
     /// Size of the page in bytes [default: 87].
-    #[arg(long, value_name = "N", conflicts_with_all = ["root", "files"])]
+    #[arg(
+        long, value_name = "N", conflicts_with_all = ["root", "files"],
+        value_parser = units::whole_number::<u64>(0.., 87)
+    )]
     page_bytes: Option<u64>,
     /// Serve files from this folder instead of one page.
     #[arg(long, value_name = "FOLDER")]
@@ -79,6 +82,7 @@ pub struct Serve {
         requires = "blog",
         default_value_t = 0,
         value_name = "N",
+        value_parser = units::whole_number::<u32>(0.., 1000),
         hide_short_help = true
     )]
     rows: u32,
@@ -150,23 +154,23 @@ pub struct Serve {
     #[arg(long, default_value_t = 0.0, value_parser = units::percentage, value_name = "PCT", help_heading = FAULTS, hide_short_help = true)]
     wrong_body: f64,
     /// Seed for injected faults.
-    #[arg(long, default_value_t = 1, help_heading = FAULTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 1, value_parser = units::whole_number::<u64>(0.., 42), help_heading = FAULTS, hide_short_help = true)]
     seed: u64,
     /// Listen backlog: how many connections may wait to be accepted.
-    #[arg(long, default_value_t = BACKLOG, value_name = "N", hide_short_help = true)]
+    #[arg(long, default_value_t = BACKLOG, value_parser = units::whole_number::<u32>(0.., 4096), value_name = "N", hide_short_help = true)]
     backlog: u32,
     /// Share the port with other servers that are started with this flag (SO_REUSEPORT): the
     /// kernel distributes connections among them.
     #[arg(long, hide_short_help = true)]
     share_port: bool,
     /// Make N more system calls (getppid) per response.
-    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 0, value_parser = units::whole_number::<u32>(0.., 10), value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
     extra_syscalls: u32,
     /// Send each response in N writes.
-    #[arg(long, value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
+    #[arg(long, value_parser = units::whole_number::<NonZeroU32>(1.., 2), value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
     split_writes: Option<NonZeroU32>,
     /// Write to N pages of fresh memory per response.
-    #[arg(long, default_value_t = 0, value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
+    #[arg(long, default_value_t = 0, value_parser = units::whole_number::<u32>(0.., 10), value_name = "N", help_heading = PLANTED_COSTS, hide_short_help = true)]
     touch_pages: u32,
     /// Append a line to this file per response.
     #[arg(long, value_name = "FILE", help_heading = PLANTED_COSTS, hide_short_help = true)]

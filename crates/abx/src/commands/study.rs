@@ -10,11 +10,12 @@ use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use abx_lab::{OrderedTime, PilotEffort};
 use abx_report::plural;
 use abx_verdict::catalog::{CheckRecord, SubjectStatus};
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
 
 use crate::commands::compare::{Absent, Extent, Loads, is_path, of_catalog};
 use crate::commands::compare::{Compare, TrustFlag, confirm, perform};
 use crate::commands::install::install;
+use crate::flags::help;
 use crate::flags::output;
 use crate::flags::output::OutputFlags;
 use crate::ui::end::{End, Failure, tell};
@@ -38,8 +39,10 @@ pub struct Catalog {
 #[derive(Debug, Subcommand)]
 enum StudyCommand {
     /// List the built-in studies.
+    #[command(after_help = "Examples:\n  abx study list")]
     List,
     /// Show what a study compares, why, and what its subjects need.
+    #[command(after_help = "Examples:\n  abx study show event-servers")]
     Show {
         /// Name of the study, from `abx study list`.
         name: String,
@@ -101,26 +104,29 @@ struct StudyInstall {
         .required(true)
         .help("Name of the study, from `abx study list`")
         .long_help("Name of the study, from `abx study list`")),
-    mut_args(|argument| {
-        let is_rare = RARE.contains(&argument.get_id().as_str());
-        if is_rare { argument.hide_short_help(true) } else { argument }
-    }),
+    mut_args(|argument| help::without(argument, is_refused)),
     after_help = "`abx study run --help` has all flags and examples.",
     after_long_help = "Examples:\n  \
         abx study run nginx-sendfile --install\n  \
         abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
         Subjects whose program you have to provide are skipped if it is missing, and the report \
-        says so. The study sets the load, so flags for it are rejected."
+        says so. The study sets the load and its subjects, so flags for them are rejected."
 )]
 struct StudyRun {
     #[command(flatten)]
     compare: Compare,
     /// Only these subjects. If the baseline is not among them, the first one replaces it.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(
+        long,
+        help_heading = "Study",
+        value_name = "A,B",
+        value_delimiter = ','
+    )]
     subjects: Vec<String>,
     /// Only these loads, by name.
     #[arg(
         long,
+        help_heading = "Study",
         value_name = "A,B",
         value_delimiter = ',',
         conflicts_with = "tiny"
@@ -129,17 +135,38 @@ struct StudyRun {
     /// A first look: six blocks within 20 minutes.
     ///
     /// The time includes --install; --budget sets another one. Comparisons may stay undecided.
-    #[arg(long, conflicts_with_all = ["tiny", "blocks", "pilot"])]
+    #[arg(long, help_heading = "Study", conflicts_with_all = ["tiny", "blocks", "pilot"])]
     quick: bool,
     /// A smoke test of a minute or two: one block of short slices, with the first position of
     /// each sweep. It shows that everything works, and nothing else.
-    #[arg(long, conflicts_with_all = ["blocks", "budget", "slice", "pilot"])]
+    #[arg(
+        long,
+        help_heading = "Study",
+        hide_short_help = true,
+        conflicts_with_all = ["blocks", "budget", "slice", "pilot"]
+    )]
     tiny: bool,
 }
 
-/// Flags of `abx compare -h` that `abx study run -h` leaves out: those of the load, which the study
-/// sets, and others that few need here.
-const RARE: &[&str] = &["connections", "paths", "rate", "slo", "tiny"];
+/// Whether it is a flag of `abx compare` about what a built-in study sets itself: its loads, its
+/// subjects, and whether its commands may run.
+fn is_refused(argument: &Arg) -> bool {
+    let heading = argument.get_help_heading().unwrap_or_default();
+    let name = argument.get_id().as_str();
+    OF_LOADS.contains(&heading) || ["aa", "http2_for", "trust"].contains(&name)
+}
+
+/// Headings of flags that a study file sets.
+const OF_LOADS: [&str; 8] = [
+    "Load",
+    "Requests",
+    "Requests from an access log",
+    "Connections",
+    "Correct responses",
+    "TLS",
+    "WebSocket",
+    "Revisions",
+];
 
 /// Blocks of `--quick`: the fewest that carry a verdict where their number is ordered.
 const QUICK_BLOCKS: u32 = 6;

@@ -29,7 +29,7 @@ use crate::ui::signals::Interruption;
 #[command(mut_arg("json", |json| output::saves(json, "the times")))]
 pub struct TimerArgs {
     /// Run the command this many times, one after the other.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = runs)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = units::whole_number::<u32>(1..=RUNS_MAX, 30))]
     runs: u32,
     /// Stop a run that takes longer than this, and fail.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::duration)]
@@ -42,16 +42,7 @@ pub struct TimerArgs {
 }
 
 /// More runs of one command take more memory than their times are worth.
-const RUNS_MAX: u32 = 100_000;
-
-fn runs(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok();
-    number
-        .filter(|number| (1..=RUNS_MAX).contains(number))
-        .ok_or_else(|| {
-            format!("`{text}` is not a number of runs: give one such as 30, at most {RUNS_MAX}")
-        })
-}
+const RUNS_MAX: u64 = 100_000;
 
 /// Runs, and prints the table.
 pub fn timer(args: &TimerArgs) -> Result<End, Failure> {

@@ -25,7 +25,7 @@ pub struct FleetFlags {
     bus: Option<String>,
     /// How many agents make the load together.
     #[arg(long, value_name = "N", requires = "bus",
-          value_parser = clap::value_parser!(u16).range(1..))]
+          value_parser = units::whole_number::<u16>(1.., 3))]
     agents: Option<u16>,
     /// How long to wait for the agents [default: 30s].
     #[arg(long, value_name = "TIME", requires = "bus", value_parser = units::duration)]

@@ -146,7 +146,7 @@ pub struct GeneratorFlags {
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', value_parser = units::local_address)]
     pub local_address: Vec<IpAddr>,
     /// Seed for all randomness [default: from the clock].
-    #[arg(long)]
+    #[arg(long, value_parser = units::whole_number::<u64>(0.., 42))]
     pub seed: Option<u64>,
 }
 

@@ -39,7 +39,7 @@ pub struct RequestFlags {
     #[arg(
         long, value_name = "N",
         help = "Make N requests of each one: {\u{1b}[0mn} in path, headers and body is a number from 0",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(REQUESTS_MAX)),
+        value_parser = units::whole_number::<u32>(1..=u64::from(REQUESTS_MAX), 100),
     )]
     count: Option<u32>,
     /// Add a header, such as 'Accept: text/html'.

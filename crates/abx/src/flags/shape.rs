@@ -23,7 +23,7 @@ pub struct ShapeFlags {
     /// each [default: 87].
     #[arg(
         long, value_name = "N", value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(0..=i64::from(MESSAGE_BYTES_MAX))
+        value_parser = units::whole_number::<u32>(0..=u64::from(MESSAGE_BYTES_MAX), 5000)
     )]
     message_bytes: Vec<u32>,
     /// Send WebSocket text messages (the default).

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abx_engine::schedule::PerSecond;
 use abx_lab::{ExpectBody, Rate, SHARES, units};
-pub use abx_model::{duration, seconds};
+pub use abx_model::{duration, seconds, whole_number};
 use abx_server::Work;
 use abx_stats::Margin;
 
@@ -153,11 +153,17 @@ pub fn method(text: &str) -> Result<String, String> {
     ))
 }
 
+/// Reads an IP address.
+pub fn ip_address(text: &str) -> Result<IpAddr, String> {
+    let address = text.parse::<IpAddr>();
+    address.map_err(|_| {
+        format!("`{text}` is not an IP address: give one such as 127.0.0.1, or ::1 for IPv6")
+    })
+}
+
 /// Reads an address that connections of this machine can come from.
 pub fn local_address(text: &str) -> Result<IpAddr, String> {
-    let address: IpAddr = text
-        .parse()
-        .map_err(|_| format!("`{text}` is not an IP address: give one such as 127.0.0.2"))?;
+    let address = ip_address(text)?;
     // Binding tells what the kernel takes: all of 127.0.0.0/8, and what interfaces have.
     UdpSocket::bind((address, 0))
         .map(|_| address)

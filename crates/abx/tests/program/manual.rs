@@ -275,7 +275,9 @@ fn each_command_has_a_manual_page() {
         .map(|file| file.file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert!(names.contains(&"abx-compare.1".to_owned()), "{names:?}");
+    for page in ["abx-compare.1", "abx-study-run.1", "abx-bus-init.1"] {
+        assert!(names.contains(&page.to_owned()), "{page}: {names:?}");
+    }
     assert!(
         !names.iter().any(|name| name.contains("keeper")),
         "{names:?}"
@@ -306,6 +308,12 @@ fn each_command_has_a_manual_page() {
         own_text.contains(".SH \"EXIT STATUS\"\n0 done; 1"),
         "{own_text}"
     );
+    let below = fs::read_to_string(home.join("man/man1/abx-study-run.1")).unwrap();
+    assert!(below.contains("abx study run"), "{below}");
+    // The study sets its load.
+    assert!(!below.contains("resume earlier sessions"), "{below}");
+    let printed = home.run_abx(&["manual", "study", "run"]);
+    assert!(printed.expect(0, &[]).stdout == below, "{printed:#?}");
     home.run_abx(&["manual", "keeper"])
         .expect(2, &["abx-keeper", "compare"]);
     home.write("taken", "");

@@ -65,12 +65,13 @@ fn one(folder: &Path, end: &str) -> PathBuf {
 }
 
 /// What every way of installing abx has, below the prefix.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "bin/abx",
     "share/bash-completion/completions/abx",
     "share/fish/vendor_completions.d/abx.fish",
     "share/man/man1/abx.1",
     "share/man/man1/abx-compare.1",
+    "share/man/man1/abx-study-run.1",
     "share/doc/abx/README.md",
     "share/doc/abx/docs/guides/ci.md",
     "share/doc/abx/examples/ci/compare-revisions",

@@ -128,7 +128,7 @@ fn a_command_that_gives_no_times_is_told_why() {
     run(&["--", "./none"]).expect(2, &["command `./none` not found"]);
     run(&["--", "./text"]).expect(2, &["`./text` may not be executed"]);
     run(&["true"]).expect(2, &["--"]);
-    run(&["-n", "0", "--", "true"]).expect(2, &["not a number of runs"]);
+    run(&["-n", "0", "--", "true"]).expect(2, &["number from 1 to 100000", "such as 30"]);
     run(&["--", "true"]).expect(3, &["`true` printed no marker", "echo 'marker connect'"]);
     let second = "echo marker a; echo oh; test ! -e again || exit 7; touch again";
     let failed = home.run_abx(&words(&["-n", "3"], second));

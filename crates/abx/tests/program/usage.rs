@@ -182,6 +182,136 @@ fn flags_that_would_have_no_effect_are_refused_with_the_remedy() {
 }
 
 #[test]
+fn no_help_lists_a_flag_that_its_command_refuses() {
+    // Method: flags of each heading that `abx bisect` and `abx study run` share with others and
+    // refuse; the flags of studies in the catalog alone stand with those of studies.
+    let home = Home::new();
+    let bisect = ["bisect", "HEAD~1", "HEAD", "./server {port}"];
+    let study = ["study", "run", "tls"];
+    for (command, words, text) in [
+        (
+            &bisect[..],
+            &["--slo", "p99<50ms"][..],
+            "a rate that abx has",
+        ),
+        (&bisect, &["--stages", "1:9@1s"], "stages take longer"),
+        (&bisect, &["--connection-stages", "1:9@1s"], "stages take"),
+        (&bisect, &["--insecure"], "--insecure is for https://"),
+        (&bisect, &["--ca", "ca.pem"], "--ca is for https://"),
+        (&bisect, &["--tls-version", "1.3"], "--tls-version is for"),
+        (&study, &["--connections", "5"], "set `connections`"),
+        (&study, &["--path", "/"], "set `requests.path`"),
+        (&study, &["--replay", "a.log"], "set `requests.replay`"),
+        (&study, &["--http2"], "set `protocol`"),
+        (&study, &["--expect-status", "200"], "set `expect.status`"),
+        (&study, &["--tls-resume"], "set `tls`"),
+        (&study, &["--hold", "1s"], "set `hold`"),
+        (&study, &["--scenario", "a.toml"], "set `scenario`"),
+        (&study, &["--rev", "main"], "set `from.git`"),
+        (&study, &["--repo", "."], "leave --repo out"),
+        (&study, &["--http2-for", "a"], "set `http2 = true`"),
+        (&study, &["--aa"], "--aa compares one subject"),
+    ] {
+        home.run_abx(&[command, words].concat()).expect(2, &[text]);
+        let help = home.run_abx(&[command, &["--help"]].concat()).stdout;
+        let flags = help
+            .lines()
+            .filter(|line| line.trim_start().starts_with('-'));
+        let mut names = flags.flat_map(|line| line.split([' ', ',']));
+        assert!(!names.any(|name| name == words[0]), "{command:?} {words:?}");
+        assert!(help.contains("--budget"), "{help}");
+    }
+    let help = home.run_abx(&["study", "run", "--help"]).stdout;
+    let (_, after) = help.split_once("\nStudy:\n").unwrap();
+    let (of_studies, _) = after.split_once("\nMeasurement:\n").unwrap();
+    for flag in ["--subjects", "--loads", "--quick", "--tiny", "--budget"] {
+        assert!(of_studies.contains(&format!(" {flag}")), "{flag}: {help}");
+    }
+}
+
+#[test]
+fn a_plan_refuses_what_it_would_ignore_and_what_its_study_would_refuse() {
+    // Method: each flag about a report or a record, beside subjects and beside a study of the
+    // catalog; expectations of subjects and loads that the study does not have.
+    let home = Home::new();
+    let plan = |command: &[&str], words: &[&str]| {
+        let words = [command, &["--plan"], words].concat();
+        home.run_abx(&words)
+    };
+    let (compare, study) = (["compare"], ["study", "run", "tls"]);
+    for words in [
+        &["--json", "-"][..],
+        &["--html", "a"],
+        &["--markdown", "-"],
+        &["--prometheus", "-"],
+        &["--otlp", "http://127.0.0.1:4318"],
+        &["--csv", "a"],
+        &["--csv-comparisons", "a"],
+        &["--svg", "a"],
+        &["--hgrm", "a"],
+        &["--folded", "a"],
+        &["--junit", "a"],
+        &["--full"],
+        &["--explain-terms"],
+        &["--label", "a"],
+    ] {
+        for command in [&compare[..], &study] {
+            plan(command, words).expect(2, &["--plan", words[0], "cannot be used with"]);
+        }
+    }
+    for (command, expectation, text) in [
+        (
+            &compare[..],
+            "nwe > thread",
+            "`nwe` is not a subject: choose",
+        ),
+        (&compare, "p99<50ms @ c8", "`c8` is not a load: choose from"),
+        (&compare, "event !", "--expect: "),
+        (&study, "nwe > old", "is not a subject: choose from"),
+    ] {
+        plan(command, &["--expect", expectation]).expect(2, &["--expect", text]);
+    }
+    plan(&compare, &["--expect", "event > 0.5 * thread", "--quiet"]).expect(0, &[]);
+}
+
+#[test]
+fn a_value_that_cannot_be_read_says_what_can() {
+    // Method: numbers with a unit, of zero, beyond their bounds and beyond their type, and words in
+    // their place; addresses that are names. Each message has the flag, the value and an example.
+    let home = Home::new();
+    let run = ["run", "http://127.0.0.1:9/"];
+    let serve = ["serve", "--port", "0"];
+    let above_zero = "is not a whole number above zero: give one such as ";
+    for (command, flag, value, text) in [
+        (&["compare"][..], "--blocks", "1k", above_zero),
+        (&["compare"], "--blocks", "9999999999", "is too large: "),
+        (&["compare"], "--rounds", "0", "from 1 to 10000: "),
+        (&["compare"], "--seed", "x", "is not a whole number: "),
+        (&run, "--calls", "0", above_zero),
+        (&run, "--pipeline", "1025", "from 1 to 1024: "),
+        (&run, "--streams", "two", "from 1 to 1024: "),
+        (&run, "--count", "0", "from 1 to 10000: "),
+        (&run, "--open-rate", "5k", "from 1 to 10000000: "),
+        (&run, "--verify-every", "x", "is not a whole number: "),
+        (&run, "--message-bytes", "x", "from 0 to 16777216: "),
+        (&run, "--local-address", "here", "is not an IP address: "),
+        (&serve, "--workers", "0", above_zero),
+        (&serve, "--max-threads", "0", above_zero),
+        (&serve, "--page-bytes", "1k", "is not a whole number: "),
+        (&serve, "--address", "localhost", "is not an IP address: "),
+        (&["serve"], "--port", "70000", "from 0 to 65535: "),
+        (&["view"], "--address", "foo", "such as 127.0.0.1"),
+        (&["view"], "--port", "http", "from 0 to 65535: "),
+        (&["doctor"], "--seed", "x", "such as 42"),
+        (&["history"], "--limit", "0", above_zero),
+    ] {
+        let ended = home.run_abx(&[command, &[flag, value]].concat());
+        let shown = format!("'{value}' for '{flag} <");
+        ended.expect(2, &[&shown, &format!("`{value}` "), text, "such as "]);
+    }
+}
+
+#[test]
 fn a_run_against_nobody_says_so() {
     // Method: a port that was free a moment ago, and that nobody is given:
     // it is bound, and nobody listens.

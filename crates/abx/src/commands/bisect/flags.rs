@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abx_stats::Margin;
-use clap::Args;
+use clap::{Arg, Args};
 
 use crate::commands::compare::PilotName;
 use crate::flags::build::BuildFlags;
@@ -32,6 +32,7 @@ use crate::flags::units;
     after_help = "Examples:\n  abx bisect v1.4 main --build 'make server' './server --port {port}'\n\n\
         `abx bisect --help` has all flags and more examples.",
     mut_args(|argument| help::brief(argument, BRIEF)),
+    mut_args(|argument| help::without(argument, is_refused)),
     mut_arg("json", |json| crate::flags::output::saves(json, "the search"))
 )]
 pub struct Bisect {
@@ -53,7 +54,7 @@ pub struct Bisect {
     #[arg(long, help_heading = "Revisions", value_name = "REV")]
     pub skip: Vec<String>,
     /// Begin again, even if the same search was interrupted.
-    #[arg(long, help_heading = "Revisions")]
+    #[arg(long, help_heading = "Search")]
     pub restart: bool,
     /// What is compared [default: throughput; with --rate: p99].
     #[arg(long, help_heading = "Search", value_enum)]
@@ -77,7 +78,7 @@ pub struct Bisect {
     pub slice: Option<Duration>,
     /// Rounds per block; a round has one slice of each commit [default: as many as fit 2s of
     /// each commit, 2 to 20].
-    #[arg(long, help_heading = "Measurement", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, help_heading = "Measurement", value_parser = units::whole_number::<u32>(1..=10_000, 10))]
     pub rounds: Option<u32>,
     /// How long each pilot, the discarded first block, measures each commit [default: usual].
     #[arg(long, help_heading = "Measurement", value_enum)]
@@ -113,3 +114,10 @@ const BRIEF: &[&str] = &[
     "json",
     "help",
 ];
+
+/// Whether it is a flag of loads that a search cannot have: those that differ from commit to commit
+/// or last longer than a slice, and of TLS, which no server that abx starts uses.
+fn is_refused(argument: &Arg) -> bool {
+    let is_of_tls = argument.get_help_heading() == Some("TLS");
+    is_of_tls || ["slo", "stages", "connection_stages"].contains(&argument.get_id().as_str())
+}

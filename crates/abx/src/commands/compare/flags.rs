@@ -57,7 +57,7 @@ pub struct Compare {
     /// Run exactly this many blocks (restarts).
     ///
     /// abx then neither stops early nor goes on, however precise the result is.
-    #[arg(long, help_heading = "Study", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help_heading = "Study", value_name = "N", value_parser = units::whole_number::<u32>(1.., 10))]
     pub blocks: Option<u32>,
     /// Differences up to this size do not matter [default: 3%].
     #[arg(long, help_heading = "Study", value_parser = units::margin)]
@@ -81,7 +81,14 @@ pub struct Compare {
     pub build: BuildFlags,
     /// Print which differences the budget can show, judging by earlier studies on this machine, and
     /// measure nothing.
-    #[arg(long, help_heading = "Study", conflicts_with_all = ["aa", "install"])]
+    #[arg(
+        long, help_heading = "Study",
+        conflicts_with_all = [
+            "aa", "install", "label", "json", "html", "embed_record", "markdown", "prometheus",
+            "otlp", "full", "explain_terms", "svg", "csv_comparisons", "csv", "hgrm", "folded",
+            "junit"
+        ]
+    )]
     pub plan: bool,
     /// Install programs that the study's subjects need and lack, or pull images that the command
     /// line names. No service is started.
@@ -107,7 +114,7 @@ pub struct Compare {
     pub slice: Option<Duration>,
     /// Rounds per block; a round has one slice of each subject [default: as many as fit 2s of
     /// each subject, 2 to 20].
-    #[arg(long, help_heading = "Measurement", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, help_heading = "Measurement", value_parser = units::whole_number::<u32>(1..=10_000, 10))]
     pub rounds: Option<u32>,
     /// The shortest warm-up, in which cold-start throughput is compared [default: as long as
     /// warming up takes].

@@ -7,11 +7,14 @@ use abx_verdict::history::{Entry, OutlineSubject, RecordKind};
 use abx_verdict::plan::{PastStudy, PlannedStudy, STUDIES_MOST, StudyPlan};
 
 use super::flags::Compare;
+use crate::flags::expect::known_of_study;
 use crate::flags::output::style;
 use crate::ui::end::{End, Failure};
 
 /// Prints it, and measures nothing.
 pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
+    // A mistake in what is expected is found now, and not when the study runs.
+    compare.expect.read(&known_of_study(study))?;
     let machine = this_machine().map_err(Failure::usage)?;
     let pairs = match study.contrasts.len() {
         0 => study.subjects.len().saturating_sub(1),

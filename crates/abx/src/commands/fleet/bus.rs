@@ -9,6 +9,7 @@ use abx_fleet::{BusSetup, SetupFile};
 use clap::{Args, Subcommand};
 
 use crate::flags::output;
+use crate::flags::units;
 use crate::ui::end::{End, Failure};
 
 /// Set up the bus between machines that make load together.
@@ -34,7 +35,7 @@ enum BusCommand {
 /// With them an agent can speak for itself only, neither for a controller nor for another agent.
 /// Starts nothing, and overwrites nothing.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  \
+#[command(after_help = "Examples:\n  \
     abx bus init bus --host 10.0.0.1 --agents 3")]
 struct BusInit {
     /// Folder for the files; it is made if it is not there.
@@ -46,11 +47,11 @@ struct BusInit {
     hosts: Vec<String>,
     /// Port of the server.
     #[arg(long, value_name = "PORT", default_value_t = 4222,
-          value_parser = clap::value_parser!(u16).range(1..))]
+          value_parser = units::whole_number::<u16>(1..=65_535, 4222))]
     port: u16,
     /// How many agents get credentials.
     #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u16).range(1..))]
+          value_parser = units::whole_number::<u16>(1.., 3))]
     agents: u16,
 }
 

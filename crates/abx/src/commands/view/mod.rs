@@ -22,6 +22,7 @@ use signal_hook::iterator::Signals;
 
 use crate::commands::history::record_path;
 use crate::flags::output::to_stdout;
+use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
 
 use self::record_index::{NamedFile, RecordIndex};
@@ -43,10 +44,10 @@ pub struct View {
     #[arg(value_name = "RECORD")]
     records: Vec<String>,
     /// Port to listen on; 0 for any free port.
-    #[arg(short, long, default_value_t = 0)]
+    #[arg(short, long, default_value_t = 0, value_parser = units::whole_number::<u16>(0..=65_535, 8000))]
     port: u16,
     /// Address to listen on. Anyone who can reach it can read the records.
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_parser = units::ip_address)]
     address: IpAddr,
 }
 
