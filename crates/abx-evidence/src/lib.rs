@@ -10,7 +10,9 @@ pub mod record;
 
 pub use abx_ledger::is_hidden;
 pub use abx_model::{Exchange, LoadOptions, LoadShape, Message, MessageKind, Shape};
-pub use measure::arrivals::{ArrivalKind, ArrivalSettings, Late, Offered, Spans, throughput_per_s};
+pub use measure::arrivals::{
+    ArrivalKind, ArrivalSettings, Clocked, Late, Offered, Spans, throughput_per_s,
+};
 pub use measure::broadcasts::Broadcasts;
 pub use measure::course::{Course, CourseInterval, CoursePlan, CourseTally, Interval};
 pub use measure::distribution::histogram::{Histogram, RoughTimes};

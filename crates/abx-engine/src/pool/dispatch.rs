@@ -109,9 +109,15 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.begin(index as usize, until, now);
             self.go(index as usize, now);
         }
+        self.send_due(now, now);
+        self.unpark(now);
+    }
+
+    /// Sends what the schedule has until this moment, as far as slots are free for it.
+    pub(super) fn send_due(&mut self, until: Nanos, now: Nanos) {
         while let Some(due) = self.dispatcher.due()
-            && due <= now
-            && self.progress.has_requests()
+            && due <= until
+            && self.progress.may_send(now)
             && let Some(index) = self.take_free()
         {
             if let Some(request) = self.dispatcher.request() {
@@ -122,7 +128,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.go(index, now);
             self.list_roomy(index);
         }
-        self.unpark(now);
     }
 
     /// Takes note of requests that were due before `end` and never sent.

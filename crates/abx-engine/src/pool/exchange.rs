@@ -177,6 +177,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
+    /// Counts a connection that was to be kept, and ended in a slice after a response that had
+    /// not announced it.
+    #[cold]
+    fn note_idle_end(&mut self, index: usize) {
+        let is_used = self.slots[index].usage == ConnectionUse::Used;
+        self.tally.closing += u64::from(is_used && self.plan.keep_alive && self.progress.open);
+    }
+
     pub(super) fn receive(&mut self, token: Token, now: Nanos) {
         let index = token.slot as usize;
         let mut has_room = false;
@@ -206,6 +214,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     continue;
                 }
                 Received::Ended if intake.slot.is_idle() && !C::HAS_HANDSHAKE => {
+                    self.note_idle_end(index);
                     self.close(index);
                     break;
                 }

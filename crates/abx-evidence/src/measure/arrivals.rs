@@ -86,6 +86,12 @@ impl Offered {
             unfinished: outcomes.count(Outcome::Unfinished),
         })
     }
+
+    /// The share of what was due that got a verified response; `None` when nothing was due.
+    #[must_use]
+    pub fn served(&self, outcomes: &Outcomes) -> Option<f64> {
+        (self.planned > 0).then(|| outcomes.ok() as f64 / self.planned as f64)
+    }
 }
 
 /// Requests that were not sent when they were due.
@@ -105,28 +111,37 @@ pub struct Spans {
     pub measured_ns: u64,
 }
 
+/// What the clocks of connections counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Clocked {
+    pub connections: u64,
+    /// Verified responses.
+    pub ok: u64,
+}
+
 /// Verified responses per second: in a closed loop connections times `ok` over
 /// the connections' time, each of which is its own clock; in an open loop, where
-/// connections wait for what is due, `ok` over the measured time. `None` without
-/// any time.
+/// connections wait for what is due, `ok` over the measured time, and at a constant
+/// rate no more than that rate times `served`, the share of what was due that got a
+/// verified response. `None` without any time.
 pub fn throughput_per_s(
     arrivals: &ArrivalSettings,
-    connections: u64,
-    ok: u64,
+    clocked: Clocked,
     spans: Spans,
+    served: Option<f64>,
 ) -> Option<f64> {
     let (weight, ns) = if arrivals.is_open() {
         (1, spans.measured_ns)
     } else {
-        (connections, spans.connection_ns)
+        (clocked.connections, spans.connection_ns)
     };
-    let per_s = (ns > 0).then(|| weight as f64 * ok as f64 / (ns as f64 / 1e9))?;
-    // The last of N requests is due N - 1 intervals after the first, so a short time would show
-    // more than was offered: N responses count over N intervals at least.
+    let per_s = (ns > 0).then(|| weight as f64 * clocked.ok as f64 / (ns as f64 / 1e9))?;
+    // The last of N requests is due N - 1 intervals after the first, and a server that begins
+    // with a pause begins with a crowd: either shows more in a short time than was due in it.
     let offered = arrivals
         .rate_per_s
         .filter(|_| arrivals.kind == ArrivalKind::Constant);
-    Some(offered.map_or(per_s, |offered| per_s.min(offered)))
+    Some(offered.map_or(per_s, |offered| per_s.min(offered * served.unwrap_or(1.0))))
 }
 
 #[cfg(test)]
@@ -137,23 +152,31 @@ mod tests {
     #[test]
     fn no_more_responses_per_second_are_counted_than_were_offered() {
         // Method: requests at a constant rate, of which the last is due one interval before the
-        // end of their time; a server that falls behind; random arrivals, which may crowd.
+        // end of their time; a server that falls behind; one that leaves a tenth without a
+        // response and sends the others in a crowd; random arrivals, which may crowd.
         let constant = ArrivalSettings {
             kind: ArrivalKind::Constant,
             rate_per_s: Some(2.0),
             ..ArrivalSettings::default()
         };
-        let over = |arrivals: &ArrivalSettings, ok, measured_ns| {
+        let with = |arrivals: &ArrivalSettings, ok, measured_ns, served| {
             let spans = Spans {
                 connection_ns: 0,
                 measured_ns,
             };
-            throughput_per_s(arrivals, 5, ok, spans)
+            let clocked = Clocked { connections: 5, ok };
+            throughput_per_s(arrivals, clocked, spans, served)
+        };
+        let over = |arrivals: &ArrivalSettings, ok, measured_ns| {
+            with(arrivals, ok, measured_ns, Some(1.0))
         };
         assert_eq!(over(&constant, 2, 500_000_000), Some(2.0));
         assert_eq!(over(&constant, 1, 300_000), Some(2.0));
         assert_eq!(over(&constant, 3, 2_000_000_000), Some(1.5));
         assert_eq!(over(&constant, 3, 0), None);
+        assert_eq!(with(&constant, 18, 5_000_000_000, Some(0.9)), Some(1.8));
+        assert_eq!(with(&constant, 3, 2_000_000_000, Some(0.9)), Some(1.5));
+        assert_eq!(with(&constant, 4, 1_000_000_000, None), Some(2.0));
         let poisson = ArrivalSettings {
             kind: ArrivalKind::Poisson,
             ..constant

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::arrivals::{ArrivalSettings, Late, Offered, Spans, throughput_per_s};
+use crate::measure::arrivals::{ArrivalSettings, Clocked, Late, Offered, Spans, throughput_per_s};
 use crate::measure::course::CourseTally;
 use crate::measure::distribution::histograms::Histograms;
 use crate::measure::outcome::{Outcome, Outcomes};
@@ -55,7 +55,7 @@ tally! {
         body_bytes,
         /// Connections opened during the interval.
         connects,
-        /// Whole responses that ended a connection which was to be kept, those of the discarded
+        /// Responses after which the server ended a connection to be kept, those of the discarded
         /// part included.
         closing,
         /// Bodies that were hashed and compared, those of the discarded part included.
@@ -289,7 +289,13 @@ impl SliceTally {
             connection_ns: self.tally.connection_ns,
             measured_ns: self.measured_ns,
         };
-        throughput_per_s(arrivals, self.tally.clocks, self.tally.clocked, spans)
+        let clocked = Clocked {
+            connections: self.tally.clocks,
+            ok: self.tally.clocked,
+        };
+        let offered = Offered::of(arrivals, &self.tally);
+        let served = offered.and_then(|offered| offered.served(&self.tally.outcomes));
+        throughput_per_s(arrivals, clocked, spans, served)
     }
 }
 

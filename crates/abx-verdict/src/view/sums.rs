@@ -2,7 +2,7 @@
 
 use abx_evidence::record::{LoadSettings, SliceRecord};
 use abx_evidence::{
-    ArrivalSettings, Late, Offered, Outcomes, Spans, sum, sum_known, throughput_per_s,
+    ArrivalSettings, Clocked, Late, Offered, Outcomes, Spans, sum, sum_known, throughput_per_s,
 };
 
 /// Declares the numbers of slices by how they are added up: counters always, readings when
@@ -112,7 +112,13 @@ impl Sums {
             connection_ns: self.connection_ns,
             measured_ns: self.measured_ns,
         };
-        throughput_per_s(&settings.arrivals, connections, self.clocked, spans)
+        let clocked = Clocked {
+            connections,
+            ok: self.clocked,
+        };
+        let offered = self.offered(&settings.arrivals);
+        let served = offered.and_then(|offered| offered.served(&self.outcomes));
+        throughput_per_s(&settings.arrivals, clocked, spans, served)
     }
 
     /// What was due and what was sent of it; `None` in a closed loop.

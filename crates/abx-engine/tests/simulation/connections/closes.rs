@@ -187,3 +187,25 @@ fn responses_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
         assert_eq!((tally.outcomes.ok(), tally.closing), (50, expected));
     }
 }
+
+#[test]
+fn an_end_that_no_response_announced_is_counted_where_a_connection_was_to_be_kept() {
+    // Method: an open loop of 100 a second, and a peer that closes after each response without
+    // a word, with keep-alive and without; each end finds its connection idle.
+    for (keep_alive, expected) in [(true, 99..=101), (false, 0..=0)] {
+        let mut plan = plan_of("GET", 4);
+        plan.keep_alive = keep_alive;
+        plan.pacing.arrivals = Arrivals::Constant {
+            per_s: "100".parse().unwrap(),
+        };
+        let bytes = plan.requests[0].request.encode(keep_alive).unwrap().len();
+        let steps = vec![PeerStep::Await(bytes), send(HELLO), PeerStep::Close];
+        let script = Box::new(move |_| steps.clone());
+        let mut pool = pool_of_steps(Network::faultless(1), plan, script);
+        pool.connect_all(&AtomicBool::new(false));
+        run(&mut pool, SECOND, 0);
+        let tally = pool.tally();
+        assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (100, 100));
+        assert!(expected.contains(&tally.closing), "{}", tally.closing);
+    }
+}

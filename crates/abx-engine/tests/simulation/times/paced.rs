@@ -67,6 +67,25 @@ fn connections_take_turns() {
 }
 
 #[test]
+fn what_was_due_while_the_generator_stood_still_is_sent_late_also_at_the_end() {
+    // Method: 1,000 a second for a second, with a pause from 50 ms before the end until 50 ms
+    // after it. There are idle connections for all that was due, and for half of it.
+    for (connections, unsent) in [(60, 0), (25, 25)] {
+        let mut pool = paced(Network::faultless(1), connections, constant("1000"));
+        let start = pool.now();
+        let at = |ms: u64| start.plus(Nanos(ms * MS));
+        pool.io.pauses(at(950), at(1_050));
+        run(&mut pool, SECOND, 0);
+        let tally = pool.tally();
+        assert_eq!(
+            (tally.outcomes.ok(), tally.unsent),
+            (1_000 - unsent, unsent),
+            "over {connections} connections"
+        );
+    }
+}
+
+#[test]
 fn requests_that_wait_keep_their_intended_times() {
     // Method: one connection, answers in 150 us, and 10,000 a second due: every
     // request waits 50 us longer than the one before, and the rest is never sent.

@@ -40,7 +40,7 @@ columns! {
         body_bytes: u64,
         /// Connections opened within the slice.
         connects: u64,
-        /// Whole responses that ended a connection which was to be kept, wherever in the slice.
+        /// Responses after which the server ended a connection to be kept, wherever in the slice.
         closing: u64,
         /// Connections that had died since the last slice and were opened again before this one.
         reopened: u64,
