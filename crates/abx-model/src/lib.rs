@@ -1,12 +1,14 @@
 //! What a load is, declared once: study files, flags, plans and records contain these types
-//! and list none of their keys again. Plain data, without I/O.
+//! and list none of their keys again. Plain data and words for it, without I/O.
 
+mod counted;
 mod exchange;
 pub mod load_keys;
 mod load_options;
 mod time_text;
 mod whole_number;
 
+pub use counted::counted;
 pub use exchange::{Exchange, LoadShape, Message, MessageKind, Shape};
 pub use load_options::LoadOptions;
 pub use time_text::{TimeText, duration, lacks_unit, seconds, time};

@@ -4,6 +4,7 @@
 use abx_engine::LoadPlan;
 use abx_evidence::record::SliceRecord;
 use abx_evidence::{Outcome, Outcomes};
+use abx_model::counted;
 
 /// What slices may take altogether beyond their own length when requests time out.
 /// Less than the usual timeout: who leaves a request unanswered for that has failed.
@@ -69,10 +70,10 @@ pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
     if slice.ok > 0 && does_the_rest_respond && (1..connections).contains(&silent) {
         let responded = connections - silent;
         let seconds = plan.timeout_ns() as f64 / 1e9;
-        let noun = if requests == 1 { "request" } else { "requests" };
         return format!(
-            "responded on {responded} of {connections} connections ({requests} {noun} had no \
-             response within {seconds} s)"
+            "responded on {responded} of {connections} connections ({} had no response within \
+             {seconds} s)",
+            counted(requests, "request")
         );
     }
     format!("stopped responding under load ({})", list(&outcomes))
@@ -81,12 +82,12 @@ pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
 /// What a subject did that gave few correct responses or none, in words that follow its name.
 pub fn mostly_wrong(outcomes: &Outcomes) -> String {
     let right = match outcomes.ok() {
-        0 => "no".to_owned(),
-        right => right.to_string(),
+        0 => "no correct responses".to_owned(),
+        right => counted(right, "correct response"),
     };
-    let total = outcomes.ok() + outcomes.failed();
+    let total = counted(outcomes.ok() + outcomes.failed(), "request");
     let list = list(outcomes);
-    format!("gave {right} correct responses to {total} requests under load ({list})")
+    format!("gave {right} to {total} under load ({list})")
 }
 
 fn list(outcomes: &Outcomes) -> String {
@@ -130,5 +131,21 @@ mod tests {
         assert!(waits.is_over(0) && waits.is_over(1));
         waits.begin_load();
         assert!(!waits.is_over(0) && waits.is_over(1));
+    }
+
+    #[test]
+    fn few_correct_responses_are_counted_in_words() {
+        // Method: no correct response, one, and several, each beside one wrong status.
+        let mut outcomes = Outcomes::default();
+        outcomes.add(Outcome::WrongStatus);
+        for begins in [
+            "gave no correct responses to 1 request under load",
+            "gave 1 correct response to 2 requests under load",
+            "gave 2 correct responses to 3 requests under load",
+        ] {
+            let text = mostly_wrong(&outcomes);
+            assert!(text.starts_with(begins), "{text}");
+            outcomes.add(Outcome::Ok);
+        }
     }
 }

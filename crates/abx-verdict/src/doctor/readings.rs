@@ -349,7 +349,10 @@ fn machine(readings: &Readings) -> Check {
             "a virtual machine that returns each idle CPU to its host at once: server and \
              generator wait for each other all the time, and each wait ends late",
         )
-        .remedy("let idle CPUs poll for some milliseconds first (as root; until the next boot)")
+        .remedy(
+            "let idle CPUs poll for some milliseconds first (as root; until the next boot), and \
+             keep that only if `abx doctor` then shows less noise: polling takes CPU time",
+        )
         .command(
             "for f in guest_halt_poll_ns guest_halt_poll_grow_start; do echo 10000000 | tee \
              /sys/module/haltpoll/parameters/$f; done",

@@ -6,6 +6,7 @@ pub(crate) mod bottleneck;
 pub(crate) mod limits;
 pub(crate) mod machine;
 mod network;
+pub(crate) mod of_runs;
 pub(crate) mod open_loop;
 mod prelude;
 pub(crate) mod responses;

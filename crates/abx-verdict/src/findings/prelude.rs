@@ -12,4 +12,4 @@ pub(super) use abx_evidence::share;
 pub(super) use abx_evidence::{Finding, Level};
 pub(super) use abx_evidence::{Outcome, Outcomes};
 pub(super) use abx_evidence::{sum, sum_known};
-pub(super) use abx_model::LoadShape;
+pub(super) use abx_model::{LoadShape, counted};

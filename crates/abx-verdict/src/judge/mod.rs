@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::findings;
+use crate::findings::of_runs::remedy_as_run;
 use crate::findings::validity::{Limited, Validity};
 use crate::judge::capacities::capacities;
 use crate::judge::comparing::family::{ComparedUnder, ComparisonFamily};
@@ -56,6 +57,9 @@ pub fn judge(study: &Measured) -> Conclusions {
     found_findings.extend(questions.fallbacks);
     let comparisons = responses(study, questions.asked, &found_findings);
     found_findings.extend(questions.findings);
+    if !study.study.is_comparison() {
+        remedy_as_run(&mut found_findings);
+    }
     let mut findings = found_findings.clone();
     add(
         &mut findings,

@@ -12,7 +12,8 @@ fn heat(record: &Measured) -> Option<Finding> {
     let times = sum(canaries.filter_map(|calibration| calibration.heat_throttles));
     (times > 0).then(|| {
         finding(format!(
-            "CPUs were slowed down because of heat {times} times within blocks"
+            "CPUs were slowed down because of heat {} within blocks",
+            counted(times, "time")
         ))
     })
 }

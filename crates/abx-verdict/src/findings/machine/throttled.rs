@@ -22,8 +22,9 @@ fn throttled(view: &SubjectView) -> Option<Finding> {
         other => (Level::Note, 100.0 * other.unwrap_or_default()),
     };
     let message = format!(
-        "a CPU time limit on abx and its subjects was reached {periods} times while {subject} was \
-         loaded, and kept them from running {time:.1} % of the time"
+        "a CPU time limit on abx and its subjects was reached {} while {subject} was \
+         loaded, and kept them from running {time:.1} % of the time",
+        counted(periods, "time")
     );
     Some(finding(message).at(level))
 }

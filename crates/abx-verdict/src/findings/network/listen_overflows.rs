@@ -28,8 +28,9 @@ fn listen_overflows(readings: &ConnectionReadings) -> Option<Finding> {
     };
     (turned_away > 0).then(|| {
         finding(format!(
-            "the kernel turned {turned_away} connections away while {} was loaded, \
+            "the kernel turned {} away while {} was loaded, \
                  because {why}",
+            counted(turned_away, "connection"),
             readings.subject
         ))
         .at(level)

@@ -12,8 +12,9 @@ fn packets_dropped(readings: &ConnectionReadings) -> Option<Finding> {
     let dropped = readings.sum(|side| side.strain?.packets_dropped);
     (dropped > 0).then(|| {
         finding(format!(
-            "{dropped} packets were dropped while {} was loaded, this load's or another \
+            "the kernel dropped {} while {} was loaded, this load's or another \
                  program's, because a CPU's queue of received packets was full",
+            counted(dropped, "packet"),
             readings.subject
         ))
     })

@@ -8,13 +8,16 @@ rule! {
 
 pub(crate) fn too_few_requests(load: &LoadRecord, needed: u64) -> Finding {
     let shape = load.settings.exchange.shape;
-    let remedy = match shape {
-        LoadShape::Scenario => ": use more users (-c) or longer slices (--slice)",
-        _ => "",
-    };
     let message = format!(
-        "response times need {needed} {} per block, and there were fewer{remedy}",
+        "response times need {needed} {} per block, and there were fewer",
         shape.units()
     );
-    finding(message).under(&load.name)
+    let finding = finding(message).under(&load.name);
+    match shape {
+        // The scenario sets when requests are sent.
+        LoadShape::Scenario => {
+            finding.with_remedy("use more users (`-c`), or lengthen the slices (`--slice`)")
+        }
+        _ => finding,
+    }
 }

@@ -24,16 +24,12 @@ impl UnknownTimes {
     /// What became of them, for a sentence that goes on.
     pub(crate) fn text(self, who: &str) -> String {
         let waiting = self.requests.saturating_sub(self.unsent);
-        let requests = |count: u64| match count {
-            1 => "1 request".to_owned(),
-            _ => format!("{count} requests"),
-        };
         match (self.unsent, waiting) {
-            (0, waiting) => format!("{} to {who} had no response", requests(waiting)),
-            (unsent, 0) => format!("abx never sent {} to {who}", requests(unsent)),
+            (0, waiting) => format!("{} to {who} had no response", counted(waiting, "request")),
+            (unsent, 0) => format!("abx never sent {} to {who}", counted(unsent, "request")),
             (unsent, waiting) => format!(
                 "abx never sent {} to {who}, and {} had no response",
-                requests(unsent),
+                counted(unsent, "request"),
                 waiting
             ),
         }

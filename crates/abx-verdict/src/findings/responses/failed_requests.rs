@@ -18,13 +18,17 @@ fn failed(subject: &SubjectContext) -> Option<Finding> {
     let view = subject.view;
     let shape = view.load.settings.exchange.shape;
     let statuses = view.wrong_statuses();
-    failed_requests(
+    let mut finding = failed_requests(
         view.subject,
         shape,
         &subject.outcomes(),
         &statuses,
         view.sums.hashed,
-    )
+    )?;
+    if view.sums.outcomes.failed() == 0 {
+        finding.message.push_str(", before the counted time");
+    }
+    Some(finding)
 }
 
 /// Requests or messages to `who` that failed, and bodies that were wrong among the

@@ -28,7 +28,7 @@ fn exhausted(outcomes: &Outcomes) -> impl Iterator<Item = Finding> {
     ];
     kinds.into_iter().filter_map(|(outcome, what, remedy)| {
         let count = outcomes.count(outcome);
-        let message = format!("abx ran out of {what} {count} times");
+        let message = format!("abx ran out of {what} {}", counted(count, "time"));
         let finding = finding(message);
         (count > 0).then(|| finding.with_remedy(remedy))
     })

@@ -51,7 +51,8 @@ fn lacked(subject: &SubjectView) -> Option<Finding> {
         untried => format!("; {untried} were not tried"),
     };
     let message = format!(
-        "opened {standing} of {asked} connections to {}: this machine ran out of {what}{untried}",
+        "opened {standing} of {} to {}: this machine ran out of {what}{untried}",
+        counted(asked, "connection"),
         subject.subject
     );
     let finding = new_finding(FindingId::GeneratorExhausted, message);

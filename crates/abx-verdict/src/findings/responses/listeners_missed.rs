@@ -14,8 +14,9 @@ fn missed(who: &str, broadcasts: Option<&Broadcasts>) -> Option<Finding> {
         lost, out_of_order, ..
     } = broadcasts?;
     let message = format!(
-        "listeners of {who} missed a broadcast {lost} times, and received one out of order or \
-         twice {out_of_order} times"
+        "listeners of {who} missed a broadcast {}, and received one out of order or twice {}",
+        counted(*lost, "time"),
+        counted(*out_of_order, "time")
     );
     (*lost.max(out_of_order) > 0).then(|| finding(message))
 }

@@ -10,9 +10,9 @@ rule! {
 pub(crate) fn no_responses(subject: &str, silent: &[u32], blocks: usize) -> Option<Finding> {
     let first = silent.first()?;
     let message = format!(
-        "{subject} gave no verified response in {} of {blocks} blocks, first in the one with index \
-         {first}",
-        silent.len()
+        "{subject} gave no verified response in {} of {}, first in the one with index {first}",
+        silent.len(),
+        counted(blocks as u64, "block")
     );
     Some(finding(message).about(subject))
 }

@@ -16,7 +16,8 @@ fn not_opened(subject_view: &SubjectView) -> Option<Finding> {
     let message = match opening(subject_view) {
         // A record that says no more.
         None => {
-            (missing > 0).then(|| format!("{missing} connections to {subject} could not be opened"))
+            let connections = counted(missing, "connection");
+            (missing > 0).then(|| format!("{connections} to {subject} could not be opened"))
         }
         Some(opening) => refused(subject, &opening),
     }?;
@@ -52,8 +53,8 @@ fn refused(subject: &str, opening: &ConnectionOpening) -> Option<String> {
     }
     (failed > 0).then(|| {
         format!(
-            "{failed} of {} connections to {subject} could not be opened ({})",
-            opening.asked,
+            "{failed} of {} to {subject} could not be opened ({})",
+            counted(opening.asked, "connection"),
             how.join(", ")
         )
     })

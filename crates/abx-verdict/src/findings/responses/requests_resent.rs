@@ -15,8 +15,10 @@ fn resent(who: &str, outcomes: &Outcomes) -> Option<Finding> {
     let again = outcomes.count(Outcome::IdleClose);
     let requests = outcomes.requests();
     share(again, requests).filter(|part| *part >= RESENT_MIN)?;
+    let were = if again == 1 { "was" } else { "were" };
     Some(finding(format!(
-        "{who} closed reused connections with requests in flight: {again} were sent again, for \
-         {requests} requests"
+        "{who} closed reused connections with requests in flight: {again} {were} sent again, for \
+         {}",
+        counted(requests, "request")
     )))
 }

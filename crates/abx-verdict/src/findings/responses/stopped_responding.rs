@@ -52,8 +52,9 @@ fn left_without_response(
     let message = match without_response {
         // The other connections had answers.
         some if (1..connections).contains(&some) => format!(
-            "{who} left {some} requests without a response over {connections} connections, so abx stopped \
-             loading it"
+            "{who} left {} without a response over {connections} connections, so abx stopped \
+             loading it",
+            counted(some, "request")
         ),
         _ => format!("{who} stopped responding{when}"),
     };
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn who_responds_on_some_connections_has_not_stopped() {
-        // Method: no slice of that kind, five of fifty connections, and all of them.
+        // Method: no slice of that kind, five and one of fifty connections, and all of them.
         let message = |slices, requests| {
             let found_finding = left_without_response("a", slices, requests);
             found_finding.map(|finding| finding.message)
@@ -77,6 +78,8 @@ mod tests {
             some.starts_with("a left 5 requests without a response"),
             "{some}"
         );
+        let single = message([1, 2], [1, 50]).unwrap();
+        assert!(single.starts_with("a left 1 request without"), "{single}");
         let text = message([1, 2], [50, 50]).unwrap();
         assert_eq!(text, "a stopped responding in 1 of 2 slices");
         let run = message([1, 1], [50, 50]).unwrap();

@@ -20,7 +20,7 @@ fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
         let seen = if pilot_subject.cut_short {
             "the pilot had no time to see {subject} settle, so it may warm up"
         } else {
-            "{subject} was still warming up when the pilot ended, and may do so"
+            "{subject} was still warming up when the pilot ended, and may still do so"
         };
         let seen = seen.replace("{subject}", subject);
         let message = format!("{seen} during the measurement{change}");

@@ -1,5 +1,6 @@
 use crate::findings::prelude::*;
 use crate::findings::slices::turns::{TURNS_MIN, ends_by_number, turns};
+use abx_evidence::record::Interleave;
 
 rule! {
     in Subject |subject| uneven(subject.view);
@@ -48,6 +49,10 @@ fn uneven(subject_view: &SubjectView) -> Option<Finding> {
          served its connections in long turns",
         load.settings.exchange.shape.units()
     );
-    let finding = finding(message);
+    let pilot = load.pilot.as_ref();
+    let finding = match pilot.map(|pilot| pilot.interleave) {
+        Some(Interleave::Trials) => finding(message).with_remedy("use longer trials (`--slice`)"),
+        _ => finding(message),
+    };
     (sum / each.len() as f64 > UNEVEN_MIN).then_some(finding)
 }

@@ -18,10 +18,7 @@ fn continued(record: &Measured) -> impl Iterator<Item = Finding> {
             rebooted,
             ..
         } = continuation;
-        let blocks = match block {
-            1 => "1 block".to_owned(),
-            blocks => format!("{blocks} blocks"),
-        };
+        let blocks = counted(u64::from(*block), "block");
         let boot = if *rebooted {
             ", and the machine was restarted in between"
         } else {

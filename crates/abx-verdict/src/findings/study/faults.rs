@@ -55,7 +55,8 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
         return vec![result(id, message)];
     }
     let fault_tolls = view.tolls(subject);
-    let of = |count: usize| format!("in {count} of {} blocks", fault_tolls.len());
+    let blocks = counted(fault_tolls.len() as u64, "block");
+    let of = |count: usize| format!("in {count} of {blocks}");
     let count = |is_so: fn(&FaultToll) -> bool| {
         fault_tolls
             .iter()

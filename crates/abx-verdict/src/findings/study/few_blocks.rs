@@ -11,7 +11,9 @@ rule! {
 fn few_blocks(record: &Measured) -> Option<Finding> {
     let blocks = record.complete_blocks().count();
     let fewest = blocks_for_verdict(record.is_ordered());
-    let message = format!("{blocks} blocks were measured, and a verdict needs {fewest}");
+    let were = if blocks == 1 { "was" } else { "were" };
+    let measured = counted(blocks as u64, "block");
+    let message = format!("{measured} {were} measured, and a verdict needs {fewest}");
     let are_few = record.is_comparison() && blocks < fewest;
     are_few.then(|| finding(message))
 }

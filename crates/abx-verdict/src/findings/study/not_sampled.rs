@@ -13,8 +13,8 @@ fn not_sampled(subject: &SubjectView) -> Option<Finding> {
     let first = failures.next()?;
     let count = 1 + failures.count();
     Some(finding(format!(
-        "{} could not be sampled in {count} of {} blocks: {first}",
+        "{} could not be sampled in {count} of {}: {first}",
         subject.subject,
-        subject.blocks.len()
+        counted(subject.blocks.len() as u64, "block")
     )))
 }

@@ -195,7 +195,7 @@ fn too_few_requests_for_any_quantile_are_said() {
     assert_eq!(primary(&record), []);
     let finding = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
     // Who sends at a rate has no users to add.
-    assert!(!finding.message.contains("users"), "{finding:?}");
+    assert!(!finding.remedy.contains("users"), "{finding:?}");
 }
 
 #[test]

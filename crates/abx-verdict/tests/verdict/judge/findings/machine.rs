@@ -4,12 +4,14 @@
 
 use std::borrow::Borrow;
 
-use abx_evidence::record::{Disturbance, Measured, OtherProgram, SliceRecord, SubjectReadings};
+use abx_evidence::record::{
+    Disturbance, Interleave, Measured, OtherProgram, SliceRecord, SubjectReadings,
+};
 use abx_evidence::{ConnectionOpening, Finding, FindingId, Level, Outcome, Outcomes};
 use abx_verdict::Verdict;
 
 use abx_fixtures::{
-    COUNTED_NS, MS, all_slices, compared, each_slice, find, ids, pair, response, sides,
+    COUNTED_NS, MS, all_slices, compared, each_slice, find, ids, pair, pilot, response, sides,
 };
 
 /// The level of one finding, after a change to every slice.
@@ -108,6 +110,22 @@ fn two_ways_to_count_that_differ_by_a_tenth_from_block_to_block_are_noted() {
     assert_eq!(noted(1_100.0, false, 100), None);
     assert_eq!(noted(1_120.0, true, 100), None);
     assert_eq!(noted(1_120.0, false, 90), None);
+}
+
+#[test]
+fn who_was_loaded_in_trials_is_not_told_to_use_them() {
+    // Method: the connections' own time is twice what it was, in slices and in trials.
+    for (interleave, remedy) in [
+        (Interleave::Slices, "or trials (`--interleave trials`)"),
+        (Interleave::Trials, "use longer trials (`--slice`)"),
+    ] {
+        let mut record = pair();
+        all_slices(&mut record).for_each(|slice| slice.connection_ns *= 2);
+        pilot(&mut record).interleave = interleave;
+        let findings = compared(record).findings;
+        let finding = find(&findings, FindingId::UnevenService).unwrap();
+        assert!(finding.remedy.contains(remedy), "{finding:?}");
+    }
 }
 
 #[test]

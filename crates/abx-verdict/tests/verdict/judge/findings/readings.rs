@@ -404,32 +404,32 @@ fn one_finding_lists_everything_that_could_not_be_read() {
 }
 
 #[test]
-fn a_ceiling_that_encrypts_is_one_where_the_generator_was_at_its_limit() {
-    // Method: 71 % and 69 % of the ceiling without TLS; and 71 % with TLS, where the generator
-    // was just busy enough under the ceiling, and where it was not.
-    let near = |times: f64, busy: Option<f64>| {
+fn a_ceiling_is_one_where_the_generator_was_at_its_limit() {
+    // Method: 71 % and 69 % of the ceiling without TLS, and 71 % with TLS; the generator was just
+    // busy enough under the ceiling, or it was not.
+    let near = |times: f64, is_encrypted: bool, busy: f64| {
         let mut record = with_ceiling(study(&[("old", &[OK; 6]), ("new", &[OK; 6])]), times);
-        if let Some(busy) = busy {
-            record.loads[0].settings.tls = Some(TlsSettings {
-                trust: TlsTrustKind::Anyone,
-                version: None,
-                resumption: false,
-                shows_certificate: false,
-            });
-            each_slice(&mut record, CEILING, |slice| {
-                slice.busiest_worker_ns = (slice.wall_ns as f64 * busy).round() as u64;
-            });
-        }
+        record.loads[0].settings.tls = is_encrypted.then_some(TlsSettings {
+            trust: TlsTrustKind::Anyone,
+            version: None,
+            resumption: false,
+            shows_certificate: false,
+        });
+        each_slice(&mut record, CEILING, |slice| {
+            slice.busiest_worker_ns = (slice.wall_ns as f64 * busy).round() as u64;
+        });
         find(&judged(record).validity.findings, FindingId::NearCeiling).is_some()
     };
     let cases = [
-        (0.5 / 0.71, None, true),
-        (0.5 / 0.69, None, false),
-        (0.5 / 0.71, Some(0.91), true),
-        (0.5 / 0.71, Some(0.89), false),
+        (0.5 / 0.71, false, 0.91, true),
+        (0.5 / 0.71, false, 0.89, false),
+        (0.5 / 0.69, false, 0.91, false),
+        (0.5 / 0.71, true, 0.91, true),
+        (0.5 / 0.71, true, 0.89, false),
     ];
-    for (times, busy, expected) in cases {
-        assert_eq!(near(times, busy), expected, "{times} {busy:?}");
+    for (times, is_encrypted, busy, expected) in cases {
+        let found_near = near(times, is_encrypted, busy);
+        assert_eq!(found_near, expected, "{times} {is_encrypted} {busy}");
     }
 }
 

@@ -201,6 +201,14 @@ fn what_only_comparisons_rest_on_is_not_said_of_a_run() {
 }
 
 #[test]
+fn remedies_of_a_run_name_its_own_flags() {
+    // Method: half of the response time is missing, for which a comparison has longer slices.
+    let findings = found(|record| slice(record).response_ns_sum /= 2);
+    let finding = find(&findings, FindingId::LittleLaw).unwrap();
+    assert!(finding.remedy.contains("for longer (`-d`)"), "{finding:?}");
+}
+
+#[test]
 fn a_run_by_number_ends_without_its_connections_being_silent() {
     // Method: most connections had nothing to send; then the same in a run by time.
     let mut asked = run();

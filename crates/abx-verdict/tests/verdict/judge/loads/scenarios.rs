@@ -178,7 +178,7 @@ fn too_few_sessions_are_said_with_what_makes_more() {
     let finding = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
     assert!(finding.message.contains("200 sessions"), "{finding:?}");
     assert!(
-        finding.message.contains("use more users (-c)"),
+        finding.remedy.contains("use more users (`-c`)"),
         "{finding:?}"
     );
 }
