@@ -27,6 +27,8 @@ pub enum StudyProgress<'a> {
     Round {
         /// The block's number from zero.
         block: u32,
+        /// The load, if blocks have several.
+        load: Option<&'a str>,
         /// The round's number from zero.
         round: u32,
         rounds: u32,

@@ -458,10 +458,11 @@ impl StudyRunner<'_> {
             })
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
-        let mut on_moment = |moment: RoundEvent, rounds| {
+        let mut on_moment = |moment: RoundEvent, load: &str, rounds| {
             (self.watch)(match moment {
                 RoundEvent::RoundBegins(round) => StudyProgress::Round {
                     block: index,
+                    load: (loads.len() > 1).then_some(load),
                     round,
                     rounds,
                 },

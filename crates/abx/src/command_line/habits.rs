@@ -239,12 +239,46 @@ fn read(words: Vec<OsString>) -> Result<Cli, Error> {
     if let Some(message) = command.and_then(|command| misread(command, &words[2..])) {
         return Err(wrong(message));
     }
-    let explain = |error| explained(error, command.unwrap_or_default());
-    let cli = try_parse(&words).map_err(explain)?;
+    let cli = try_parse(&words).map_err(|error| explained(error, &command_path(&words)))?;
     match with_recorded(&words, &cli).map_err(wrong)? {
         None => Ok(cli),
-        Some(words) => try_parse_again(words).map_err(explain),
+        Some(words) => {
+            let path = command_path(&words);
+            try_parse_again(words).map_err(|error| explained(error, &path))
+        }
     }
+}
+
+/// The command that these words name, without the program, such as `study run`; empty if none.
+fn command_path(words: &[OsString]) -> String {
+    let whole = Cli::command();
+    let mut command = &whole;
+    let mut names = Vec::new();
+    for word in words.iter().skip(1) {
+        let Some(below) = command.find_subcommand(word) else {
+            break;
+        };
+        names.push(below.get_name());
+        command = below;
+    }
+    names.join(" ")
+}
+
+/// The command at such a path.
+fn command_at<'a>(whole: &'a Command, path: &str) -> Option<&'a Command> {
+    let mut names = path.split(' ');
+    names.try_fold(whole, |command, name| command.find_subcommand(name))
+}
+
+/// The paths of all commands, each before those below it.
+fn command_paths(parent: &Command) -> Vec<String> {
+    let each = parent.get_subcommands().flat_map(|command| {
+        let name = command.get_name().to_owned();
+        let below = command_paths(command).into_iter();
+        let below: Vec<String> = below.map(|path| format!("{name} {path}")).collect();
+        std::iter::once(name).chain(below)
+    });
+    each.collect()
 }
 
 /// Words of other tools that abx would read as something else, and what to write instead.
@@ -291,9 +325,9 @@ fn one_dash(command: &str, word: &str) -> Option<String> {
     }
 }
 
-/// The long flags in the help of a command, with their dashes.
-fn flags_of(whole: &Command, command: &str) -> Vec<String> {
-    let command = whole.find_subcommand(command);
+/// The long flags in the help of the command at a path, with their dashes.
+fn flags_of(whole: &Command, path: &str) -> Vec<String> {
+    let command = command_at(whole, path);
     let arguments = command.into_iter().flat_map(Command::get_arguments);
     let arguments = arguments.filter(|arg| !arg.is_hide_set());
     let names = arguments.filter_map(|arg| arg.get_long_and_visible_aliases());
@@ -302,7 +336,7 @@ fn flags_of(whole: &Command, command: &str) -> Vec<String> {
 
 /// The same error; its tip is what to write instead of a flag that abx does not have, or a word
 /// that is really close.
-fn explained(mut error: Error, command: &str) -> Error {
+fn explained(mut error: Error, path: &str) -> Error {
     let text = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         Some(ContextValue::Strings(texts)) => texts.first().cloned(),
@@ -313,15 +347,15 @@ fn explained(mut error: Error, command: &str) -> Error {
             let unknown = text(ContextKind::InvalidArg).unwrap_or_default();
             let near = text(ContextKind::SuggestedArg);
             let near = near.filter(|near| is_near(&unknown, near));
-            match (instead(&unknown, command), near) {
+            match (instead(&unknown, path), near) {
                 (Some(instead), _) => Some(instead.to_owned()),
                 (None, Some(_)) => return without_value_tip(error),
-                (None, None) => elsewhere(&unknown, command),
+                (None, None) => elsewhere(&unknown, path),
             }
         }
         ErrorKind::InvalidSubcommand => {
             let unknown = text(ContextKind::InvalidSubcommand).unwrap_or_default();
-            Some(instead_of_command(&unknown, command))
+            Some(instead_of_command(&unknown, path))
         }
         _ => return error,
     };
@@ -330,7 +364,11 @@ fn explained(mut error: Error, command: &str) -> Error {
     // The line of usage names the suggestion too.
     let mut whole = Cli::command();
     whole.build();
-    if let Some(command) = whole.find_subcommand_mut(command) {
+    let mut names = path.split(' ');
+    let command = names.try_fold(&mut whole, |command, name| {
+        command.find_subcommand_mut(name)
+    });
+    if let Some(command) = command {
         let usage = ContextValue::StyledStr(command.render_usage());
         error.insert(ContextKind::Usage, usage);
     }
@@ -342,13 +380,13 @@ fn explained(mut error: Error, command: &str) -> Error {
     error
 }
 
-/// What to write instead of a word that is no command: of abx, or of this command of it.
-fn instead_of_command(unknown: &str, command: &str) -> String {
+/// What to write instead of a word that is no command: of abx, or of the command at this path.
+fn instead_of_command(unknown: &str, path: &str) -> String {
     let whole = Cli::command();
     // Otherwise this word itself is the unknown one.
-    let parent = whole.find_subcommand(command);
+    let parent = command_at(&whole, path);
     let before = match parent {
-        Some(_) => format!("abx {command}"),
+        Some(_) => format!("abx {path}"),
         None => "abx".to_owned(),
     };
     match known_command(unknown, parent.unwrap_or(&whole)) {
@@ -394,19 +432,19 @@ fn instead(unknown: &str, command: &str) -> Option<&'static str> {
 }
 
 /// Which commands have a flag that this one has not, or that there is no such flag.
-fn elsewhere(unknown: &str, command: &str) -> Option<String> {
+fn elsewhere(unknown: &str, path: &str) -> Option<String> {
     let whole = Cli::command();
-    whole.find_subcommand(command)?;
+    command_at(&whole, path)?;
     if !unknown.starts_with('-') {
-        return (command == "run")
+        return (path == "run")
             .then(|| "`abx run` loads one server; `abx compare` compares several".to_owned());
     }
-    let others = whole.get_subcommands().map(Command::get_name);
-    let others = others.filter(|name| flags_of(&whole, name).iter().any(|flag| flag == unknown));
-    let others: Vec<String> = others.map(|name| format!("`abx {name}`")).collect();
+    let others = command_paths(&whole).into_iter();
+    let others = others.filter(|path| flags_of(&whole, path).iter().any(|flag| flag == unknown));
+    let others: Vec<String> = others.map(|path| format!("`abx {path}`")).collect();
     Some(match &others[..] {
         [] => format!(
-            "`abx {command}` has no {unknown} and nothing close to it: `abx {command} --help` lists \
+            "`abx {path}` has no {unknown} and nothing close to it: `abx {path} --help` lists \
              its flags"
         ),
         _ => format!("{unknown} is a flag of {}", others.join(", ")),
@@ -522,6 +560,25 @@ mod tests {
             let text = message(&format!("abx {words}"));
             assert!(text.contains(near), "{words}: {text}");
         }
+    }
+
+    #[test]
+    fn a_command_below_another_is_named_whole() {
+        // Method: an unknown flag of each such command, and a flag that only one of them has.
+        let paths = command_paths(&Cli::command());
+        let nested: Vec<&String> = paths.iter().filter(|path| path.contains(' ')).collect();
+        assert!(nested.iter().any(|path| *path == "study run"), "{paths:?}");
+        for path in nested {
+            let text = message(&format!("abx {path} --entirely-unknown"));
+            for part in [
+                format!("`abx {path} --help` lists its flags"),
+                format!("Usage: abx {path}"),
+            ] {
+                assert!(text.contains(&part), "{path}: {text}");
+            }
+        }
+        let text = message("abx compare --tiny");
+        assert!(text.contains("a flag of `abx study run`"), "{text}");
     }
 
     #[test]

@@ -307,6 +307,7 @@ fn run(flags: &StudyRun) -> Result<End, Failure> {
 
 fn check(flags: &StudyCheck) -> Result<End, Failure> {
     let cache = provision::cache_folder();
+    refuse_lone_trust(flags.name.iter(), flags.trust)?;
     let studies = checked_studies(flags.name.as_deref(), &cache, flags.trust)?;
     let mut say = |line: &str| {
         if !flags.output.quiet {
@@ -369,6 +370,7 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
 /// Has what the subjects of studies need.
 fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
     let cache = provision::cache_folder();
+    refuse_lone_trust(flags.names.iter(), flags.trust)?;
     for name in &flags.names {
         for study in checked_studies(Some(name), &cache, flags.trust)? {
             let lacking = install(&study, &cache, &mut tell)?;
@@ -382,6 +384,17 @@ fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
         }
     }
     Ok(End::Done)
+}
+
+/// Refuses --trust beside built-in studies alone.
+fn refuse_lone_trust<'a>(
+    mut names: impl Iterator<Item = &'a String>,
+    trust: TrustFlag,
+) -> Result<(), Failure> {
+    if names.any(|name| is_path(name)) {
+        return Ok(());
+    }
+    trust.refuse_without_file()
 }
 
 /// The study of this name or in this folder, or all of the catalog. That of a folder must be

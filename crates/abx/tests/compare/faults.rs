@@ -194,7 +194,7 @@ fn a_server_that_ends_each_connection_is_named() {
     let values = findings(&record, "connections_not_kept");
     let message = values[0]["message"].as_str().unwrap();
     assert!(
-        message.contains("200 of 200 responses (100.0 %"),
+        message.contains("200 of 200 responses (100.0 %)"),
         "{message}"
     );
     let (_, record) = run_at(&url, &["-n", "200", "-c", "2", "--no-keepalive"]);

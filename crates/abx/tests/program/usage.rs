@@ -49,6 +49,7 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
         (&["-H", "Accept"], &["Name: value"]),
         (&["--stages", "1:9@1s"], &["stages", "abx run"]),
         (&["--install"], &["--install", "study file"]),
+        (&["--trust", "a:1", "b:2"], &["leave --trust out"]),
     ];
     for (arguments, texts) in cases {
         let arguments = [&["compare"], *arguments].concat();
@@ -172,6 +173,14 @@ fn flags_that_would_have_no_effect_are_refused_with_the_remedy() {
             &["study", "run", "tls", "--build", "true"],
             &["--build", "`from.git`"],
         ),
+        (
+            &["study", "check", "tls", "--trust"],
+            &["leave --trust out"],
+        ),
+        (
+            &["study", "install", "tls", "--trust"],
+            &["leave --trust out"],
+        ),
         (&["compare", "--margin", "0%"], &["--margin", "above 0%"]),
         (&["run", url, "-H", "A b: c"], &["--header", "header name"]),
         (&["run", url, "--user"], &["--user", "a value is required"]),
@@ -211,6 +220,7 @@ fn no_help_lists_a_flag_that_its_command_refuses() {
         (&study, &["--repo", "."], "leave --repo out"),
         (&study, &["--http2-for", "a"], "set `http2 = true`"),
         (&study, &["--aa"], "--aa compares one subject"),
+        (&study, &["--trust"], "leave --trust out"),
     ] {
         home.run_abx(&[command, words].concat()).expect(2, &[text]);
         let help = home.run_abx(&[command, &["--help"]].concat()).stdout;

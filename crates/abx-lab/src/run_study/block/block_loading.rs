@@ -73,8 +73,8 @@ pub struct BlockRun<'a, 'b> {
     pub running: &'a mut RunningSubjects<'b>,
     /// What the order of slices is drawn from.
     pub random: &'a mut ChaCha8Rng,
-    /// Is shown what happens, with the rounds that are planned.
-    pub on_moment: &'a mut dyn FnMut(RoundEvent, u32),
+    /// Is shown what happens, with the load's name and the rounds that are planned.
+    pub on_moment: &'a mut dyn FnMut(RoundEvent, &str, u32),
     /// What each load gave so far.
     pub measured: Vec<BlockLoad>,
 }
@@ -92,7 +92,7 @@ impl BlockRun<'_, '_> {
         let pilot = of_block.pilot;
         let run = SubjectRun::new(name, self.running, planned, pilot, self.random);
         let mut run = run.without(of_block.left_out.clone()).cold(at_least_ns);
-        let ended = run.measure(|moment| (self.on_moment)(moment, pilot.rounds));
+        let ended = run.measure(|moment| (self.on_moment)(moment, name, pilot.rounds));
         self.measured.push(run.result);
         ended?;
         if of_block.grid.is_some() {

@@ -29,7 +29,7 @@ pub fn measure(
     planned: &[BlockPart],
     cold_ns: u64,
     random: &mut ChaCha8Rng,
-    on_moment: &mut dyn FnMut(RoundEvent, u32),
+    on_moment: &mut dyn FnMut(RoundEvent, &str, u32),
 ) -> MeasuredBlock {
     let StartedBlock {
         mut running,

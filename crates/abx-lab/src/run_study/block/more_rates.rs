@@ -448,7 +448,7 @@ mod tests {
                 mut block,
                 further,
                 ended,
-            } = measure(started, &of_block, 0, &mut random, &mut |_, _| {});
+            } = measure(started, &of_block, 0, &mut random, &mut |_, _, _| {});
             ended.unwrap();
             assert_eq!(generator.open_pools(), 0);
             block.index = index;

@@ -241,7 +241,7 @@ mod tests {
                 is_settled: false,
             };
             let MeasuredBlock { block, ended, .. } =
-                measure(started, &[load], 0, &mut random, &mut |_, _| {});
+                measure(started, &[load], 0, &mut random, &mut |_, _, _| {});
             ended.unwrap();
             record.measured.blocks.push(block);
             record.conclusions = judge(&record.measured);

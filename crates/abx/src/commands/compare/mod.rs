@@ -6,6 +6,7 @@ mod named_study;
 mod plan;
 mod resumed;
 mod revisions;
+mod skipped;
 mod study;
 mod trust;
 
@@ -99,7 +100,6 @@ pub fn conduct(
             if !flags.quiet {
                 resumed.tell();
             }
-            watch.goes_on(&resumed.measured);
             (resumed.store, Some(resumed.measured))
         }
     };

@@ -12,10 +12,11 @@ use abx_lab::{
 };
 use abx_stats::Margin;
 
-use super::extent::{Absent, Extent};
+use super::extent::Extent;
 use super::flags::{Compare, InterleaveName, PilotName, PinName};
 use super::named_study::NamedStudy;
 use super::revisions;
+use super::skipped::skip;
 use super::trust::confirm;
 use crate::flags::load::seed_from_clock;
 use crate::ui::end::{Failure, tell};
@@ -56,6 +57,7 @@ fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
 }
 
 fn from_words(compare: &Compare) -> Result<Study, Failure> {
+    compare.trust.refuse_without_file()?;
     if compare.rev.is_empty() {
         revisions::check_without(compare)?;
     }
@@ -184,7 +186,9 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     extent.cut(&mut file)?;
     let builds = |subject: &SubjectSpec| subject.server.revision.is_some();
     let runs = !compare.plan || file.subjects.iter().any(builds);
-    if runs && !extent.is_built_in() {
+    if extent.is_built_in() {
+        compare.trust.refuse_without_file()?;
+    } else if runs {
         confirm(path, (&file, &folder), compare.trust)?;
     }
     let skipped = skip(&mut file, &folder, extent.absent)?;
@@ -314,50 +318,6 @@ fn lines(missing: &[&Missing]) -> String {
         )
     });
     each.collect::<Vec<_>>().join("\n")
-}
-
-/// Leaves out subjects whose program only the user can bring and did not, and
-/// says so; at least two have to stay.
-fn skip(
-    file: &mut StudyFile,
-    folder: &Path,
-    absent: Absent,
-) -> Result<Vec<SkippedSubject>, Failure> {
-    if absent == Absent::Refused {
-        return Ok(Vec::new());
-    }
-    let needed = provision::survey(file, folder, &provision::cache_folder());
-    // Without a service nobody can be measured, so that is missing and not skipped.
-    let is_service = |name: &str| file.services.iter().any(|service| service.name == name);
-    let subjects = needed
-        .iter()
-        .filter(|provision| !is_service(provision.subject()));
-    let skipped: Vec<SkippedSubject> = subjects
-        .filter_map(Provision::brought)
-        .map(|missing| SkippedSubject {
-            name: missing.subject.clone(),
-            needs: missing.what.clone(),
-            how: missing.remedy.to_string(),
-        })
-        .collect();
-    let stays = |subject: &&SubjectSpec| !skipped.iter().any(|other| other.name == subject.name);
-    let subjects = file.subjects.iter().filter(stays);
-    let names: Vec<String> = subjects.map(|subject| subject.name.clone()).collect();
-    for skipped_subject in &skipped {
-        tell(&format!(
-            "skipping {}: it needs {}; {}",
-            skipped_subject.name, skipped_subject.needs, skipped_subject.how
-        ));
-    }
-    if names.is_empty() {
-        return Err(Failure::usage(format!(
-            "{}: no subject is left to measure: provide one of the skipped ones",
-            file.name
-        )));
-    }
-    file.keep_subjects(&names)
-        .expect("these are names of its own");
-    Ok(skipped)
 }
 
 /// A subject of a study file, whose program is there.

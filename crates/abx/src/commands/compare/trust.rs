@@ -22,6 +22,22 @@ pub struct TrustFlag {
     trust: bool,
 }
 
+impl TrustFlag {
+    /// Refuses the flag where it would have no effect: where no study file is named.
+    ///
+    /// # Errors
+    /// A usage failure if it is given.
+    pub fn refuse_without_file(self) -> Result<(), Failure> {
+        if self.trust {
+            return Err(Failure::usage(
+                "--trust agrees to the commands of a study file, and you named none: name one by \
+                 its path, or leave --trust out, since abx asks about nothing else",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// The most letters of commands that are shown: a person reads no more.
 const SHOWN_LETTERS_MAX: usize = 6_000;
 
@@ -162,5 +178,14 @@ mod tests {
             long,
             "  1 command, more text than fits here: read them in s.toml"
         );
+    }
+
+    #[test]
+    fn the_flag_alone_is_refused_where_nothing_is_asked() {
+        // Method: no study file, with the flag and without it.
+        let refused = |trust| TrustFlag { trust }.refuse_without_file().err();
+        assert!(refused(false).is_none());
+        let message = refused(true).unwrap().message;
+        assert!(message.contains("leave --trust out"), "{message}");
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use abx_evidence::Outcomes;
 use abx_evidence::record::{CEILING, SliceRecord};
-use abx_evidence::{Measured, Outcomes};
-use abx_lab::{Pending, StudyProgress};
+use abx_lab::{FoundCapacity, Pending, StudyProgress};
 use abx_report::TimeLeft;
 use abx_stats::stop::{BLOCKS_FOR_VERDICT, BLOCKS_ORDERED};
 use abx_verdict::expectation::{LimitState, blocks_until_settled, limit_state};
@@ -27,8 +27,6 @@ pub struct Watch {
     so_far: String,
     /// What became of each subject's requests so far, warm-up left out.
     came: BTreeMap<String, Outcomes>,
-    /// Blocks that were measured before it went on.
-    before: u32,
     /// How many blocks there will be, as far as one can tell.
     expected: u32,
     /// Whether that rests on the spread of the blocks so far.
@@ -37,8 +35,6 @@ pub struct Watch {
     room: Option<u32>,
     /// What another block will take, with the loads that are still open.
     next_block: Option<Duration>,
-    /// When the first block began: the pilot takes another time than blocks.
-    first_block: Option<Instant>,
 }
 
 /// How many blocks there is room for after so many, when another one takes this long and so
@@ -64,18 +60,11 @@ impl Watch {
             limits: limits.to_vec(),
             so_far: String::new(),
             came: BTreeMap::new(),
-            before: 0,
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
             is_estimated: false,
             room: None,
             next_block: None,
-            first_block: None,
         }
-    }
-
-    /// Follows a study that goes on from this record.
-    pub fn goes_on(&mut self, measured: &Measured) {
-        self.before = u32::try_from(measured.blocks.len()).unwrap_or(u32::MAX);
     }
 
     /// Takes note of what happens.
@@ -85,24 +74,11 @@ impl Watch {
                 let text = "pilot: finding the warm-up and the slice length";
                 self.display.show(text, Urgency::LivenessEvent);
             }
-            StudyProgress::Capacities(found_capacities) => {
-                for alike in found_capacities
-                    .chunk_by(|found_capacity, next| found_capacity.load == next.load)
-                {
-                    let rates: Vec<(&str, f64)> = alike
-                        .iter()
-                        .map(|found_capacity| {
-                            (found_capacity.subject.as_str(), found_capacity.per_s)
-                        })
-                        .collect();
-                    let objective = alike[0].objective.to_string();
-                    let text = abx_report::capacities_line(&objective, &rates);
-                    self.display.show(&text, Urgency::LivenessEvent);
-                }
-            }
+            StudyProgress::Capacities(capacities) => self.show_capacities(capacities),
             StudyProgress::Piloted { took, each_block } => {
                 let text = abx_report::piloted_line(*took, *each_block, self.ordered);
                 self.display.show(&text, Urgency::LivenessEvent);
+                self.next_block = Some(*each_block);
                 let left = self.budget.saturating_sub(self.started.elapsed());
                 if let Some(text) = self.too_short(left, *each_block) {
                     self.display.show(&text, Urgency::LivenessEvent);
@@ -112,14 +88,10 @@ impl Watch {
             StudyProgress::Pending(pending) => self.display.interrupt(&waiting(pending)),
             StudyProgress::Round {
                 block,
+                load,
                 round,
                 rounds,
-            } => {
-                let done = f64::from(*block) + f64::from(*round) / f64::from((*rounds).max(1));
-                let place = format!("{}, round {} of {rounds}", self.block(block + 1), round + 1);
-                let text = self.text(&place, done);
-                self.display.show(&text, Urgency::Movement);
-            }
+            } => self.show_round(*block, *load, (*round, *rounds)),
             StudyProgress::Fault {
                 block,
                 fault,
@@ -149,17 +121,41 @@ impl Watch {
         }
     }
 
+    /// Where the search for rates found capacities, a line for each objective.
+    fn show_capacities(&mut self, capacities: &[FoundCapacity]) {
+        for alike in capacities.chunk_by(|capacity, next| capacity.load == next.load) {
+            let rates = alike.iter();
+            let rates: Vec<(&str, f64)> = rates
+                .map(|capacity| (capacity.subject.as_str(), capacity.per_s))
+                .collect();
+            let objective = alike[0].objective.to_string();
+            let text = abx_report::capacities_line(&objective, &rates);
+            self.display.show(&text, Urgency::LivenessEvent);
+        }
+    }
+
+    fn show_round(&mut self, block: u32, load: Option<&str>, (round, rounds): (u32, u32)) {
+        let (under, part) = match load {
+            // Loads take different times, in random order.
+            Some(load) => (format!("{load}, "), 0.0),
+            None => (String::new(), f64::from(round) / f64::from(rounds.max(1))),
+        };
+        let number = self.block(block + 1);
+        let place = format!("{number}, {under}round {} of {rounds}", round + 1);
+        let text = self.text(&place, f64::from(block) + part);
+        self.display.show(&text, Urgency::Movement);
+    }
+
     /// Takes away what is not to stay.
     pub fn finish(&self) {
         self.display.clear();
     }
 
     /// Where the study is after so many blocks, what failed, and what is known.
-    fn text(&mut self, place: &str, done: f64) -> String {
-        let began = *self.first_block.get_or_insert_with(Instant::now);
+    fn text(&self, place: &str, done: f64) -> String {
         let parts = [
             place.to_owned(),
-            self.time_left(began, done),
+            self.time_left(done),
             abx_report::failures_line(&self.came),
             self.so_far.clone(),
         ];
@@ -216,20 +212,18 @@ impl Watch {
             .unwrap_or(needed.max(BLOCKS_FOR_VERDICT as u32));
         self.so_far = abx_report::progress_line(record);
         let left = self.budget.saturating_sub(self.started.elapsed());
+        self.next_block = Some(next_block);
         if self.ordered.is_none() {
-            self.next_block = Some(next_block);
             self.room = Some(room(done, next_block, left));
         }
     }
 
-    fn time_left(&self, began: Instant, done: f64) -> String {
-        let since = done - f64::from(self.before);
-        if since <= 0.0 {
+    /// Empty before a pilot or a block has shown how long blocks take.
+    fn time_left(&self, done: f64) -> String {
+        let Some(each_block) = self.next_block else {
             return String::new();
-        }
+        };
         let blocks = (f64::from(self.expected) - done).max(0.0);
-        let each_block = self.next_block;
-        let each_block = each_block.unwrap_or_else(|| began.elapsed().div_f64(since));
         let wanted = each_block.mul_f64(blocks);
         match self.ordered {
             Some(_) => format!("{:.0} s left", wanted.as_secs_f64()),
@@ -275,6 +269,22 @@ mod tests {
         assert_eq!(watch.block(6), "block 6 of about 9");
         let ordered = Watch::new(true, Duration::from_secs(1), Some(6), &[]);
         assert_eq!(ordered.block(2), "block 2 of 6");
+    }
+
+    #[test]
+    fn until_a_block_is_done_the_pilot_says_how_long_one_takes() {
+        // Method: a pilot that expects blocks of 5 min, and one block's rounds right after it.
+        let mut watch = Watch::new(true, Duration::from_secs(3_600), None, &[]);
+        assert_eq!(watch.time_left(0.0), "");
+        watch.see(&StudyProgress::Piloted {
+            took: Duration::from_secs(60),
+            each_block: Duration::from_secs(300),
+        });
+        let left = watch.time_left(1.0);
+        assert!(
+            left.starts_with("at least 6 blocks to go, 30 min"),
+            "{left}"
+        );
     }
 
     #[test]
