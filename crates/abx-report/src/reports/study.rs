@@ -38,7 +38,7 @@ use crate::sections::measured::phases::{mean_phases, phases};
 use crate::sections::measured::scope::scope;
 use crate::sections::measured::slices::slices;
 use crate::sections::measured::times::times;
-use crate::sections::why::{every_why, why};
+use crate::sections::why::{why, why_of_page};
 use crate::words::style::{LINE, ReportExtent, Style, mark};
 use crate::words::terms::{definitions, study_terms};
 
@@ -252,7 +252,7 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
             expectations(record, responses, &LINE),
         ),
         ("verdicts", first, verdicts_of_page(record)),
-        ("why", "Why", with(every_why(record), flames)),
+        ("why", "Why", with(why_of_page(record), flames)),
         ("order", "Ranking", ranking),
         ("ratios", "Ratios", all_ratios),
         ("capacity", "Capacity", capacities(record)),

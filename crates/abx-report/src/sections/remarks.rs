@@ -1,8 +1,9 @@
 //! What stands below the sentence of a verdict: how firm it is, what was disturbed, and what else
 //! settles it.
 
-use abx_verdict::{Comparison, Metric, Role, StudyRecord, Verdict};
+use abx_verdict::{Bounds, Comparison, Metric, Role, StudyRecord, Verdict};
 
+use crate::words::ratio::ShownRatio;
 use crate::words::style::Style;
 use crate::words::units::{percent, plural};
 use crate::words::verdict::{interval, is_open, sentence, word};
@@ -18,16 +19,8 @@ pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<Stri
              at a quieter time."
                 .to_owned(),
         );
-    } else if let Some(other) = &comparison.undisturbed {
-        let rounds = other.rounds_left_out;
-        let were = if rounds == 1 { "was" } else { "were" };
-        remarks.push(format!(
-            "{} {were} disturbed by other activity; without {}, the ratio is {}: {}.",
-            plural(rounds, "round"),
-            if rounds == 1 { "it" } else { "them" },
-            interval(&other.bounds),
-            word(other.verdict)
-        ));
+    } else {
+        remarks.extend(without_disturbed(comparison));
     }
     // Within the margin, a direction would be claimed of none alone either.
     remarks.extend(within_margin(record, comparison).or_else(|| among_many(comparison)));
@@ -36,6 +29,29 @@ pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<Stri
         remarks.extend(against_itself(comparison));
     }
     remarks
+}
+
+/// What is left without disturbed rounds; `None` where that is the same to its last digit.
+fn without_disturbed(comparison: &Comparison) -> Option<String> {
+    let other = comparison.undisturbed.as_ref()?;
+    let shown = |verdict: Verdict, bounds: [f64; 3]| {
+        let shown = ShownRatio::of(verdict, comparison.at_least, bounds);
+        format!("{} ({}): {}", shown.in_words(), shown.detail, word(verdict))
+    };
+    let Bounds { ratio, low, high } = other.bounds;
+    let without = shown(other.verdict, [ratio, low, high]);
+    let with = comparison.bounds();
+    if with.is_some_and(|with| shown(comparison.verdict, with) == without) {
+        return None;
+    }
+    let (were, them) = match other.rounds_left_out {
+        1 => ("was", "it"),
+        _ => ("were", "them"),
+    };
+    Some(format!(
+        "{} {were} disturbed by other activity; without {them}, the ratio is {without}.",
+        plural(other.rounds_left_out, "round")
+    ))
 }
 
 /// Which verdict, or else ratio, other sound ways to read the same blocks give.
@@ -92,10 +108,16 @@ fn settled_by_cost(record: &StudyRecord, comparison: &Comparison) -> Option<Stri
 
 /// That a difference would stand alone, and may be chance among many.
 fn among_many(comparison: &Comparison) -> Option<String> {
-    let excludes = comparison.low? > 1.0 || comparison.high? < 1.0;
-    let is_alone = comparison.together == 1 && comparison.too_few_blocks;
-    (excludes && !is_alone && is_open(comparison))
+    may_be_chance(comparison)
         .then(|| "Alone, this would be a difference; among all pairs it may be chance.".to_owned())
+}
+
+/// Whether its interval excludes 1, and it is undecided only because it is judged among many.
+pub(crate) fn may_be_chance(comparison: &Comparison) -> bool {
+    let is_above = comparison.low.is_some_and(|low| low > 1.0);
+    let is_below = comparison.high.is_some_and(|high| high < 1.0);
+    let is_alone = comparison.together == 1 && comparison.too_few_blocks;
+    (is_above || is_below) && !is_alone && is_open(comparison)
 }
 
 /// Why a comparison is undecided whose whole interval lies within the margin: it is a bound, or
@@ -140,7 +162,7 @@ fn against_itself(comparison: &Comparison) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use abx_verdict::{Bounds, Undisturbed};
+    use abx_verdict::Undisturbed;
 
     use super::*;
 
@@ -190,6 +212,43 @@ mod tests {
             report(None, faster, false),
             "Fragile: another sound method gives another ratio from the same blocks."
         );
+    }
+
+    #[test]
+    fn disturbed_rounds_that_change_nothing_are_not_named() {
+        // Method: the same figures and verdict without them; another end, another verdict, and a
+        // bound, which stays one.
+        let (_, comparison) = study();
+        let report = |high, verdict, at_least| {
+            without_disturbed(&Comparison {
+                ratio: Some(1.12),
+                low: Some(1.08),
+                high: Some(1.16),
+                verdict: Verdict::Faster,
+                at_least,
+                undisturbed: Some(Undisturbed {
+                    bounds: Bounds {
+                        ratio: 1.12,
+                        low: 1.08,
+                        high,
+                    },
+                    verdict,
+                    rounds_left_out: 1,
+                }),
+                ..comparison.clone()
+            })
+        };
+        let head = "1 round was disturbed by other activity; without it, the ratio is";
+        let (faster, open) = (Verdict::Faster, Verdict::Inconclusive);
+        assert_eq!(report(1.1601, faster, false), None);
+        let other = report(1.17, faster, false).unwrap();
+        assert_eq!(other, format!("{head} 1.12 (1.08 to 1.17): faster."));
+        let other = report(1.16, open, false).unwrap();
+        assert_eq!(other, format!("{head} 1.12 (1.08 to 1.16): undecided."));
+        assert_eq!(report(1.16, faster, true), None);
+        let bound = report(1.16, open, true).unwrap();
+        let expected = format!("{head} 1.12 (1.08 to 1.16, or beyond): undecided.");
+        assert_eq!(bound, expected);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! a sentence, then line by line.
 
 use abx_verdict::{
-    Confounder, ConfounderKind, CpuDifference, CpuLedger, LineDifference, PurposeDifference,
-    StudyRecord,
+    Confounder, ConfounderKind, CpuDifference, CpuLedger, LineDifference, Purpose,
+    PurposeDifference, StudyRecord,
 };
 
 use super::cost_tables::{
@@ -18,7 +18,9 @@ use crate::words::wrap::clean_name;
 /// A sentence names lines until they make up this share of the difference.
 const NAMED_SHARE: f64 = 0.8;
 const NAMED_MAX: usize = 4;
-/// Of a part, system calls are named that make at least this share of it.
+/// The same where only one pair of many is explained.
+const NAMED_OF_MANY_MAX: usize = 2;
+/// Of a part, libraries or system calls are named that make at least this share of it.
 const CALL_SHARE_MIN: f64 = 0.1;
 const CALLS_MAX: usize = 3;
 /// A line with less of the difference is not named.
@@ -26,15 +28,19 @@ const NAMED_SHARE_MIN: f64 = 0.05;
 /// So many pairs are explained on a terminal, and one if a study compares many: their table
 /// takes most of a screen.
 const PAIRS_MAX: usize = 3;
-const MANY_PAIRS: usize = 8;
+const MANY_PAIRS: usize = 5;
+/// So many pairs are explained on a page, with all of their lines. The record has every pair.
+const PAGE_PAIRS_MAX: usize = 30;
 /// Samples may miss this share of user code's functions without a word.
 const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
 /// So many subjects with more than that are named.
 const UNNAMED_MAX: usize = 3;
 
-/// Which tables stand below the sentence of a pair.
+/// What is said of a pair, and which tables stand below its sentence.
 #[derive(Clone, Copy)]
 struct Figures {
+    /// How many parts the sentence itself names.
+    named: usize,
     purposes: bool,
     /// What a response takes besides CPU time.
     work: bool,
@@ -43,6 +49,7 @@ struct Figures {
 
 impl Figures {
     const ALL: Figures = Figures {
+        named: NAMED_MAX,
         purposes: true,
         work: true,
         lines: true,
@@ -58,16 +65,24 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     let is_only = record.conclusions.cpu_differences.len() == 1;
     let compared = firsts_and_others(&pairs).0.len();
     let are_few = compared <= PAIRS_MAX;
+    let are_many = compared > MANY_PAIRS;
     let figures = Figures {
+        named: if are_many {
+            NAMED_OF_MANY_MAX
+        } else {
+            NAMED_MAX
+        },
         purposes: is_full || is_only,
         work: (is_full && are_few) || is_only,
         lines: is_full && are_few,
     };
-    let most = if compared > MANY_PAIRS { 1 } else { PAIRS_MAX };
+    let most = if are_many { 1 } else { PAIRS_MAX };
     let largest = largest(&pairs, most);
     let mut out = of_pairs(record, &largest, figures, is_full);
-    match pairs.len() - largest.len() {
+    match pairs.len().min(PAGE_PAIRS_MAX) - largest.len() {
         0 => {}
+        // The last line of the report names the page anyway.
+        _ if are_many && !is_full => {}
         more if is_full => out.note(format!(
             "`--html FILE` has all lines, and explains {more} more."
         )),
@@ -76,9 +91,18 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     out
 }
 
-/// The same of every pair, with its lines.
-pub(crate) fn every_why(record: &StudyRecord) -> Document {
-    of_pairs(record, &explained(record), Figures::ALL, true)
+/// The same of all pairs that a page has room for, with their lines.
+pub(crate) fn why_of_page(record: &StudyRecord) -> Document {
+    let pairs = explained(record);
+    let largest = largest(&pairs, PAGE_PAIRS_MAX);
+    let mut out = of_pairs(record, &largest, Figures::ALL, true);
+    match pairs.len() - largest.len() {
+        0 => {}
+        more => out.note(format!(
+            "The record (`--json FILE`) has {more} more pairs, which differ less."
+        )),
+    }
+    out
 }
 
 /// The pairs of which something is certain, or all where nothing is of any.
@@ -211,7 +235,7 @@ fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Fi
     out.heading(heading);
     let confounders = difference.confounders.iter();
     let confounders = confounders.map(|confounder| confounded(confounder, difference));
-    let sentences: Vec<String> = std::iter::once(reason(difference))
+    let sentences: Vec<String> = std::iter::once(reason(difference, figures.named))
         .chain(confounders)
         .collect();
     out.paragraph(sentence(sentences.join(" "), difference));
@@ -242,7 +266,7 @@ const WHY_LEGEND: &str = "CPU µs per response, by samples taken after the count
      the mean of blocks. Intervals are over blocks; those of one table hold together.";
 
 /// What is certain, in one sentence of counted facts.
-fn reason(difference: &CpuDifference) -> String {
+fn reason(difference: &CpuDifference, most: usize) -> String {
     let [subject, baseline] = names(difference);
     let [ours, theirs] = difference.us_per_response.map(us);
     let is_more = difference.difference_us.mean > 0.0;
@@ -255,7 +279,8 @@ fn reason(difference: &CpuDifference) -> String {
         "{more} uses {} more CPU per response than {less} ({more_us} and {less_us}).",
         micro(difference.difference_us.mean.abs())
     );
-    let named = named(difference);
+    let mut named = named(difference);
+    named.truncate(most);
     if named.is_empty() {
         return format!("{intro} No part of it differs with certainty.");
     }
@@ -301,8 +326,8 @@ fn named(difference: &CpuDifference) -> Vec<&PurposeDifference> {
     named
 }
 
-/// A part with the system calls that make the most of it, and whether the cheaper side makes
-/// none of these.
+/// A part with the libraries or system calls that make the most of it, and whether the cheaper
+/// side uses none of these.
 fn cause(
     part: &PurposeDifference,
     difference: &CpuDifference,
@@ -310,56 +335,52 @@ fn cause(
     less: &str,
 ) -> String {
     let direction = difference.difference_us.mean.signum();
-    let lines = difference.lines.iter();
-    let calls = lines.filter(|line| {
+    let is_libraries = part.purpose == Purpose::Libraries;
+    let lines = difference.lines.iter().filter(|line| {
         let more = line.cost.difference_us.mean * direction;
         line.purpose == part.purpose
-            && line.name.starts_with(SYSTEM_CALL)
+            && (is_libraries || line.name.starts_with(SYSTEM_CALL))
             && more >= CALL_SHARE_MIN * part.cost.difference_us.mean.abs()
     });
-    let calls: Vec<&LineDifference> = calls.take(CALLS_MAX).collect();
+    let lines: Vec<&LineDifference> = lines.take(CALLS_MAX).collect();
     let name = purpose_name(part.purpose);
-    if calls.is_empty() {
+    if lines.is_empty() {
         return name.to_owned();
     }
-    let shown: Vec<String> = calls.iter().map(|line| shown_name(&line.name)).collect();
-    let is_avoided = calls.iter().all(|line| {
-        let calls = line.name.strip_prefix(SYSTEM_CALL);
+    let shown: Vec<String> = lines.iter().map(|line| shown_name(&line.name)).collect();
+    let is_avoided = lines.iter().all(|line| {
+        let call = line.name.strip_prefix(SYSTEM_CALL);
         let mut counted = difference.system_calls.iter();
-        let counted = counted.find(|count| Some(count.name.as_str()) == calls);
+        let counted = counted.find(|count| Some(count.name.as_str()) == call);
         // A few calls may have no sample.
         line.cost.us_per_response[cheaper] == 0.0
             && counted.is_none_or(|count| count.values[cheaper] == 0.0)
     });
+    let verb = if is_libraries { "use" } else { "call" };
     let avoided = if is_avoided {
-        format!(", which {less} does not call")
+        format!(", which {less} does not {verb}")
     } else {
         String::new()
     };
     format!("{name} ({}{avoided})", listed(&shown))
 }
 
-/// A difference between the responses themselves, which is no merit of either server.
+/// A difference between the responses themselves, which is no merit of either server; the one
+/// that uses more CPU time first.
 fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
-    let [subject, baseline] = names(difference);
-    let [ours, theirs] = confounder.per_response;
-    match confounder.what {
-        ConfounderKind::BodyBytes => format!(
-            "The bodies differ: {} bytes from {subject}, {} from {baseline}.",
-            count(ours.round() as u64),
-            count(theirs.round() as u64)
-        ),
-        ConfounderKind::HeaderBytes => format!(
-            "The headers differ: {} bytes per response from {subject}, {} from {baseline}.",
-            count(ours.round() as u64),
-            count(theirs.round() as u64)
-        ),
-        ConfounderKind::Connections => format!(
-            "Connections differ: {subject} needs {} per 1,000 responses, {baseline} {}.",
-            count((ours * 1e3).round() as u64),
-            count((theirs * 1e3).round() as u64)
-        ),
+    let (what, unit, times) = match confounder.what {
+        ConfounderKind::BodyBytes => ("bodies", "bytes per response", 1.0),
+        ConfounderKind::HeaderBytes => ("headers", "bytes per response", 1.0),
+        ConfounderKind::Connections => ("connections", "per 1,000 responses", 1e3),
+    };
+    let mut each = confounder
+        .per_response
+        .map(|value| count((value * times).round() as u64));
+    // In the order of their costs.
+    if difference.difference_us.mean <= 0.0 {
+        each.reverse();
     }
+    format!("The {what} differ: {} and {} {unit}.", each[0], each[1])
 }
 
 /// What the samples do not show of each subject, over all loads, if that is much.

@@ -84,7 +84,8 @@ pub(crate) fn nanos(span_ns: u64) -> String {
 pub(crate) fn minutes(span: Duration) -> String {
     match span.as_secs_f64().ceil() as u64 {
         seconds @ 0..120 => format!("{seconds} s"),
-        seconds => format!("{} min", count(seconds.div_ceil(60))),
+        seconds @ ..7_200 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h", count(seconds.div_ceil(3_600))),
     }
 }
 
@@ -106,9 +107,9 @@ pub fn moment(unix_ms: u64) -> String {
 }
 
 /// A ratio with the ends of its interval, all with as many decimals as it
-/// takes to tell the ends from the ratio and from 1: a verdict must not look
+/// takes to tell the ends from the ratio and from 1, where decimals do: a verdict must not look
 /// like a contradiction to its figures. Nor is an end above 0 written as 0, if two
-/// decimals tell it.
+/// decimals tell it, or among figures below 0.1 a few more.
 pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     let [ratio, low, high] = values;
     let largest = ratio.max(high);
@@ -123,14 +124,17 @@ pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     let differ = |this_value: f64, other: f64, decimals| {
         this_value == other || format!("{this_value:.decimals$}") != format!("{other:.decimals$}")
     };
-    let decimals = (fewest..DECIMALS_MAX)
-        .find(|decimals| {
-            let apart = [(low, ratio), (ratio, high), (low, 1.0), (high, 1.0)];
-            let is_told = *decimals >= 2 || differ(low, 0.0, *decimals);
-            let mut pairs = apart.iter();
-            is_told && pairs.all(|(value, other)| differ(*value, *other, *decimals))
-        })
-        .unwrap_or(DECIMALS_MAX);
+    // How many of the figures that differ do so with so many decimals.
+    let apart = |decimals: usize| {
+        let pairs = [(low, ratio), (ratio, high), (low, 1.0), (high, 1.0)];
+        let pairs = pairs.iter();
+        let apart = pairs.filter(|(value, other)| differ(*value, *other, decimals));
+        let may_be_zero = decimals >= 2 && largest >= 0.1;
+        apart.count() + usize::from(may_be_zero || differ(low, 0.0, decimals))
+    };
+    let most = (fewest..=DECIMALS_MAX).map(apart).max();
+    let decimals = (fewest..=DECIMALS_MAX).find(|decimals| Some(apart(*decimals)) == most);
+    let decimals = decimals.unwrap_or(DECIMALS_MAX);
     values.map(|value| format!("{value:.decimals$}"))
 }
 
@@ -305,7 +309,8 @@ mod tests {
 
     #[test]
     fn ratios_have_the_decimals_that_tell_them_apart() {
-        // Method: wide, near to 1, narrow, a point, large and tiny.
+        // Method: wide, near to 1, narrow, a point, large and tiny; an end that no decimals tell
+        // from 1.
         assert_eq!(ratios([1.12, 1.08, 1.16]), ["1.12", "1.08", "1.16"]);
         assert_eq!(ratios([1.05, 1.004, 1.1]), ["1.050", "1.004", "1.100"]);
         assert_eq!(ratios([1.072, 1.071, 1.073]), ["1.072", "1.071", "1.073"]);
@@ -313,6 +318,9 @@ mod tests {
         assert_eq!(ratios([12.34, 11.0, 13.0]), ["12.3", "11.0", "13.0"]);
         assert_eq!(ratios([15.1, 0.35, 652.9]), ["15.1", "0.3", "652.9"]);
         assert_eq!(ratios([15.1, 0.001, 652.9]), ["15.10", "0.00", "652.90"]);
+        assert_eq!(ratios([0.011, 0.003, 0.031]), ["0.011", "0.003", "0.031"]);
+        assert_eq!(ratios([1.2409, 1.00001, 1.5399]), ["1.24", "1.00", "1.54"]);
+        assert_eq!(ratios([1.002, 1.00001, 1.003]), ["1.002", "1.000", "1.003"]);
         assert_eq!(ratios([1e-5, 9e-6, 2e-5]), ["1.0e-5", "9.0e-6", "2.0e-5"]);
     }
 

@@ -103,4 +103,4 @@ pub(crate) fn also_decided(record: &StudyRecord) -> Document {
     out
 }
 
-const ROWS_MAX: usize = 8;
+const ROWS_MAX: usize = 5;

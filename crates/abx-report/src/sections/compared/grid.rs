@@ -428,7 +428,7 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
         (!bounds.is_empty(), bounds.join(", ")),
         (
             has(&is_open_bound),
-            format!("{OPEN_BOUND} or beyond the interval"),
+            format!("{OPEN_BOUND} perhaps beyond the interval"),
         ),
         (is_alone, format!("a ratio alone: {NO_INTERVAL}")),
         (

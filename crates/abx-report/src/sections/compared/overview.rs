@@ -1,7 +1,7 @@
 //! The first screen of a study that compares much: the decided comparisons in sentences, and all
 //! verdicts at a glance.
 
-use abx_verdict::{Comparison, Metric, Ranking, StudyRecord, Verdict};
+use abx_verdict::{Comparison, Metric, Place, Ranking, StudyRecord, Verdict};
 
 use crate::document::{CellDetail, Document};
 use crate::sections::compared::decided::{decided_groups, largest};
@@ -182,15 +182,21 @@ const PAGE_SENTENCES_MAX: usize = 3;
 fn leaders(record: &StudyRecord) -> Option<String> {
     let mut groups: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for ranking in &record.conclusions.rankings {
-        let first = first(ranking);
-        if first.is_empty() || first.len() > LEADERS_MAX || first.len() == ranking.places.len() {
+        let [first, not_excluded] = first(ranking);
+        let tied = first.len() + not_excluded.len();
+        if !(1..=LEADERS_MAX).contains(&tied) || tied == ranking.places.len() {
             continue;
         }
         let by = match ranking.metric {
             Metric::Throughput => String::new(),
             metric => format!(" ({})", metric_under(record, &ranking.load, metric)),
         };
-        let load = format!("{}{by}", name(&ranking.load));
+        let not_excluded: Vec<String> = not_excluded.into_iter().map(name).collect();
+        let but = match &not_excluded[..] {
+            [] => String::new(),
+            names => format!(" ({} not excluded)", names.join(", ")),
+        };
+        let load = format!("{}{by}{but}", name(&ranking.load));
         match groups.iter_mut().find(|(names, _)| *names == first) {
             Some((_, loads)) => loads.push(load),
             None => groups.push((first, vec![load])),
@@ -208,16 +214,29 @@ fn leaders(record: &StudyRecord) -> Option<String> {
     (!each.is_empty()).then(|| format!("First place: {}.", each.join("; ")))
 }
 
-/// The subjects that share the first place, by name.
-fn first(ranking: &Ranking) -> Vec<&str> {
-    let first = ranking.places.iter().filter(|place| place.tied_for_first);
-    let mut names: Vec<&str> = first.map(|place| place.subject.as_str()).collect();
+/// The subjects that share the first place, and those that only no comparison excludes from it: by
+/// their averages they are behind a subject that is certainly not first. Each by name.
+fn first(ranking: &Ranking) -> [Vec<&str>; 2] {
+    let places = &ranking.places;
+    let ahead = places.iter().take_while(|place| place.tied_for_first);
+    // Averages and comparisons may rest on different blocks.
+    let ahead = match ahead.count() {
+        0 => places.len(),
+        count => count,
+    };
+    let (ahead, behind) = places.split_at(ahead);
+    [ahead, behind].map(tied_for_first)
+}
+
+fn tied_for_first(places: &[Place]) -> Vec<&str> {
+    let tied = places.iter().filter(|place| place.tied_for_first);
+    let mut names: Vec<&str> = tied.map(|place| place.subject.as_str()).collect();
     names.sort_unstable();
     names
 }
 
 /// If more share the first place, none leads.
-const LEADERS_MAX: usize = 3;
+const LEADERS_MAX: usize = 2;
 
 /// All verdicts at a glance, in full with their intervals; nothing if they are few.
 pub(crate) fn at_a_glance(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Document {

@@ -26,9 +26,13 @@ pub(crate) fn rankings_at_a_glance(record: &StudyRecord) -> Document {
     if rankings.len() < 2 {
         return rankings_of_text(record);
     }
+    let unit = |ranking: &Ranking| metric_under(record, &ranking.load, ranking.metric);
+    let first = unit(rankings[0]);
+    // Where it is the same under all loads, it is named once.
+    let is_same = rankings.iter().all(|ranking| unit(ranking) == first);
     let header = |ranking: &&Ranking| MatrixHeader {
         name: name(&ranking.load),
-        unit: metric_under(record, &ranking.load, ranking.metric).to_owned(),
+        unit: if is_same { "" } else { unit(ranking) }.to_owned(),
     };
     let subjects = record.measured.subjects.iter();
     let rows = subjects.map(|subject| {
@@ -40,7 +44,11 @@ pub(crate) fn rankings_at_a_glance(record: &StudyRecord) -> Document {
         MatrixRow::of_figures(name(&subject.name), ranks)
     });
     let mut out = Document::default();
-    out.heading(RANKS);
+    out.heading(if is_same {
+        format!("Possible ranks by {first}:")
+    } else {
+        RANKS.to_owned()
+    });
     out.append(Document::from(Matrix {
         caption: RANKS.to_owned(),
         headers: rankings.iter().map(header).collect(),
@@ -76,7 +84,8 @@ const FIRST_MAX: usize = 3;
 const PAIRS_MAX: usize = 28;
 
 const RANKS: &str = "Possible ranks:";
-const TABLE_LEGEND: &str = "no subject is certainly better than one whose ranks begin with 1";
+const TABLE_LEGEND: &str =
+    "ranks from 1: no subject is certainly better, or no comparison shows that";
 const RANKING_LEGEND: &str =
     "possible ranks; no subject is certainly better than one tied for first";
 

@@ -10,6 +10,7 @@ use crate::html::charts::{
 use crate::html::markup::{Element, Markup, element, note};
 use crate::html::sign::sign;
 use crate::sections::compared::findings::{ratio_id, reasons};
+use crate::sections::remarks::may_be_chance;
 use crate::words::labels::{label_lines, label_width};
 use crate::words::metrics::{capitalized, metric_of, metric_under};
 use crate::words::ratio::{ShownRatio, ratio_cells};
@@ -407,9 +408,16 @@ pub(crate) fn picture_of(row: &RatioRow, scale: Scale, (id, is_drawn): (String, 
 
 const BEYOND: f64 = 3.0;
 
+/// Of an interval that excludes 1 beside a verdict that does not say so.
+const MAY_BE_CHANCE: &str = "undecided beside an interval that excludes 1: alone, this would be a \
+                             difference; among all pairs it may be chance";
+
 /// A table of comparisons of one role; nothing without any.
 pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
-    let comparisons = record.conclusions.comparisons.iter();
+    let comparisons_of_role = || {
+        let comparisons = record.conclusions.comparisons.iter();
+        comparisons.filter(move |comparison| comparison.role == role)
+    };
     let cells = |comparison: &Comparison| {
         let place = match comparison.load.as_str() {
             "" => String::new(),
@@ -419,13 +427,13 @@ pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
         let [metric, ratio, interval, verdict] = row(metric_of(record, comparison), comparison);
         [pair, place, metric, ratio, interval, verdict]
     };
-    let rows = comparisons
-        .filter(|comparison| comparison.role == role)
-        .map(cells);
+    let rows = comparisons_of_role().map(cells);
     let headers = ["", "where", "metric", "ratio", "interval", "verdict"];
     let table = Table::new(headers, rows).of_words();
+    let has_chance = comparisons_of_role().any(may_be_chance);
+    let legend = if has_chance { MAY_BE_CHANCE } else { "" };
     let mut out = Document::default();
-    out.table(Some(table).filter(|table| !table.rows.is_empty()), "");
+    out.table(Some(table).filter(|table| !table.rows.is_empty()), legend);
     out
 }
 

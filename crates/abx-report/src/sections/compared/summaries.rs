@@ -43,6 +43,9 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document 
         return out;
     }
     let mut legend = FIGURES_LEGEND.to_owned();
+    if record.measured.loads.len() > 1 {
+        legend.push_str(MEMORY_OF_ALL_LOADS);
+    }
     let has_gap = |summary: &Summary| {
         summary.server_cpu_us_per_request.is_none()
             || summary.server_busy.is_none()
@@ -57,6 +60,10 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document 
     out.note(legend);
     out
 }
+
+/// What the peak of a block is of that has several loads, and what else is by the same name.
+const MEMORY_OF_ALL_LOADS: &str =
+    " It is over all loads; the compared memory is that after each load.";
 
 /// A table per metric of every subject under every load, for a text of many of both.
 pub(crate) fn summaries_at_a_glance(record: &StudyRecord, style: &Style) -> Document {
@@ -153,11 +160,18 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord) -> Option<String> {
 
 /// Attempts that are in neither of the last two columns.
 fn neither(summary: &Summary) -> Option<String> {
+    let shown = |(outcome, times): (Outcome, u64)| {
+        let what = match outcome {
+            Outcome::IdleClose | Outcome::RestClose => " (sent again)",
+            _ => "",
+        };
+        format!("{} {}{what}", count(times), outcome.name())
+    };
     let others: Vec<String> = summary
         .outcomes
         .iter()
         .filter(|(outcome, _)| *outcome != Outcome::Ok && !outcome.is_failure())
-        .map(|(outcome, times)| format!("{} {}", count(times), outcome.name()))
+        .map(shown)
         .collect();
     let (who, others) = (name(&summary.subject), others.join(", "));
     (!others.is_empty()).then(|| format!("{who}: neither ok nor failed: {others}."))

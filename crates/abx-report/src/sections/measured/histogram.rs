@@ -5,7 +5,7 @@ use abx_verdict::{RunView, TimeBin};
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{Plot, PlotAxis, PlotCaption, PlotPoint, Scale, rate, time_text};
 use crate::html::markup::Markup;
-use crate::words::units::{count, share};
+use crate::words::units::{count, plural, share};
 
 /// The histogram of a run; nothing without a time, or in records of older versions.
 pub(crate) fn histogram(run: &RunView) -> Document {
@@ -35,9 +35,9 @@ pub(crate) fn histogram(run: &RunView) -> Document {
     let mut plot = Plot::new(caption, [x, y], 220.0);
     for bin in counted() {
         let tip = format!(
-            "{}: {} requests ({})",
+            "{}: {} ({})",
             span(bin),
-            number(bin),
+            plural(whole(bin), "request"),
             part(bin, total)
         );
         let top = PlotPoint {
@@ -67,12 +67,17 @@ fn span(bin: &TimeBin) -> String {
     format!("{} to {}", time_text(bin.from_us), time_text(bin.to_us))
 }
 
+/// The requests of a bin, whole.
+fn whole(bin: &TimeBin) -> u64 {
+    bin.count.round() as u64
+}
+
 fn number(bin: &TimeBin) -> String {
-    count(bin.count.round() as u64)
+    count(whole(bin))
 }
 
 fn part(bin: &TimeBin, total: u64) -> String {
-    share(bin.count.round() as u64, total)
+    share(whole(bin), total)
 }
 
 /// What is less than this is a part of one request only.

@@ -15,7 +15,7 @@ use crate::words::load::{alone, arrivals, exchange, hashed, keep_alive, requests
 use crate::words::metrics::rate_name;
 use crate::words::prose::prose;
 use crate::words::units::{
-    UNKNOWN, bytes, count, date, listed, minutes, moment, nanos, or_unknown, percent, plural,
+    GLUE, UNKNOWN, bytes, count, date, listed, minutes, moment, nanos, or_unknown, percent, plural,
     seconds,
 };
 use crate::words::verdict::name;
@@ -35,7 +35,7 @@ pub(crate) fn measured(record: &StudyRecord) -> String {
         "{}. {}{incomplete} in {}, seed {}, abx {}.{}",
         ended(record).trim_end_matches(['.', ':', ' ']),
         plural(complete as u64, "block"),
-        seconds(record.measured.elapsed_s),
+        span(record.measured.elapsed_s),
         record.measured.seed,
         clean_name(&record.measured.abx_version),
         settled_loads(record)
@@ -117,7 +117,7 @@ fn versions(record: &StudyRecord) -> String {
     if texts.is_empty() {
         return String::new();
     }
-    format!("Reported versions: {}.", texts.join(", "))
+    format!("Reported versions: {}.", texts.join("; "))
 }
 
 /// The commits that subjects were built from; empty if none was built from one.
@@ -148,15 +148,20 @@ fn commit(revision: &RevisionRecord) -> String {
     }
 }
 
+/// Seconds, or minutes from two of them on.
+fn span(span_s: f64) -> String {
+    match Duration::try_from_secs_f64(span_s) {
+        Ok(long) if long.as_secs() >= 120 => minutes(long).replace(' ', &GLUE.to_string()),
+        _ => seconds(span_s),
+    }
+}
+
 /// When it was measured, for how long, and on which machine.
 pub(crate) fn when_and_where(record: &StudyRecord) -> String {
     let measured = &record.measured;
     let machine = &measured.machine;
     let complete = measured.complete_blocks().count() as u64;
-    let span = match Duration::try_from_secs_f64(measured.elapsed_s) {
-        Ok(long) if long.as_secs() >= 120 => minutes(long),
-        _ => seconds(measured.elapsed_s),
-    };
+    let span = span(measured.elapsed_s);
     let ended = match measured.end {
         StudyEnd::Precision
         | StudyEnd::Certain
@@ -215,10 +220,7 @@ fn ended(record: &StudyRecord) -> String {
         }
         StudyEnd::Decided => "Stopped: this step of `abx bisect` is decided".to_owned(),
         StudyEnd::Blocks => "Stopped: the requested blocks are complete".to_owned(),
-        StudyEnd::Budget => format!(
-            "Stopped: the budget of {} is used up",
-            seconds(settings.budget_s)
-        ),
+        StudyEnd::Budget => format!("Stopped by the budget of {}", span(settings.budget_s)),
         StudyEnd::Invalid => {
             "Stopped: after these failures no comparison can get a result".to_owned()
         }

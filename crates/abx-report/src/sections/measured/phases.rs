@@ -54,7 +54,7 @@ pub(crate) fn mean_phases(record: &StudyRecord) -> Document {
             out
         })
     });
-    Document::joined(tables).explained(LEGEND)
+    Document::joined(tables).explained(&format!("{LEGEND}."))
 }
 
 fn under<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
@@ -89,7 +89,7 @@ fn means(pairs: &[(&str, &PhaseTimes)]) -> Table {
 const LEGEND: &str = "waiting: until the request is sent and earlier responses on its \
                                  connection are complete; connect: opening a connection for it; \
                                  first byte: until the first byte of the response; body: until \
-                                 the last. -: no request had this phase, or too few for a p99.";
+                                 the last. -: no request had this phase";
 /// Stands where nothing was.
 const NOT_RECORDED: &str = "Where the time goes: not recorded. It is timed for the responses that `--verify-every` \
      samples.";
@@ -110,7 +110,7 @@ pub(crate) fn run_phases(run: &RunView) -> Document {
     );
     let mean = figure(times.response_us());
     let legend = format!(
-        "Mean of {} responses, sampled at random: {mean}{GLUE}µs. {LEGEND}",
+        "Mean of {} responses, sampled at random: {mean}{GLUE}µs. {LEGEND}, or too few for a p99.",
         count(times.requests)
     );
     let row = PhaseRow {
@@ -188,7 +188,7 @@ fn phases_figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
         legend: legend(keys.into_iter()),
         body: body.into(),
         note: format!(
-            "Responses sampled at random: {}. {LEGEND}",
+            "Responses sampled at random: {}. {LEGEND}, or too few for a p99.",
             samples.join(", ")
         ),
         table: Some(table(&title, rows)),

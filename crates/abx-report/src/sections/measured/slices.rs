@@ -93,7 +93,7 @@ fn of_load(
         return None;
     }
     let layout = Layout::of(&all_slice_figures);
-    let (shown, every) = thinned(&all_slice_figures);
+    let (shown, every) = thinned(&all_slice_figures, points_max(record));
     let under = place(record, &load.name);
     let caption = PlotCaption {
         id: format!("slices-{}", load_number(record, load)),
@@ -132,7 +132,12 @@ fn of_load(
         plot.shade_x("block", [*start, start + length]);
     }
     let disturbed = all_slice_figures.iter().filter(|slice| slice.is_disturbed);
-    disturbed.for_each(|slice| plot.sign_at("disturbed", layout.middle(slice)));
+    let rounds: BTreeMap<_, f64> = disturbed
+        .map(|slice| ((slice.block, slice.round), layout.middle(slice)))
+        .collect();
+    rounds
+        .into_values()
+        .for_each(|middle| plot.sign_at("disturbed", middle));
     for (number, subject) in subjects.iter() {
         draw(&mut plot, &layout, (number, subject), (&shown, every));
     }
@@ -193,13 +198,21 @@ fn tip(slice: &SliceFigures) -> String {
     )
 }
 
+/// How many points each load's picture may have.
+fn points_max(record: &StudyRecord) -> usize {
+    POINTS_MAX.min(PAGE_POINTS_MAX / record.measured.loads.len().max(1))
+}
+
 /// All slices, or where they are too many for a picture the slowest and the
 /// fastest of each few rounds of one subject; and of how many rounds.
-fn thinned<'a, 'b>(slice_figures: &'b [SliceFigures<'a>]) -> (Vec<&'b SliceFigures<'a>>, usize) {
-    if slice_figures.len() <= POINTS_MAX {
+fn thinned<'a, 'b>(
+    slice_figures: &'b [SliceFigures<'a>],
+    most: usize,
+) -> (Vec<&'b SliceFigures<'a>>, usize) {
+    if slice_figures.len() <= most {
         return (slice_figures.iter().collect(), 1);
     }
-    let every = (2 * slice_figures.len()).div_ceil(POINTS_MAX);
+    let every = (2 * slice_figures.len()).div_ceil(most);
     let mut ends: BTreeMap<(u32, usize, &str), [usize; 2]> = BTreeMap::new();
     let rate = |index: usize| slice_figures[index].throughput_per_s.unwrap_or_default();
     for (index, slice) in slice_figures.iter().enumerate() {
@@ -307,6 +320,8 @@ fn table(
 
 const GAP: f64 = 0.08;
 const BLOCKS_NAMED: usize = 16;
+/// Points in a picture of slices at most, and in all of a page.
 const POINTS_MAX: usize = 1_200;
+const PAGE_POINTS_MAX: usize = 2_400;
 const FEW: usize = 120;
 const LOG_FROM: f64 = 8.0;

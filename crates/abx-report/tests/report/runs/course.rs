@@ -85,7 +85,9 @@ fn the_columns_of_the_histogram_hold_every_request() {
     let page = Page::read(&html);
     let counted = page.values("aria-label").filter_map(|label| {
         let (_, rest) = label.split_once(": ")?;
-        let (count, _) = rest.split_once(" requests (")?;
+        let (count, _) = rest
+            .split_once(" request")
+            .filter(|(_, end)| end.starts_with(" (") || end.starts_with("s ("))?;
         count.replace(',', "").parse::<u64>().ok()
     });
     let counts: Vec<u64> = counted.collect();

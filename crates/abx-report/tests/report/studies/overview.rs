@@ -118,6 +118,34 @@ fn leaders_are_told_by_what_they_lead() {
 }
 
 #[test]
+fn who_lacks_a_comparison_does_not_share_the_first_place() {
+    // Method: three subjects in the order of their averages: one that no comparison excludes,
+    // behind one that is certainly not first; beside the first; and an order whose first is not.
+    let mut record = record_of("websocket");
+    let ranking = |load: &str, places: [(&str, bool); 3]| Ranking {
+        metric: Metric::Throughput,
+        load: load.to_owned(),
+        places: places
+            .map(|(subject, tied_for_first)| Place {
+                subject: subject.to_owned(),
+                best: 1,
+                worst: 3,
+                tied_for_first,
+            })
+            .into(),
+        pairs: Vec::new(),
+    };
+    record.conclusions.rankings = vec![
+        ranking("b5", [("abx", true), ("ws", false), ("old", true)]),
+        ranking("b6", [("abx", true), ("old", true), ("ws", false)]),
+        ranking("b7", [("ws", false), ("abx", true), ("old", true)]),
+    ];
+    let text = overview(&record, &WIDE);
+    let message = "First place: abx under b5 (old not excluded); abx, old (shared) under b6, b7.\n";
+    assert!(text.contains(message), "{text}");
+}
+
+#[test]
 fn a_matrix_marks_bounds() {
     // Method: no bound; then a bound on each side, one that is open, and one comparison that is
     // missing.
@@ -149,11 +177,14 @@ fn a_matrix_marks_bounds() {
         "  ≥1.40 ▲",
         "  ≤0.60 ▼",
         "  ?b",
-        "≥ at least, ≤ at most, b or beyond the interval",
+        "≥ at least, ≤ at most, b perhaps beyond the interval",
     ] {
         assert!(text.replace("\n ", "").contains(part), "{part}: {text}");
     }
-    for part in ["≥ at least, ≤ at most, b or beyond the interval", "1.10b<"] {
+    for part in [
+        "≥ at least, ≤ at most, b perhaps beyond the interval",
+        "1.10b<",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     let full = study_text(&record, ReportExtent::Full, &WIDE);

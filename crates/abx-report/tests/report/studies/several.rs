@@ -82,6 +82,31 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
     insta::assert_snapshot!(study_text(&record, ReportExtent::Full, &plain()));
 }
 
+#[test]
+fn an_interval_that_excludes_1_beside_undecided_has_a_reason() {
+    // Method: a memory among ten whose interval excludes 1 and which is undecided, in Markdown; the
+    // same with an interval that includes 1, and with a verdict.
+    let markdown = |ratio, verdict| {
+        let mut record = study();
+        let mut memory = comparison("lighttpd", Some(ratio), verdict);
+        (memory.metric, memory.role) = (Metric::Memory, Role::Exploratory);
+        memory.together = 10;
+        record.conclusions.comparisons.push(memory);
+        study_markdown(&record, &[])
+    };
+    let reason = "undecided beside an interval that excludes 1: alone, this would be a difference";
+    let excludes = markdown([3.3, 1.3, 8.2], Verdict::Inconclusive);
+    assert!(excludes.contains(reason), "{excludes}");
+    let below = markdown([0.3, 0.1, 0.8], Verdict::Inconclusive);
+    assert!(below.contains(reason), "{below}");
+    for other in [
+        markdown([1.3, 0.9, 1.8], Verdict::Inconclusive),
+        markdown([3.3, 1.3, 8.2], Verdict::More),
+    ] {
+        assert!(!other.contains(reason), "{other}");
+    }
+}
+
 /// What one subject keeps to; `None` when that lies above the rates that were tried.
 fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
     Capacity {

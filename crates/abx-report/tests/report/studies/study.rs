@@ -366,6 +366,23 @@ fn loads_and_subjects_that_were_settled_before_others_are_named() {
 }
 
 #[test]
+fn who_reports_which_version_is_clear_among_several() {
+    // Method: two of the same version and a third of another one, and a budget of minutes.
+    let mut record = study();
+    record.measured.subjects.push(subject("apache-event"));
+    record.measured.subjects[2].version = Some("Apache/2.4".to_owned());
+    record.measured.end = StudyEnd::Budget;
+    (record.measured.settings.budget_s, record.measured.elapsed_s) = (2_520.0, 2_399.2);
+    let text = text(&record).replace("\n ", "");
+    for part in [
+        "Reported versions: nginx and lighttpd are nginx/1.22.1; apache-event is Apache/2.4.",
+        "Stopped by the budget of 42 min. 6 blocks in 40 min, seed 42",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn fragile_and_disturbed() {
     // Method: both other ways of reading the blocks are known.
     let bounds = |ratio, low, high| Bounds { ratio, low, high };

@@ -183,3 +183,52 @@ fn calls_stand_next_to_the_time_that_they_cost() {
     let note = "System calls were not counted: abx has no CAP_BPF. `abx doctor` shows";
     assert!(failed.contains(note), "{failed}");
 }
+
+#[test]
+fn libraries_are_named_and_who_does_not_use_them() {
+    // Method: a part of libraries of which both sides use one; of which only the dearer does.
+    let library = "user libssl.so.3";
+    let mut record = sampled(Purpose::Libraries, library);
+    let both = text(&record, ReportExtent::Brief);
+    let shown = "Of the difference, 100 % is libraries (libssl.so.3).";
+    assert!(both.contains(shown), "{both}");
+    let line = &mut record.conclusions.cpu_differences[0].lines[0];
+    line.cost.us_per_response = [3.0, 0.0];
+    let dearer = text(&record, ReportExtent::Brief);
+    let shown = "libraries (libssl.so.3, which old does not use).";
+    assert!(dearer.contains(shown), "{dearer}");
+}
+
+#[test]
+fn starts_of_which_nothing_is_certain_stand_in_full_reports_only() {
+    // Method: starts that differ, none of whose parts has an interval without 0.
+    let mut record = sampled(Purpose::Locks, "system call futex");
+    let mut difference = record.conclusions.cpu_differences[0].clone();
+    difference.starts = Some([2, 22]);
+    difference.purposes[0].cost.difference_us.low = Some(-1.0);
+    record.conclusions.start_differences = vec![difference];
+    let heading = "Why: starts of new that differ";
+    let brief = text(&record, ReportExtent::Brief);
+    assert!(!brief.contains(heading), "{brief}");
+    assert!(text(&record, ReportExtent::Full).contains(heading));
+}
+
+#[test]
+fn a_terminal_explains_fewer_pairs_of_a_study_that_compares_many() {
+    // Method: six pairs, and five.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    let first = record.conclusions.cpu_differences[0].clone();
+    let pairs = (0..6).map(|number| CpuDifference {
+        subject: format!("new-{number}"),
+        ..first.clone()
+    });
+    record.conclusions.cpu_differences = pairs.collect();
+    let six = text(&record, ReportExtent::Brief);
+    assert_eq!(six.matches("Why: ").count(), 1, "{six}");
+    let full = text(&record, ReportExtent::Full);
+    assert!(full.contains("and explains 5 more."), "{full}");
+    record.conclusions.cpu_differences.pop();
+    let five = text(&record, ReportExtent::Brief);
+    assert_eq!(five.matches("Why: ").count(), 3, "{five}");
+    assert!(five.contains("`--html FILE` explains 2 more."), "{five}");
+}

@@ -391,7 +391,7 @@ fn rankings_of_ranks(record: &StudyRecord, text: &str) -> Vec<ShownRanking> {
     rankings.into_iter().map(|(_, ranking)| ranking).collect()
 }
 
-const RANKS: &str = "Possible ranks:";
+const RANKS: &str = "Possible ranks";
 
 /// The load or fault whose name a header begins with.
 fn column_load<'a>(record: &'a StudyRecord, header: &str) -> Option<&'a str> {
