@@ -109,14 +109,28 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             self.begin(index as usize, until, now);
             self.go(index as usize, now);
         }
-        self.send_due(now, now);
+        while let Some(due) = self.dispatcher.due()
+            && due <= now
+            && self.progress.has_requests()
+            && let Some(index) = self.take_free()
+        {
+            if let Some(request) = self.dispatcher.request() {
+                self.chooser.next_is(request);
+            }
+            self.dispatcher.pass();
+            self.begin(index, due, now);
+            self.go(index, now);
+            self.list_roomy(index);
+        }
         self.unpark(now);
     }
 
-    /// Sends what the schedule has until this moment, as far as slots are free for it.
-    pub(super) fn send_due(&mut self, until: Nanos, now: Nanos) {
+    /// Sends what was due before `end`, as far as slots are free for it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_late(&mut self, end: Nanos, now: Nanos) {
         while let Some(due) = self.dispatcher.due()
-            && due <= until
+            && due < end
             && self.progress.may_send(now)
             && let Some(index) = self.take_free()
         {

@@ -180,6 +180,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Counts a connection that was to be kept, and ended in a slice after a response that had
     /// not announced it.
     #[cold]
+    #[inline(never)]
     fn note_idle_end(&mut self, index: usize) {
         let is_used = self.slots[index].usage == ConnectionUse::Used;
         self.tally.closing += u64::from(is_used && self.plan.keep_alive && self.progress.open);

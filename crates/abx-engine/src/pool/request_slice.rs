@@ -64,9 +64,9 @@ impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
 
     fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
         let pool = &mut *self.pool;
-        if pool.progress.settles == self.slice.end && now >= self.slice.end {
+        if now >= self.slice.end && pool.progress.settles == self.slice.end {
             // If this loop was late, connections were free for what was due before the end.
-            pool.send_due(Nanos(self.slice.end.0.saturating_sub(1)), now);
+            pool.send_late(self.slice.end, now);
         }
         pool.take(ready, now);
         pool.progress.acted = now;
