@@ -193,6 +193,15 @@ pub struct Settings {
     pub waiting: Waiting,
 }
 
+impl Settings {
+    /// Whether subjects and generator have a processor in common.
+    #[must_use]
+    pub fn shares_cpus(&self) -> bool {
+        let mut cpus = self.subject_cpus.iter();
+        cpus.any(|cpu| self.generator_cpus.contains(cpu))
+    }
+}
+
 /// Where the study was conducted; what could not be read is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::view::OfferView;
+use crate::view::ceilings::Ceiling;
 use crate::view::sums::Sums;
-use abx_evidence::record::Settings;
+use abx_evidence::record::{LoadRecord, Settings};
 use abx_evidence::{share, sum_known};
+use abx_model::LoadShape;
 
 /// A subject this busy is the limit, whatever the generator does.
 pub(crate) const SUBJECT_BUSY: f64 = 0.95;
@@ -18,6 +20,10 @@ pub(crate) struct Bottleneck {
     pub(in crate::findings) subjects: BTreeMap<String, Busy>,
     /// The names of the services.
     pub(in crate::findings) services: Vec<String>,
+    /// What the load is counted in.
+    pub(in crate::findings) shape: LoadShape,
+    /// What the generator gets from a server that does nothing, per second, if that is its limit.
+    pub(in crate::findings) ceiling_per_s: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,6 +31,8 @@ pub(in crate::findings) struct Busy {
     pub(in crate::findings) subject: Option<f64>,
     pub(in crate::findings) generator: Option<f64>,
     pub(in crate::findings) services: ServicesBusy,
+    /// Verified responses per second.
+    pub(in crate::findings) throughput_per_s: Option<f64>,
 }
 
 impl Busy {
@@ -69,13 +77,17 @@ impl Bottleneck {
                 generator: share(generator_ns(sums, settings.threads), given.generator_ns)
                     .map(|part| part.min(1.0)),
                 services: ServicesBusy::of(sums, given.subject_ns, cpus),
+                throughput_per_s: subject.throughput(),
             };
             (subject.subject.to_owned(), busy)
         });
         let services = view.study.services.iter();
+        let ceiling = Ceiling::of(view).filter(|ceiling| !is_of_its_server(view.load, ceiling));
         Bottleneck {
             subjects: subjects.collect(),
             services: services.map(|service| service.name.clone()).collect(),
+            shape: view.load.settings.exchange.shape,
+            ceiling_per_s: ceiling.map(|ceiling| ceiling.throughput_per_s),
         }
     }
 
@@ -160,11 +172,7 @@ impl Given {
     fn of(settings: &Settings, sums: &Sums) -> Given {
         let stolen = sums.steal_ns.zip(sums.generator_steal_ns);
         let (total, generator) = stolen.unwrap_or_default();
-        let are_shared = settings
-            .subject_cpus
-            .iter()
-            .any(|cpu| settings.generator_cpus.contains(cpu));
-        let subject = if are_shared {
+        let subject = if settings.shares_cpus() {
             total
         } else {
             total.saturating_sub(generator)
@@ -178,4 +186,13 @@ impl Given {
             generator_ns: left(generator, &settings.generator_cpus),
         }
     }
+}
+
+/// Whether a ceiling shows nothing of the generator: if that had time to spare, the limit was
+/// something else, such as a server that encrypts, or the way there and back of one request.
+pub(in crate::findings) fn is_of_its_server(load: &LoadRecord, ceiling: &Ceiling) -> bool {
+    let is_encrypted = load.settings.tls.is_some();
+    ceiling
+        .generator_busy
+        .map_or(is_encrypted, |busy| busy < GENERATOR_BUSY)
 }

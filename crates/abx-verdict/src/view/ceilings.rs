@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::view::StudyView;
+use crate::view::{OfferView, StudyView};
 use abx_evidence::share;
 
 /// The ceiling of one load.
@@ -18,16 +18,20 @@ pub struct Ceiling {
     pub generator_busy: Option<f64>,
 }
 
-/// The ceiling of each load that has one.
-pub(crate) fn ceilings(study: &StudyView) -> Vec<Ceiling> {
-    let each = study.loads.iter().filter_map(|load| {
+impl Ceiling {
+    /// That of a load, if it has one.
+    pub(crate) fn of(load: &OfferView) -> Option<Ceiling> {
         let view = &load.ceiling;
+        let throughput_per_s = view.throughput().filter(|rate| *rate > 0.0)?;
         Some(Ceiling {
             load: view.load.name.clone(),
-            throughput_per_s: view.throughput()?,
+            throughput_per_s,
             generator_busy: share(view.sums.busiest_worker_ns, view.sums.wall_ns),
         })
-    });
-    each.filter(|ceiling| ceiling.throughput_per_s > 0.0)
-        .collect()
+    }
+}
+
+/// The ceiling of each load that has one.
+pub(crate) fn ceilings(study: &StudyView) -> Vec<Ceiling> {
+    study.loads.iter().filter_map(Ceiling::of).collect()
 }

@@ -1,34 +1,48 @@
-use crate::findings::bottleneck::{Bottleneck, Busy};
+use crate::findings::bottleneck::Bottleneck;
 use crate::findings::prelude::*;
 
 rule! {
     in Load |load| alone(load);
     GeneratorBound [Bound, Void]
-        "the generator was the limit: if it limited the faster subject, the ratio is a bound; if \
-         it limited the slower one or both, there is no ratio of throughputs, and CPU per response \
-         is compared instead if it is known",
+        "the generator was the limit: if it limited the faster subject, the ratio is a bound, and \
+         the true one may be further from 1; if it limited the slower one or both, there is no \
+         ratio of throughputs, and CPU per response is compared instead if it is known",
         "add a thread (`-t`) on a CPU of its own, make the subject do more per request, or use a \
          machine with more CPUs";
 }
 
 fn alone<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
-    let subjects = load.limit.subjects.iter();
+    let limit = load.limit;
     let is_alone = !load.view.study.is_comparison() && load.is_saturating();
+    let subjects = limit.subjects.iter();
     subjects
         .filter(move |(_, busy)| is_alone && busy.is_generator_bound())
-        .map(|(subject, busy)| bound(*busy, subject))
+        .map(move |(subject, _)| bound(limit, subject, ""))
 }
 
-/// That the generator limited the throughput of `who`, which may be more.
-fn bound(busy: Busy, who: &str) -> Finding {
+/// That the generator limited the throughput of `who`, which may be more; `lead` says what that
+/// means for a ratio.
+fn bound(limit: &Bottleneck, who: &str, lead: &str) -> Finding {
+    let busy = limit.busy(who);
+    let units = limit.shape.units();
+    let rate = busy.throughput_per_s;
+    let rate = rate.map_or_else(String::new, |rate| format!(" at {rate:.0} {units}/s"));
+    let ceiling = limit.ceiling_per_s.map_or_else(String::new, |rate| {
+        format!(" (it reaches {rate:.0} {units}/s with a server that does nothing)")
+    });
     let spare = match busy.subject {
-        Some(_) => format!("{who} had time to spare: {who} could have done more"),
-        None => format!("it is not known whether {who} had time to spare"),
+        Some(_) => format!("{who} had time to spare{rate}: {who} could have done more"),
+        None => format!("it is not known whether {who} had time to spare{rate}"),
     };
     let percent = 100.0 * busy.generator.unwrap_or_default();
-    let message = format!("the generator used {percent:.0} % of its CPU and {spare}");
+    let message =
+        format!("the generator used {percent:.0} % of its CPU{ceiling} and {spare}{lead}");
     finding(message).at(Level::Bound).about(who)
 }
+
+/// Which way a ratio is off: the same words in every comparison of the faster subject, so that
+/// these share one finding.
+const LARGER: &str = ", so its true lead may be larger than measured";
 
 pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<Finding> {
     let busy = |name: &str| limit.busy(name);
@@ -36,7 +50,7 @@ pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<
     let are_bound = [faster, slower].map(|name| busy(name).is_generator_bound());
     match are_bound {
         [false, false] => None,
-        [true, false] => Some(bound(busy(faster), faster)),
+        [true, false] => Some(bound(limit, faster, LARGER)),
         [true, true] => Some(
             finding(format!(
                 "the generator was the limit for both {faster} and {slower} (it used \

@@ -1,4 +1,4 @@
-use crate::findings::bottleneck::GENERATOR_BUSY;
+use crate::findings::bottleneck::is_of_its_server;
 use crate::findings::prelude::*;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
@@ -24,7 +24,8 @@ fn near_ceiling(study: &Measured, summaries: &[Summary], ceilings: &[Ceiling]) -
             continue;
         };
         let part = throughput / ceiling.throughput_per_s;
-        if part < NEAR || is_of_its_server(study, ceiling) {
+        let load = study.load(&ceiling.load);
+        if part < NEAR || load.is_some_and(|load| is_of_its_server(load, ceiling)) {
             continue;
         }
         let message = format!(
@@ -38,14 +39,4 @@ fn near_ceiling(study: &Measured, summaries: &[Summary], ceilings: &[Ceiling]) -
         findings.push(finding.about(&summary.subject).under(&summary.load));
     }
     findings
-}
-
-/// Whether a ceiling tells nothing of the generator: where it had time to spare, the limit was
-/// something else, such as a server that encrypts, or the way there and back of one request.
-fn is_of_its_server(study: &Measured, ceiling: &Ceiling) -> bool {
-    let load = study.load(&ceiling.load);
-    let is_encrypted = load.is_some_and(|load| load.settings.tls.is_some());
-    ceiling
-        .generator_busy
-        .map_or(is_encrypted, |busy| busy < GENERATOR_BUSY)
 }

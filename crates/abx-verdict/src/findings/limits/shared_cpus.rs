@@ -8,9 +8,6 @@ rule! {
 }
 
 fn shared_cpus(record: &Measured) -> Option<Finding> {
-    let settings = &record.settings;
-    let mut cpus = settings.subject_cpus.iter();
-    let are_shared = cpus.any(|cpu| settings.generator_cpus.contains(cpu));
     let message = "subjects and generator shared CPUs: each took time from the other";
-    (record.is_comparison() && are_shared).then(|| finding(message))
+    (record.is_comparison() && record.settings.shares_cpus()).then(|| finding(message))
 }

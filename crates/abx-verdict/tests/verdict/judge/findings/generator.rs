@@ -1,10 +1,12 @@
 //! Who was the limit: the subject, the generator or neither.
 
+use abx_evidence::record::CEILING;
 use abx_evidence::{FindingId, Level, Measured};
 use abx_verdict::{Metric, Verdict};
 
 use abx_fixtures::{
     Compared, MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
+    with_ceiling,
 };
 
 /// Sets how busy a subject and the generator were in the subject's slices, in
@@ -62,6 +64,32 @@ fn a_generator_that_limits_the_faster_only_bounds_the_ratio() {
         ids(&below.findings),
         [(FindingId::NotSaturated, Level::Note)]
     );
+}
+
+#[test]
+fn a_bound_names_the_rates_and_which_way_the_ratio_is_off() {
+    // Method: 110,000 responses per second of the limited subject, with a ceiling of 200,000 that
+    // is the generator's, and one under which the generator had time to spare.
+    let message = |busiest_ns: u64| {
+        let mut record = with_ceiling(pair(), 1.0);
+        busy(&mut record, "new", 60, 97);
+        each_slice(&mut record, CEILING, |slice| {
+            slice.busiest_worker_ns = busiest_ns;
+        });
+        let found_compared = compared(record);
+        let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+        bound.message.clone()
+    };
+    let limited = message(95 * MS);
+    for part in [
+        "at 110000 requests/s",
+        "200000 requests/s with a server that does nothing",
+        "its true lead may be larger",
+    ] {
+        assert!(limited.contains(part), "{part}: {limited}");
+    }
+    let idle = message(50 * MS);
+    assert!(!idle.contains("200000"), "{idle}");
 }
 
 #[test]
