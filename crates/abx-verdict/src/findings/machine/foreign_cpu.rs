@@ -1,6 +1,7 @@
 use crate::findings::machine::other_programs::busiest;
 use crate::findings::machine::part_of_time::{noted, of_all, processors};
 use crate::findings::prelude::*;
+use crate::view::sums::Sums;
 
 rule! {
     in Load |load| foreign_cpu(load.view);
@@ -21,7 +22,16 @@ const TICK_ERROR_NS: f64 = 4.1e6;
 const TICK_ERRORS: f64 = 3.0;
 
 pub(in crate::findings) fn foreign_cpu(view: &OfferView) -> Option<Finding> {
-    let sums = view.sums();
+    let part = of_all(view, foreign_ns(view.study, &view.sums())?);
+    let what = "other programs used the CPUs reserved for this measurement";
+    let programs = busiest(view.study);
+    let message = noted(part, FOREIGN_MAX, [what, &programs])?;
+    Some(finding(message).at_if(part > Some(FOREIGN_BOUND), Level::Bound))
+}
+
+/// What other programs used of a study's CPUs during these slices; 0 where it is no more than
+/// ticks may be off.
+pub(super) fn foreign_ns(study: &Measured, sums: &Sums) -> Option<u64> {
     let servers = [
         sums.server_cpu_ns,
         sums.others_cpu_ns,
@@ -30,13 +40,7 @@ pub(in crate::findings) fn foreign_cpu(view: &OfferView) -> Option<Finding> {
     let generator = [sums.generator_cpu_ns, sums.waiting_awake_ns].map(Some);
     let known = sum_known(servers.into_iter().chain(generator))?;
     let foreign = sums.busy_ns?.saturating_sub(known);
-    let readings = processors(view.study) as f64 * sums.slices as f64;
-    if foreign as f64 <= TICK_ERRORS * TICK_ERROR_NS * readings.sqrt() {
-        return None;
-    }
-    let part = of_all(view, foreign);
-    let what = "other programs used the CPUs reserved for this measurement";
-    let programs = busiest(view.study);
-    let message = noted(part, FOREIGN_MAX, [what, &programs])?;
-    Some(finding(message).at_if(part > Some(FOREIGN_BOUND), Level::Bound))
+    let readings = processors(study) as f64 * sums.slices as f64;
+    let is_certain = foreign as f64 > TICK_ERRORS * TICK_ERROR_NS * readings.sqrt();
+    Some(if is_certain { foreign } else { 0 })
 }

@@ -1,11 +1,14 @@
+use crate::findings::machine::foreign_cpu::foreign_ns;
+use crate::findings::machine::other_programs::{busiest, listed};
 use crate::findings::prelude::*;
 
 rule! {
-    in Subject |subject| pressure(subject);
+    in Load |load| pressure(load);
     CpuPressure [Note]
         "threads were ready to run and had no CPU, although the subject did not use all of its \
-         own",
-        "close other programs, or run on a machine of your own";
+         own: other programs had the CPUs, or the subject's own threads waited for each other",
+        "close other programs, or run on a machine of your own; if the subject's own threads wait, \
+         give it more CPUs or fewer threads";
     MemoryPressure [Note]
         "all runnable work was waiting for memory",
         "free memory, or make the subjects use less";
@@ -16,8 +19,15 @@ rule! {
 
 /// Time in which some thread had to wait for a processor, as a share.
 const CPU_PRESSURE_MAX: f64 = 0.10;
-/// Time in which nothing ran for want of memory or of a disk, as a share.
+/// Time in which nothing ran, as memory or a disk was waited for, as a share.
 const FULL_PRESSURE_MAX: f64 = 0.001;
+/// Other programs explain the waiting if they ran for this share of it at least: while they did
+/// not run, no thread waited for them.
+const OTHERS_MIN: f64 = 0.5;
+/// A subject of one thread has at least this share of its processor time in the busiest one.
+const ONE_THREAD: f64 = 0.9;
+const FEWER_PROGRAMS: &str = "close other programs, or run on a machine of your own";
+const FEWER_THREADS: &str = "give the subject more CPUs or fewer threads, or accept the waiting";
 
 /// What the machine counted while one subject was loaded.
 pub(super) fn host_counters(view: &SubjectView) -> Option<HostCounters> {
@@ -25,27 +35,124 @@ pub(super) fn host_counters(view: &SubjectView) -> Option<HostCounters> {
     counted.reduce(HostCounters::plus)
 }
 
-fn pressure(subject: &SubjectContext) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let (view, subject, limit) = (subject.view, subject.view.subject, subject.limit);
-    let Some(host_counters) = host_counters(view) else {
-        return findings;
-    };
-    let part = |time_us: Option<u64>| share(time_us?, host_counters.over_us);
-    // A subject that uses all it may has threads that wait, by its own doing.
-    if !limit.busy(subject).is_subject_bound() {
-        let pressure = part(host_counters.cpu_pressure_us).filter(|part| *part > CPU_PRESSURE_MAX);
-        findings.extend(pressure.map(|part| {
-            new_finding(
-                FindingId::CpuPressure,
-                format!(
-                    "threads were ready to run and had no CPU {:.0} % of the time while {subject} \
-                     was loaded, though it did not use all of its own",
-                    100.0 * part
-                ),
-            )
-        }));
+fn pressure(load: &OfferContext) -> Vec<Finding> {
+    let subjects = load.view.by_name().into_iter();
+    let loaded: Vec<&SubjectView> = subjects.filter(|view| view.sums.slices > 0).collect();
+    let waits = loaded.iter().filter_map(|view| CpuWait::of(view, load));
+    let waits: Vec<CpuWait> = waits.collect();
+    let each = CpuHolder::ALL.into_iter();
+    let of_cpus = each.filter_map(|holder| holder.finding(&waits, load.view.study));
+    let others = loaded.iter().flat_map(|view| of_memory_and_disks(view));
+    of_cpus.chain(others).collect()
+}
+
+/// Which threads had the processors that others waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CpuHolder {
+    OtherPrograms,
+    OwnThreads,
+    Unknown,
+}
+
+/// A subject under whose load threads waited for a processor.
+struct CpuWait<'a> {
+    subject: &'a str,
+    /// The share of the time.
+    part: f64,
+    holder: CpuHolder,
+}
+
+impl<'a> CpuWait<'a> {
+    fn of(view: &SubjectView<'a>, load: &OfferContext) -> Option<CpuWait<'a>> {
+        // A subject that uses all it may has threads that wait, by its own doing.
+        if load.limit.busy(view.subject).is_subject_bound() {
+            return None;
+        }
+        let host_counters = host_counters(view)?;
+        let part = share(host_counters.cpu_pressure_us?, host_counters.over_us);
+        let part = part.filter(|part| *part > CPU_PRESSURE_MAX)?;
+        Some(CpuWait {
+            subject: view.subject,
+            part,
+            holder: CpuHolder::of(view, part),
+        })
     }
+}
+
+impl CpuHolder {
+    const ALL: [CpuHolder; 3] = [
+        CpuHolder::OtherPrograms,
+        CpuHolder::OwnThreads,
+        CpuHolder::Unknown,
+    ];
+
+    /// Which had them while threads waited for this part of a subject's time.
+    fn of(view: &SubjectView, part: f64) -> CpuHolder {
+        let foreign = foreign_ns(view.study, &view.sums);
+        match foreign.and_then(|ns| share(ns, view.sums.window_ns)) {
+            Some(foreign) if foreign >= OTHERS_MIN * part => CpuHolder::OtherPrograms,
+            Some(_) if has_several_threads(view) => CpuHolder::OwnThreads,
+            _ => CpuHolder::Unknown,
+        }
+    }
+
+    /// One finding for all subjects of a load that had such waiting.
+    fn finding(self, waits: &[CpuWait], study: &Measured) -> Option<Finding> {
+        let waits: Vec<&CpuWait> = waits.iter().filter(|wait| wait.holder == self).collect();
+        let names = waits.iter().map(|wait| {
+            let percent = 100.0 * wait.part;
+            format!("{} ({percent:.0} % of the time)", wait.subject)
+        });
+        let names: Vec<String> = names.collect();
+        let (was, it, its) = match waits[..] {
+            [] => return None,
+            [_] => ("was", "it", "its"),
+            _ => ("were", "they", "their"),
+        };
+        let programs = busiest(study);
+        let why = match self {
+            CpuHolder::OtherPrograms => format!("other programs used these CPUs{programs}"),
+            CpuHolder::OwnThreads => format!(
+                "{its} own threads probably waited for each other, because other programs used \
+                 too little CPU time"
+            ),
+            CpuHolder::Unknown => "abx does not know which threads had the CPUs".to_owned(),
+        };
+        let finding = new_finding(
+            FindingId::CpuPressure,
+            format!(
+                "threads were ready to run and had no CPU while {} {was} loaded, although {it} \
+                 did not use all of {its} CPUs: {why}",
+                listed(&names)
+            ),
+        );
+        let finding = match self {
+            CpuHolder::OtherPrograms => finding.with_remedy(FEWER_PROGRAMS),
+            CpuHolder::OwnThreads => finding.with_remedy(FEWER_THREADS),
+            CpuHolder::Unknown => finding,
+        };
+        Some(match waits[..] {
+            [only] => finding.about(only.subject),
+            _ => finding,
+        })
+    }
+}
+
+/// Whether threads of a subject can have kept each other waiting, and neither a service nor the
+/// generator can.
+fn has_several_threads(view: &SubjectView) -> bool {
+    let busiest_ns = sum_known(view.readings().map(|side| side.busiest_thread_ns));
+    let both = busiest_ns.zip(view.sums.server_cpu_ns);
+    let part = both.and_then(|(busiest_ns, all_ns)| share(busiest_ns, all_ns));
+    let study = view.study;
+    let is_alone = study.services.is_empty() && !study.settings.shares_cpus();
+    is_alone && part.is_some_and(|part| part < ONE_THREAD)
+}
+
+fn of_memory_and_disks(view: &SubjectView) -> Vec<Finding> {
+    let Some(host_counters) = host_counters(view) else {
+        return Vec::new();
+    };
     let kinds = [
         (
             FindingId::MemoryPressure,
@@ -58,16 +165,15 @@ fn pressure(subject: &SubjectContext) -> Vec<Finding> {
             "a disk",
         ),
     ];
-    for (id, time_us, what) in kinds {
-        let stood = part(time_us).filter(|part| *part > FULL_PRESSURE_MAX);
-        findings.extend(stood.map(|part| {
-            let message = format!(
-                "all runnable work waited for {what} {:.1} % of the time while {subject} was \
-                 loaded",
-                100.0 * part
-            );
-            new_finding(id, message)
-        }));
-    }
-    findings
+    let subject = view.subject;
+    let each = kinds.into_iter().filter_map(|(id, time_us, what)| {
+        let part = share(time_us?, host_counters.over_us);
+        let part = part.filter(|part| *part > FULL_PRESSURE_MAX)?;
+        let message = format!(
+            "all runnable work waited for {what} {:.1} % of the time while {subject} was loaded",
+            100.0 * part
+        );
+        Some(new_finding(id, message).about(subject))
+    });
+    each.collect()
 }

@@ -299,6 +299,54 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
 }
 
 #[test]
+fn who_had_the_cpus_that_threads_waited_for_is_one_finding_for_each_cause() {
+    // Method: threads waited half of the time while either subject was loaded. Subjects have
+    // several threads or one, and other programs ran for nothing, 20 % or 30 % of one processor:
+    // less and more than half of the waiting.
+    let findings = |busiest_ms: [u64; 2], others_ms: u64| {
+        let mut record = pair();
+        for (subject, busiest_ms) in ["new", "old"].into_iter().zip(busiest_ms) {
+            sides(&mut record, subject).for_each(|side| {
+                strain(side).cpu_pressure_us = Some(BLOCK_US / 2);
+                side.busiest_thread_ns = Some(busiest_ms * MS * ROUNDS as u64);
+            });
+            each_slice(&mut record, subject, |slice| {
+                slice.server_cpu_ns = Some(60 * MS);
+                slice.busy_ns = Some((60 + 50 + others_ms) * MS);
+            });
+        }
+        let mut findings = compared(record).findings;
+        findings.retain(|finding| finding.id == FindingId::CpuPressure);
+        findings
+    };
+    let cases = [
+        ([20, 20], 0, "their own threads", "fewer threads"),
+        ([20, 20], 20, "their own threads", "fewer threads"),
+        ([20, 20], 30, "other programs used", "close other programs"),
+        ([60, 60], 0, "does not know", "fewer threads"),
+    ];
+    for (busiest_ms, others_ms, cause, remedy) in cases {
+        let found_findings = findings(busiest_ms, others_ms);
+        let [both] = &found_findings[..] else {
+            panic!("{found_findings:?}")
+        };
+        assert_eq!(both.subject, None);
+        let whom = "while new (50 % of the time) and old (50 % of the time) were loaded";
+        assert!(both.message.contains(whom), "{both:?}");
+        assert!(both.message.contains(cause), "{cause}: {both:?}");
+        assert!(both.remedy.contains(remedy), "{remedy}: {both:?}");
+    }
+    let found_findings = findings([20, 60], 0);
+    let [several, single] = &found_findings[..] else {
+        panic!("{found_findings:?}")
+    };
+    assert_eq!(several.subject.as_deref(), Some("new"));
+    assert!(several.message.contains("its own threads"), "{several:?}");
+    assert_eq!(single.subject.as_deref(), Some("old"));
+    assert!(single.message.contains("does not know"), "{single:?}");
+}
+
+#[test]
 fn a_limit_of_processor_time_bounds_above_one_percent() {
     // Method: reached once in each block, for 1 % of its time and for a little more.
     for (time_us, level) in [
