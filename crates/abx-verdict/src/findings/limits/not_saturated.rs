@@ -9,11 +9,25 @@ rule! {
         "raise `-c` to find its highest throughput";
 }
 
+/// So few requests in flight leave both sides idle in turn, however fast they are.
+const FEW_IN_FLIGHT: u64 = 2;
+const OF_FEW: &str =
+    "rely on response times and CPU per response; for the highest throughput, raise `-c`";
+
 fn not_saturated<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     let limit = load.limit;
     // Else a subject that wanted to run and could not would be taken for idle.
     let is_told = load.is_saturating() && !disturbances::any(load.view);
     let subjects = limit.subjects.iter().filter(move |_| is_told);
+    let settings = &load.view.load.settings;
+    let in_flight = settings.exchange.in_flight(settings.connections);
+    let is_of_few = in_flight <= FEW_IN_FLIGHT;
+    let why = if is_of_few {
+        let few = counted(in_flight, settings.exchange.shape.unit());
+        format!("with at most {few} in flight, the load measures response times")
+    } else {
+        "throughput is connections divided by response time here".to_owned()
+    };
     subjects.filter_map(move |(subject, busy)| {
         let server_side = busy.server_side()?;
         let is_idle = !busy.is_subject_bound() && !busy.is_generator_bound();
@@ -23,13 +37,18 @@ fn not_saturated<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 
             ", with its services,"
         };
         is_idle.then(|| {
-            finding(format!(
+            let finding = finding(format!(
                 "neither {subject}{with} ({:.0} % busy) nor the generator ({:.0} %) was at \
-                     its limit: throughput is connections divided by response time here",
+                     its limit: {why}",
                 100.0 * server_side,
                 100.0 * busy.generator.unwrap_or_default()
-            ))
-            .about(subject)
+            ));
+            let finding = finding.about(subject);
+            if is_of_few {
+                finding.with_remedy(OF_FEW)
+            } else {
+                finding
+            }
         })
     })
 }

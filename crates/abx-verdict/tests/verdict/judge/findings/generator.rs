@@ -284,6 +284,30 @@ fn one_unread_thread_time_is_not_taken_for_zero() {
 }
 
 #[test]
+fn a_load_with_few_requests_in_flight_is_not_there_for_throughput() {
+    // Method: neither side at its limit with one connection, with two, with three, and with one
+    // that has three requests in flight.
+    let note = |connections, pipeline| {
+        let mut record = pair();
+        busy(&mut record, "new", 62, 44);
+        record.loads[0].settings.connections = connections;
+        record.loads[0].settings.exchange.pipeline = pipeline;
+        let found_compared = compared(record);
+        let note = find(&found_compared.findings, FindingId::NotSaturated).unwrap();
+        note.clone()
+    };
+    for (connections, few) in [(1, "at most 1 request in"), (2, "at most 2 requests in")] {
+        let of_few = note(connections, 1);
+        assert!(of_few.message.contains(few), "{of_few:?}");
+        assert!(of_few.remedy.contains("response times"), "{of_few:?}");
+    }
+    for more in [note(3, 1), note(1, 3)] {
+        assert!(more.message.contains("connections divided by"), "{more:?}");
+        assert!(more.remedy.starts_with("raise `-c`"), "{more:?}");
+    }
+}
+
+#[test]
 fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
     // Method: 62 % and 44 %; then the same while others had the processors,
     // when a subject that was kept from running would be taken for idle.
