@@ -76,7 +76,17 @@ pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
             counted(requests, "request")
         );
     }
-    format!("stopped responding under load ({})", list(&outcomes))
+    stopped_responding(&outcomes)
+}
+
+/// That no connection had a response any more, in words that follow the name of the subject.
+fn stopped_responding(outcomes: &Outcomes) -> String {
+    let after = match outcomes.ok() {
+        0 => "without a correct response".to_owned(),
+        right => format!("after {}", counted(right, "correct response")),
+    };
+    let others = others(outcomes);
+    format!("stopped responding under load {after}{others}")
 }
 
 /// What a subject did that gave few correct responses or none, in words that follow its name.
@@ -86,14 +96,20 @@ pub fn mostly_wrong(outcomes: &Outcomes) -> String {
         right => counted(right, "correct response"),
     };
     let total = counted(outcomes.ok() + outcomes.failed(), "request");
-    let list = list(outcomes);
-    format!("gave {right} to {total} under load ({list})")
+    let others = others(outcomes);
+    format!("gave {right} to {total} under load{others}")
 }
 
-fn list(outcomes: &Outcomes) -> String {
+/// What became of the requests that had no correct response, by the names of their outcomes.
+fn others(outcomes: &Outcomes) -> String {
     let each = outcomes.iter();
-    let each = each.map(|(outcome, count)| format!("{} {count}", outcome.name()));
-    each.collect::<Vec<_>>().join(", ")
+    let others = each.filter(|(outcome, _)| *outcome != Outcome::Ok);
+    let each = others.map(|(outcome, count)| format!("{} {count}", outcome.name()));
+    let each: Vec<String> = each.collect();
+    if each.is_empty() {
+        return String::new();
+    }
+    format!(" (other outcomes: {})", each.join(", "))
 }
 
 /// Requests of a slice that had no response in time, its uncounted part included.
@@ -144,8 +160,22 @@ mod tests {
             "gave 2 correct responses to 3 requests under load",
         ] {
             let text = mostly_wrong(&outcomes);
-            assert!(text.starts_with(begins), "{text}");
+            let expected = format!("{begins} (other outcomes: wrong_status 1)");
+            assert_eq!(text, expected);
             outcomes.add(Outcome::Ok);
         }
+    }
+
+    #[test]
+    fn what_came_before_the_silence_is_told_in_words() {
+        // Method: two requests without a response, and two correct responses before them.
+        let mut outcomes = Outcomes::default();
+        let list = "(other outcomes: timeout 2)";
+        (0..2).for_each(|_| outcomes.add(Outcome::Timeout));
+        let silent = format!("stopped responding under load without a correct response {list}");
+        assert_eq!(stopped_responding(&outcomes), silent);
+        (0..2).for_each(|_| outcomes.add(Outcome::Ok));
+        let later = format!("stopped responding under load after 2 correct responses {list}");
+        assert_eq!(stopped_responding(&outcomes), later);
     }
 }

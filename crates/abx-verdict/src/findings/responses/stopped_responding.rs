@@ -6,7 +6,8 @@ rule! {
     StoppedResponding [Void]
         "the server left requests without a response, or gave no correct one, so abx stopped \
          loading it",
-        "check whether the server is still running, and read its log";
+        "check whether the server is still running, and read its log; load it with fewer \
+         connections (`-c`), or allow more time (`--timeout`) if it responds late";
 }
 
 fn stopped_responding(view: &SubjectView) -> Option<Finding> {
