@@ -4,12 +4,13 @@ use crate::findings::prelude::*;
 rule! {
     in Connections |subject| ports(&ConnectionReadings::of(subject.view));
     PortsLow [Note]
-        "closed connections still occupy most of the load's local ports",
+        "this machine has so many closed connections in TIME_WAIT that the load may run out of \
+         local ports",
         "keep connections alive on both sides, spread them over more addresses \
          (`--local-address`), or widen `net.ipv4.ip_local_port_range`";
 }
 
-/// Ports that closed connections still hold, as a share of those that there are.
+/// Closed connections in TIME_WAIT, on whichever ports, as a share of the ports that there are.
 const PORTS_MAX: f64 = 0.70;
 /// From so many new connections for each request on, ports may run out.
 const CHURN_MIN: f64 = 0.10;
@@ -23,8 +24,9 @@ fn ports(readings: &ConnectionReadings) -> Option<Finding> {
     let churn = share(readings.sums.connects, readings.sums.outcomes.sent());
     (churn >= Some(CHURN_MIN)).then(|| {
         finding(format!(
-            "{} closed connections of this machine were in TIME_WAIT after a slice of {}; the \
-             load's addresses have {limit} ports for each destination",
+            "this machine had {} closed connections in TIME_WAIT after a slice of {} (its kernel \
+             keeps at most `net.ipv4.tcp_max_tw_buckets`); the load's addresses have {limit} \
+             ports per destination",
             worst.count, readings.subject
         ))
     })
