@@ -74,7 +74,8 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
             .only_baseline()
             .map_or("", |_| " with the baseline");
         lines.push(format!(
-            "From {} to {}, no certain crossover{whom}.",
+            "From {} to {}, abx found no crossover{whom}: no subject is certainly ahead at one of \
+             these loads and behind at another.",
             or_unknown(sweep.at.first().copied(), |at| count(at as u64)),
             or_unknown(sweep.at.last().copied(), |at| number(&at))
         ));
@@ -327,7 +328,7 @@ fn figure_of(
         id: format!("sweep-{number}"),
         title: format!("{title}: against {over}"),
         description: format!(
-            "One point per subject at {} values of {over}; certain crossovers are shaded.",
+            "One point per subject at {} values of {over}; crossovers are shaded.",
             sweep.at.len()
         ),
     };

@@ -274,10 +274,10 @@ fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     }
     if let Some(reason) = &pilot.slice_reason {
         let reason = prose(&clean_name(reason), &[]);
-        text.push_str(&format!("; lengthened because {reason}"));
+        text.push_str(&format!("; {interval} were lengthened because {reason}"));
     }
     if pilot.shortened {
-        text.push_str("; shortened to fit the time of the study");
+        text.push_str("; blocks were shortened so that the study fits into its time budget");
     }
     for (cut_short, how) in [
         (false, "still warming up when the pilot ended"),

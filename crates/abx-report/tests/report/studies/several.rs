@@ -213,6 +213,11 @@ fn sweeps_and_capacities_are_told_in_sentences() {
         .map(note)
         .into();
     insta::assert_snapshot!(study_text(&record, ReportExtent::Full, &plain()));
+    record.conclusions.sweeps[0].crossovers.clear();
+    let text = study_text(&record, ReportExtent::Full, &plain());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let sentence = "From 10 to 1,000 connections, abx found no crossover with the baseline:";
+    assert!(words.join(" ").contains(sentence), "{text}");
 }
 
 /// Two declared pairs of three subjects, each with its own baseline, under three loads, and

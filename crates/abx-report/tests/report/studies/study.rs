@@ -17,7 +17,7 @@ use insta::assert_snapshot;
 
 use crate::support::{
     comparison, figures, finding, load, open_run, outcomes, overloaded_run, set_blocks, study,
-    subject, summary,
+    study_html, subject, summary,
 };
 
 fn text(record: &StudyRecord) -> String {
@@ -295,6 +295,25 @@ fn against_itself() {
     record.measured.subjects[1].name = "nginx-again".to_owned();
     record.conclusions.summaries[1].subject = "nginx-again".to_owned();
     assert_snapshot!(text(&record));
+}
+
+#[test]
+fn what_the_pilot_made_longer_or_shorter_is_named() {
+    // Method: a pilot that lengthened slices and shortened blocks, and one that did neither.
+    let mut record = study();
+    let sentences = [
+        "; slices were lengthened because nginx takes",
+        "; blocks were shortened so that the study fits into its time budget",
+    ];
+    let page = study_html(&record, &[]);
+    assert!(!sentences.iter().any(|part| page.contains(part)), "{page}");
+    let pilot = record.measured.loads[0].pilot.as_mut().unwrap();
+    pilot.slice_reason = Some("nginx takes 200 ms per response".to_owned());
+    pilot.shortened = true;
+    let page = study_html(&record, &[]);
+    for part in sentences {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }
 
 #[test]
