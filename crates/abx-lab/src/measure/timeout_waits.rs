@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_silence_is_told_in_words() {
+    fn what_came_before_the_silence_is_put_in_words() {
         // Method: two requests without a response, and two correct responses before them.
         let mut outcomes = Outcomes::default();
         let list = "(other outcomes: timeout 2)";
