@@ -5,7 +5,7 @@ use crate::StatsError;
 use crate::log_ratios::check_log_ratios;
 use crate::moments::Moments;
 use crate::pooled::SpreadPrior;
-use crate::student::{Confidence, t_quantile_between, two_sided_p_between};
+use crate::student::{Confidence, t_quantile_between, two_sided_p};
 
 /// The fewest blocks that have a spread.
 pub const BLOCKS_MIN: usize = 2;
@@ -158,7 +158,7 @@ impl PairedMean {
             return 1.0;
         }
         let t = self.mean / (self.spread / (self.blocks as f64).sqrt());
-        two_sided_p_between(t, self.degrees(self.blocks))
+        two_sided_p(t, self.degrees(self.blocks))
     }
 
     /// The mean with its t interval.

@@ -49,18 +49,12 @@ pub fn t_quantile_between(confidence: Confidence, degrees: f64) -> f64 {
         .inverse_cdf(0.5 + confidence.share() / 2.0)
 }
 
-/// How often a t variable with this many degrees of freedom (at least 1) is at
+/// How often a t variable with these degrees of freedom (at least 1, whole or not) is at
 /// least as far from 0 as `t`, to either side; 0 for an infinite `t`.
 ///
 /// Source: as [`t_quantile`], of which it is the other way round.
 #[must_use]
-pub fn two_sided_p(t: f64, degrees: usize) -> f64 {
-    two_sided_p_between(t, degrees as f64)
-}
-
-/// The same for degrees of freedom (at least 1) that are no whole number.
-#[must_use]
-pub fn two_sided_p_between(t: f64, degrees: f64) -> f64 {
+pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     let student = StudentsT::new(0.0, 1.0, degrees).expect("at least one degree of freedom");
     2.0 * student.sf(t.abs())
 }
@@ -75,11 +69,11 @@ mod tests {
         for (share, degrees) in [(0.95, 1), (0.97, 5), (0.999, 23)] {
             let t = t_quantile(Confidence::new(share).unwrap(), degrees);
             for t in [t, -t] {
-                assert!((two_sided_p(t, degrees) - (1.0 - share)).abs() < 1e-9);
+                assert!((two_sided_p(t, degrees as f64) - (1.0 - share)).abs() < 1e-9);
             }
         }
-        assert_eq!(two_sided_p(0.0, 5), 1.0);
-        assert_eq!(two_sided_p(f64::INFINITY, 5), 0.0);
+        assert_eq!(two_sided_p(0.0, 5.0), 1.0);
+        assert_eq!(two_sided_p(f64::INFINITY, 5.0), 0.0);
     }
 
     #[test]
