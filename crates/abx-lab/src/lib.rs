@@ -65,7 +65,7 @@ pub use process::verify::VerifyError;
 pub use records::file::fuzz as record_file_fuzz;
 pub use records::file::read_text;
 pub use records::history;
-pub use records::store::{RecordInUse, Store, StoreError, state_folder, write_text, write_whole};
+pub use records::store::{RecordInUse, Store, StoreError, state_folder, write_text};
 pub use run_study::alone::load_once::{OncePlan, OnceResult, load_once};
 pub use run_study::alone::run::{
     RunEnd, RunEnvironment, RunError, RunPlan, RunProgress, collected_run, run,

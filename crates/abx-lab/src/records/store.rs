@@ -160,14 +160,10 @@ pub fn state_folder() -> PathBuf {
 
 /// Writes a document as JSON: a file whole or not at all, and what is no file,
 /// such as a pipe or `/dev/null`, as it stands; compressed when the name ends in `.zst`.
+/// The file is locked until it is dropped.
 ///
 /// # Errors
 /// What the system says. A file that was there before is then unchanged.
-pub fn write_whole(path: &Path, document: &impl Serialize) -> io::Result<()> {
-    write_locked(path, document).map(drop)
-}
-
-/// The same; the file is locked until it is dropped.
 fn write_locked(path: &Path, document: &impl Serialize) -> io::Result<fs::File> {
     write_by(path, Packing::Quick, RECORD_MODE, |mut file| {
         serde_json::to_writer(&mut file, document)?;
@@ -175,7 +171,7 @@ fn write_locked(path: &Path, document: &impl Serialize) -> io::Result<fs::File> 
     })
 }
 
-/// Writes the text of a record as [`write_whole`] does.
+/// Writes the text of a record as [`write_locked`] does.
 pub(super) fn write_record_text(path: &Path, text: &str) -> io::Result<()> {
     write_by(path, Packing::Quick, RECORD_MODE, |file| {
         file.write_all(text.as_bytes())
@@ -286,7 +282,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("nothing");
         std::os::unix::fs::symlink("/dev/null", &path).unwrap();
-        write_whole(&path, &vec![1]).unwrap();
+        write_locked(&path, &vec![1]).unwrap();
         let metadata = fs::metadata(&path).unwrap();
         assert!(metadata.file_type().is_char_device());
     }
@@ -298,10 +294,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.json");
         let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-        write_whole(&path, &vec![1]).unwrap();
+        write_locked(&path, &vec![1]).unwrap();
         assert_eq!(mode(), 0o600);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        write_whole(&path, &vec![1]).unwrap();
+        write_locked(&path, &vec![1]).unwrap();
         assert_eq!(mode(), 0o600);
     }
 
@@ -363,8 +359,8 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/record.json");
-        write_whole(&path, &vec![1, 2]).unwrap();
-        assert!(write_whole(&path, &Bad).is_err());
+        write_locked(&path, &vec![1, 2]).unwrap();
+        assert!(write_locked(&path, &Bad).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "[1,2]\n");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
