@@ -7,4 +7,5 @@ pub mod ports;
 pub mod segments;
 pub mod server_address;
 pub mod socket;
+pub(crate) mod socket_diagnostics;
 pub mod socket_tuning;

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, netlink, socket_with};
+use rustix::net::AddressFamily;
+
+use super::socket_diagnostics::{SocketQuery, attribute, double, word};
 
 /// What each connection to a server has got so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,13 +27,18 @@ impl ReceivedSegments {
     /// # Errors
     /// ENOENT and the like if the kernel has no socket diagnostics.
     pub fn from_server(server: SocketAddr) -> io::Result<ReceivedSegments> {
-        let flags = SocketFlags::CLOEXEC;
-        let protocol = Some(netlink::SOCK_DIAG);
-        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
-        rustix::io::write(&socket, &request(server))?;
+        let query = SocketQuery {
+            family: match server {
+                SocketAddr::V4(_) => AddressFamily::INET,
+                SocketAddr::V6(_) => AddressFamily::INET6,
+            },
+            states: ESTABLISHED,
+            local_port: 0,
+            remote_port: server.port(),
+            attribute: TCP_INFO,
+        };
         let mut received = ReceivedSegments::default();
-        let mut buffer = vec![0; BUFFER_BYTES];
-        while received.read_messages(&socket, &mut buffer)? == Dump::GoesOn {}
+        query.each(|message| received.0.extend(connection(message)))?;
         Ok(received)
     }
 
@@ -50,121 +56,28 @@ impl ReceivedSegments {
         }
         sum
     }
-
-    fn read_messages(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Dump> {
-        let length = rustix::io::read(socket, &mut *buffer)?;
-        let mut rest = &buffer[..length];
-        while let Some(length) = word(rest, 0).map(|length| length as usize) {
-            let Some(message) = rest.get(..length).filter(|_| length >= HEADER_BYTES) else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            match half(message, 4) {
-                Some(DONE) => return Ok(Dump::Ended),
-                Some(ERROR) => {
-                    let errno = word(message, HEADER_BYTES).unwrap_or_default();
-                    return Err(io::Error::from_raw_os_error(
-                        errno.wrapping_neg().cast_signed(),
-                    ));
-                }
-                _ => self.0.extend(connection(&message[HEADER_BYTES..])),
-            }
-            rest = rest.get(aligned(length)..).unwrap_or_default();
-        }
-        Ok(Dump::GoesOn)
-    }
-}
-
-/// Whether more messages come.
-#[derive(Debug, PartialEq, Eq)]
-enum Dump {
-    GoesOn,
-    Ended,
-}
-
-/// Asks for every established TCP connection to this port, with what TCP knows of it.
-fn request(server: SocketAddr) -> Vec<u8> {
-    let family = match server {
-        SocketAddr::V4(_) => libc::AF_INET,
-        SocketAddr::V6(_) => libc::AF_INET6,
-    };
-    let mut request = Vec::with_capacity(REQUEST_BYTES);
-    request.extend((REQUEST_BYTES as u32).to_ne_bytes());
-    request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    request.extend(REQUEST_DUMP.to_ne_bytes());
-    // Sequence and sender.
-    request.extend([0; 8]);
-    request.extend([family as u8, libc::IPPROTO_TCP as u8, WITH_TCP_INFO, 0]);
-    request.extend(ESTABLISHED.to_ne_bytes());
-    // The local port may be any.
-    request.extend([0; 2]);
-    request.extend(server.port().to_be_bytes());
-    // So may be both addresses, the interface and the cookie.
-    request.resize(REQUEST_BYTES, 0);
-    request
 }
 
 /// The cookie of a connection, which no other one has, and what it got.
 fn connection(message: &[u8]) -> Option<(u64, SegmentSum)> {
-    let cookie = double(message, COOKIE)?;
-    let mut rest = message.get(MESSAGE_BYTES..)?;
-    while let (Some(length), Some(kind)) = (half(rest, 0), half(rest, 2)) {
-        let length = usize::from(length);
-        if kind == TCP_INFO {
-            let info = rest.get(ATTRIBUTE_HEADER_BYTES..length)?;
-            let received = SegmentSum {
-                segments: word(info, DATA_SEGMENTS_IN)?.into(),
-                bytes: double(info, BYTES_RECEIVED)?,
-            };
-            return Some((cookie, received));
-        }
-        rest = rest.get(aligned(length).max(ATTRIBUTE_HEADER_BYTES)..)?;
-    }
-    None
+    let info = attribute(message, TCP_INFO)?;
+    let received = SegmentSum {
+        segments: word(info, DATA_SEGMENTS_IN)?.into(),
+        bytes: double(info, BYTES_RECEIVED)?,
+    };
+    Some((double(message, COOKIE)?, received))
 }
 
-/// Messages and attributes begin at multiples of four.
-fn aligned(length: usize) -> usize {
-    length.next_multiple_of(4)
-}
-
-fn take<const N: usize>(bytes: &[u8], start: usize) -> Option<[u8; N]> {
-    bytes.get(start..)?.first_chunk().copied()
-}
-
-fn half(bytes: &[u8], start: usize) -> Option<u16> {
-    take(bytes, start).map(u16::from_ne_bytes)
-}
-
-fn word(bytes: &[u8], start: usize) -> Option<u32> {
-    take(bytes, start).map(u32::from_ne_bytes)
-}
-
-fn double(bytes: &[u8], start: usize) -> Option<u64> {
-    take(bytes, start).map(u64::from_ne_bytes)
-}
-
-// From include/uapi/linux/netlink.h, sock_diag.h, inet_diag.h and tcp.h.
-const HEADER_BYTES: usize = 16;
-const REQUEST_BYTES: usize = HEADER_BYTES + 56;
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// `NLM_F_REQUEST | NLM_F_DUMP`.
-const REQUEST_DUMP: u16 = 0x301;
-const ERROR: u16 = 2;
-const DONE: u16 = 3;
-/// The bit of `INET_DIAG_INFO`.
-const WITH_TCP_INFO: u8 = 1 << (TCP_INFO - 1);
+// From include/uapi/linux/inet_diag.h and tcp.h.
+/// `INET_DIAG_INFO`.
 const TCP_INFO: u16 = 2;
 /// The bit of `TCP_ESTABLISHED`.
 const ESTABLISHED: u32 = 1 << 1;
-const MESSAGE_BYTES: usize = 72;
 /// In a message.
 const COOKIE: usize = 44;
-const ATTRIBUTE_HEADER_BYTES: usize = 4;
 /// In `tcp_info`.
 const BYTES_RECEIVED: usize = 128;
 const DATA_SEGMENTS_IN: usize = 152;
-/// The kernel sends up to 32 KiB at once.
-const BUFFER_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -172,6 +85,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::net::socket_diagnostics::MESSAGE_BYTES;
 
     #[test]
     fn segments_of_both_families_are_counted() {
