@@ -269,6 +269,23 @@ pub struct ToolReport {
 }
 
 impl ToolReport {
+    /// One without figures that begins at this line.
+    pub(crate) fn empty(tool: LoadTool, file: &str, line: usize) -> ToolReport {
+        ToolReport {
+            name: String::new(),
+            tool,
+            file: file.to_owned(),
+            line,
+            last_line: line,
+            asked_keep_alive: None,
+            failures_unread: None,
+            figures: BTreeMap::new(),
+            words: BTreeMap::new(),
+            quantiles: Vec::new(),
+            statuses: BTreeMap::new(),
+        }
+    }
+
     pub(crate) fn figure(&self, key: FigureKey) -> Option<&PrintedFigure> {
         self.figures.get(&key)
     }

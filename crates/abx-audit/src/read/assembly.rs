@@ -1,6 +1,6 @@
 //! Reports from lines: those that follow each other as one tool prints them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -200,19 +200,7 @@ impl Draft {
     fn new(tool: LoadTool, file: &str, line: usize) -> Draft {
         Draft {
             order: 0,
-            report: ToolReport {
-                name: String::new(),
-                tool,
-                file: file.to_owned(),
-                line,
-                last_line: line,
-                asked_keep_alive: None,
-                failures_unread: None,
-                figures: BTreeMap::new(),
-                words: BTreeMap::new(),
-                quantiles: Vec::new(),
-                statuses: BTreeMap::new(),
-            },
+            report: ToolReport::empty(tool, file, line),
         }
     }
 

@@ -1,8 +1,6 @@
 //! Tables that people make of reports: rows of names and figures under a line that names a rate
 //! and times.
 
-use std::collections::BTreeMap;
-
 use super::assembly::Unread;
 use super::cells::{Column, Divider, Notation, TableCell, column, figure};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
@@ -174,7 +172,10 @@ impl Head {
     fn reports(&self, file: &str, row: &Row, notation: Notation) -> Option<Vec<ToolReport>> {
         let skipped = self.columns.len() - row.cells.len();
         let columns = &self.columns[skipped..];
-        let mut report = empty(file, row);
+        let mut report = ToolReport {
+            name: row.name.clone(),
+            ..ToolReport::empty(LoadTool::Table, file, row.line)
+        };
         let mut rates = Vec::new();
         for (cell, column) in row.cells.iter().zip(columns) {
             let worth = match column {
@@ -206,22 +207,6 @@ impl Head {
             report
         });
         Some(with_rate.collect())
-    }
-}
-
-fn empty(file: &str, row: &Row) -> ToolReport {
-    ToolReport {
-        name: row.name.clone(),
-        tool: LoadTool::Table,
-        file: file.to_owned(),
-        line: row.line,
-        last_line: row.line,
-        asked_keep_alive: None,
-        failures_unread: None,
-        figures: BTreeMap::new(),
-        words: BTreeMap::new(),
-        quantiles: Vec::new(),
-        statuses: BTreeMap::new(),
     }
 }
 
