@@ -24,22 +24,12 @@ impl BuildCommand {
         if text.contains('\0') {
             return Err(wrong("has a NUL character: remove it".to_owned()));
         }
-        let words = shell_words::split(text);
-        let words = words.map_err(|_| wrong("has a quote that does not close".to_owned()))?;
-        let Some(first) = words.first() else {
-            return Err(wrong(
-                "is empty: write a program and its arguments".to_owned(),
-            ));
-        };
-        if let Some(word) = shell_word(&words, text) {
+        let remedy = format!("give each step its own --build, or write \"sh -c '{text}'\"");
+        let words = words_of(text, &remedy).map_err(wrong)?;
+        if is_variable(&words[0]) {
             return Err(wrong(format!(
-                "has `{word}`, which only a shell understands: give each step its own --build, \
-                 or write \"sh -c '{text}'\""
-            )));
-        }
-        if is_variable(first) {
-            return Err(wrong(format!(
-                "begins with `{first}`, which only a shell understands: write `env {text}`"
+                "begins with `{}`, which only a shell understands: write `env {text}`",
+                words[0]
             )));
         }
         Ok(BuildCommand {
@@ -56,6 +46,21 @@ impl BuildCommand {
     /// The argument list, not empty.
     pub fn words(&self) -> &[String] {
         &self.words
+    }
+}
+
+/// The words of a command, at least one; else what is wrong with it. `remedy` is for a command
+/// that needs a shell.
+pub(super) fn words_of(text: &str, remedy: &str) -> Result<Vec<String>, String> {
+    let words = shell_words::split(text).map_err(|_| "has a quote that does not close")?;
+    if words.is_empty() {
+        return Err("is empty: write a program and its arguments".to_owned());
+    }
+    match shell_word(&words, text) {
+        Some(word) => Err(format!(
+            "has `{word}`, which only a shell understands: {remedy}"
+        )),
+        None => Ok(words),
     }
 }
 

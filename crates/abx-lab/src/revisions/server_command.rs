@@ -1,8 +1,9 @@
 //! The command that starts the server of every revision.
 
 use abx_study::launch::Launch;
-use abx_study::shell_word::{is_variable, shell_word};
+use abx_study::shell_word::is_variable;
 
+use super::build_command::words_of;
 use super::revision_error::RevisionError;
 
 /// The launch of a server by this text, split into words without a shell.
@@ -15,23 +16,13 @@ pub fn server_command(text: &str) -> Result<Launch, RevisionError> {
         command: text.to_owned(),
         why,
     };
-    let words = shell_words::split(text);
-    let words = words.map_err(|_| wrong("has a quote that does not close".to_owned()))?;
-    let Some(first) = words.first() else {
-        return Err(wrong(
-            "is empty: write a program and its arguments".to_owned(),
-        ));
-    };
-    if let Some(word) = shell_word(&words, text) {
+    let remedy = format!("write \"sh -c '{text}'\", with exec before the server's own command");
+    let words = words_of(text, &remedy).map_err(wrong)?;
+    if is_variable(&words[0]) {
         return Err(wrong(format!(
-            "has `{word}`, which only a shell understands: write \"sh -c '{text}'\", with exec \
-             before the server's own command"
-        )));
-    }
-    if is_variable(first) {
-        return Err(wrong(format!(
-            "begins with `{first}`: the revisions name the subjects, so write the command alone, \
-             or `env {text}` for a variable"
+            "begins with `{}`: the revisions name the subjects, so write the command alone, or \
+             `env {text}` for a variable",
+            words[0]
         )));
     }
     let launch = Launch::new(words);
