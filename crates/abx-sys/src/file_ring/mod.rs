@@ -108,18 +108,7 @@ impl FileRing {
         let place = &mut self.transfers[number];
         assert!(place.is_none(), "one file at a time on a connection");
         *place = Some(Transfer::new(socket, out, part));
-        self.push_next(number)
-    }
-
-    /// Goes on with what had found no room.
-    ///
-    /// # Errors
-    /// The kernel takes no more operations; not seen.
-    ///
-    /// # Panics
-    /// Nothing is being sent under this number.
-    pub fn go_on(&mut self, number: usize) -> io::Result<()> {
-        self.push_next(number)
+        self.go_on(number)
     }
 
     /// Hands over all that was asked for, waits for nothing, and adds to
@@ -135,7 +124,7 @@ impl FileRing {
         while let Some((number, next)) = self.reap_one() {
             match next {
                 TransferStep::Waits => {}
-                TransferStep::Piece => self.push_next(number)?,
+                TransferStep::Piece => self.go_on(number)?,
                 TransferStep::Full => deliveries.push(Delivery {
                     number,
                     sent: Sent::Full,
@@ -168,8 +157,14 @@ impl FileRing {
         Some((number, next))
     }
 
-    /// Has a transfer go on with its next piece, or drops it.
-    fn push_next(&mut self, number: usize) -> io::Result<()> {
+    /// Has a transfer go on with its next piece, which may have found no room, or drops it.
+    ///
+    /// # Errors
+    /// The kernel takes no more operations; not seen.
+    ///
+    /// # Panics
+    /// Nothing is being sent under this number.
+    pub fn go_on(&mut self, number: usize) -> io::Result<()> {
         let pushed = self.push_piece(number);
         if pushed.is_err() {
             // Nothing of it is under way, and nobody will ask for it again.

@@ -76,7 +76,8 @@ fn unix_listener(line: &str, path: &str) -> Option<u64> {
 
 fn listeners_of(address: SocketAddr) -> io::Result<Vec<Listener>> {
     let all_listeners = listeners()?;
-    let ip_addr = unmapped(address.ip());
+    // `::ffff:127.0.0.1` is 127.0.0.1.
+    let ip_addr = address.ip().to_canonical();
     let every_v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     let every_v6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
     let bound_to = match ip_addr {
@@ -192,15 +193,10 @@ fn address(hex: &str) -> Option<IpAddr> {
             for (part, at) in bytes.chunks_exact_mut(4).zip((0..32).step_by(8)) {
                 part.copy_from_slice(&word(at)?);
             }
-            Some(unmapped(IpAddr::from(bytes)))
+            Some(IpAddr::from(bytes).to_canonical())
         }
         _ => None,
     }
-}
-
-/// `::ffff:127.0.0.1` is 127.0.0.1.
-fn unmapped(ip: IpAddr) -> IpAddr {
-    ip.to_canonical()
 }
 
 /// The inode of a descriptor's target such as `socket:[1065]`.
