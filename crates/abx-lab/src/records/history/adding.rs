@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use abx_verdict::history::{Entry, Outline, OutlineError};
 use sha2::{Digest, Sha256};
 
-use super::files::{ID_LETTERS, id_of};
+use super::files::{ID_LETTERS, id_of_file};
 use crate::records::store::write_record_text;
 
 /// What became of a record that was to be added.
@@ -69,7 +69,7 @@ impl Adding {
         let name = format!("added-{seconds}-{}.json.zst", &hash[..HASH_LETTERS]);
         let path = self.folder.join(&name);
         write_record_text(&path, text).map_err(|source| AddError::Write { path, source })?;
-        let id = id_of(&name)[..ID_LETTERS].to_owned();
+        let id = id_of_file(&name)[..ID_LETTERS].to_owned();
         self.known.push((id.clone(), outline));
         Ok(Added::New { id })
     }

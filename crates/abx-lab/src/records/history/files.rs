@@ -31,7 +31,8 @@ pub(super) struct KnownFile {
 
 /// The id of the record in a file of this name: it needs no index, and stays
 /// the same when that is made anew.
-pub(super) fn id_of(name: &str) -> String {
+#[must_use]
+pub fn id_of_file(name: &str) -> String {
     let hash = Sha256::digest(name.as_bytes());
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::HistoryError;
-use super::files::{FileContents, ID_LETTERS, KnownFile, files, id_of, read};
+use super::files::{FileContents, ID_LETTERS, KnownFile, files, id_of_file, read};
 
 /// Which records to list.
 #[derive(Debug, Clone, Default)]
@@ -374,7 +374,7 @@ fn damage(message: &str) -> rusqlite::Error {
 }
 
 fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rusqlite::Result<()> {
-    let id = id_of(&file.name);
+    let id = id_of_file(&file.name);
     transaction
         .prepare(
             "INSERT INTO record VALUES \
@@ -434,7 +434,7 @@ fn entry(row: &Row) -> rusqlite::Result<Entry> {
     let seed: Option<String> = row.get(9)?;
     let started: i64 = row.get(2)?;
     Ok(Entry {
-        id: id_of(&file)[..ID_LETTERS].to_owned(),
+        id: id_of_file(&file)[..ID_LETTERS].to_owned(),
         file,
         outline: Outline {
             kind: word::<RecordKind>(row, 1)?,

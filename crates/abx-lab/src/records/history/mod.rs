@@ -16,14 +16,14 @@ use abx_verdict::Metric;
 use abx_verdict::history::{Entry, History};
 use abx_verdict::trend::{Trend, TrendRecord};
 
-use files::{ID_LETTERS, ID_LETTERS_LEAST, file_names, id_of, is_id};
+use files::{ID_LETTERS, ID_LETTERS_LEAST, file_names, is_id};
 use index::{Index, Listing, Refresh};
 
 use crate::records::file::read_text;
 
 pub use adding::{AddError, Added, Adding};
 pub use error::HistoryError;
-pub use files::SEARCHES;
+pub use files::{SEARCHES, id_of_file};
 pub use index::Query;
 
 /// The records of a folder, with an index that is up to date.
@@ -217,7 +217,7 @@ pub fn find(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     } else {
         Vec::new()
     };
-    meant.retain(|name| id_of(name).starts_with(&id));
+    meant.retain(|name| id_of_file(name).starts_with(&id));
     match &meant[..] {
         [] => Err(HistoryError::NoRecord { word }),
         [only] => Ok(folder.join(only)),
@@ -225,21 +225,14 @@ pub fn find(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
             word,
             files: several
                 .iter()
-                .map(|name| format!("{} ({name})", &id_of(name)[..2 * ID_LETTERS_LEAST + 4]))
+                .map(|name| format!("{} ({name})", &id_of_file(name)[..2 * ID_LETTERS_LEAST + 4]))
                 .collect(),
         }),
     }
 }
 
-/// The whole id of a record in a file of this name; its first letters are those
-/// that lists show.
-#[must_use]
-pub fn id_of_file(name: &str) -> String {
-    id_of(name)
-}
-
-/// The letters of that which lists show.
+/// The letters of [`id_of_file`] which lists show.
 #[must_use]
 pub fn short_id_of_file(name: &str) -> String {
-    id_of(name)[..ID_LETTERS].to_owned()
+    id_of_file(name)[..ID_LETTERS].to_owned()
 }
