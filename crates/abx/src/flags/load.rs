@@ -9,7 +9,7 @@ use abx_engine::schedule::{Amount, Arrivals, StageList};
 use abx_engine::{HttpVersion, Pacing};
 use abx_evidence::{ExpectedStatus, LoadShape, Objective, Shape};
 use abx_lab::{
-    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, Subject, SweepSpec, Target, TlsSpec,
+    ExpectBody, Load, RequestSpec, SWITCHED, Scheme, Spacing, SweepSpec, Target, TlsSpec,
     WaitChoice, scenario_file, study_file::key_suits,
 };
 use abx_model::load_keys::{CheckKeys, InFlightKeys, OpeningKeys, RESPONDED, SessionKeys, written};
@@ -107,7 +107,7 @@ pub struct LoadFlags {
     #[command(flatten, next_help_heading = "TLS")]
     tls: TlsFlags,
     #[command(flatten, next_help_heading = "WebSocket")]
-    shape: ShapeFlags,
+    pub shape: ShapeFlags,
 }
 
 /// When requests are sent.
@@ -325,14 +325,6 @@ impl LoadFlags {
             _ => key_suits(kind, key),
         };
         self.given().find(|flag| !suits(flag))
-    }
-
-    /// What all subjects of a comparison are spoken to in.
-    ///
-    /// # Errors
-    /// A usage failure for URLs of both kinds.
-    pub fn scheme(&self, subjects: &[Subject]) -> Result<Scheme, Failure> {
-        self.shape.scheme(subjects)
     }
 
     /// How the requests of a rate are laid out.

@@ -178,7 +178,7 @@ fn loads(flags: &Bisect, subject: &Subject) -> Result<Vec<Load>, Failure> {
              one rate",
         ));
     }
-    let scheme = flags.load.scheme(std::slice::from_ref(subject))?;
+    let scheme = flags.load.shape.scheme(std::slice::from_ref(subject))?;
     let loads = flags.load.loads(scheme, false, None)?;
     match &loads[..] {
         [load] if load.rate.is_unresolved() => Err(Failure::usage(

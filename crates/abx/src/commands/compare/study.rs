@@ -102,7 +102,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
 /// The loads of subjects of the command line.
 fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> {
     let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
-    let scheme = compare.load.scheme(subjects)?;
+    let scheme = compare.load.shape.scheme(subjects)?;
     if let Some(file) = &compare.scenario {
         if scheme != Scheme::Http || !compare.http2_for.is_empty() {
             return Err(Failure::usage(
