@@ -147,13 +147,19 @@ pub struct RecordInUse {
 /// Where records are kept: `$XDG_STATE_HOME/abx`, or `~/.local/state/abx`.
 #[must_use]
 pub fn state_folder() -> PathBuf {
+    user_folder("XDG_STATE_HOME", ".local/state")
+}
+
+/// The folder of abx in that of this variable, else in this one below the home, else in that for
+/// temporary files.
+pub fn user_folder(variable: &str, below_home: &str) -> PathBuf {
     let absolute = |name: &str| {
         env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+    absolute(variable)
+        .or_else(|| absolute("HOME").map(|home| home.join(below_home)))
         .unwrap_or_else(env::temp_dir)
         .join("abx")
 }

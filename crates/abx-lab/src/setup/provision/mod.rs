@@ -20,7 +20,6 @@ mod step;
 mod subject_provision;
 mod system;
 
-use std::env;
 use std::path::{Path, PathBuf};
 
 pub use command::CommandError;
@@ -33,6 +32,7 @@ use step::{Owner, ProvisionStep};
 use subject_provision::PlannedStep;
 use system::System;
 
+use crate::records::store::user_folder;
 use abx_study::study_file::{Need, RunSpec, ServerSpec, StudyFile};
 use abx_study::subject::{Source, Subject};
 
@@ -76,15 +76,7 @@ pub fn survey_images(subjects: &[Subject], cache: &Path) -> Vec<Provision> {
 /// `~/.cache/abx`, else in the folder for temporary files.
 #[must_use]
 pub fn cache_folder() -> PathBuf {
-    let absolute = |name: &str| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    absolute("XDG_CACHE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(env::temp_dir)
-        .join("abx")
+    user_folder("XDG_CACHE_HOME", ".cache")
 }
 
 fn survey_on(system: &System, study: &StudyFile, folder: &Path, cache: &Path) -> Vec<Provision> {
