@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
+use abx_study::units::hex;
 use sha2::{Digest, Sha256};
 
 use super::git::Git;
@@ -89,10 +90,7 @@ impl Changes {
                 }
             }
         }
-        let digits = hash.finalize();
-        Ok(Some(
-            digits.iter().map(|byte| format!("{byte:02x}")).collect(),
-        ))
+        Ok(Some(hex(&hash.finalize())))
     }
 
     /// Makes a checkout of the commit what the working tree is.

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use abx_study::units::hex;
 use abx_verdict::history::{Entry, Outline, OutlineError};
 use sha2::{Digest, Sha256};
 
@@ -63,8 +64,7 @@ impl Adding {
         if let Some((id, _)) = { self.known.iter() }.find(|(_, known)| *known == outline) {
             return Ok(Added::Known { id: id.clone() });
         }
-        let hash = Sha256::digest(text.as_bytes());
-        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(&Sha256::digest(text.as_bytes()));
         let seconds = outline.started_unix_ms / 1_000;
         let name = format!("added-{seconds}-{}.json.zst", &hash[..HASH_LETTERS]);
         let path = self.folder.join(&name);

@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
+use abx_study::units::hex;
 use abx_verdict::history::Outline;
 use sha2::{Digest, Sha256};
 
@@ -33,8 +34,7 @@ pub(super) struct KnownFile {
 /// the same when that is made anew.
 #[must_use]
 pub fn id_of_file(name: &str) -> String {
-    let hash = Sha256::digest(name.as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(name.as_bytes()))
 }
 
 /// Whether a word may be the beginning of an id.

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 pub use check::{CheckEnvironment, CheckError, CheckedStudy, check};
 
 use abx_study::study_file::{self, StudyFile, StudyFileError, nearest};
+use abx_study::units::hex;
 
 /// A study of the catalog.
 #[derive(Debug)]
@@ -145,9 +146,7 @@ impl CatalogEntry {
             hash.update(file.path);
             hash.update(file.bytes);
         }
-        let hash = hash.finalize();
-        let digits = hash[..NAME_BYTES].iter();
-        digits.map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize()[..NAME_BYTES])
     }
 
     /// Whether a folder holds just these files.

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use abx_study::units::hex;
 use sha2::{Digest, Sha256};
 
 /// More files than this below a folder are hardly the sources of one server.
@@ -95,9 +96,7 @@ impl ContentHash {
 
     /// Sixteen hexadecimal digits.
     pub fn name(self) -> String {
-        let hash = self.0.finalize();
-        let digits = hash[..NAME_BYTES].iter();
-        digits.map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0.finalize()[..NAME_BYTES])
     }
 
     fn add_link(
