@@ -582,7 +582,8 @@ impl<'a> RunningSubjects<'a> {
         let ends = processes.into_iter().enumerate().map(|(subject, process)| {
             let name = self.names[subject].clone();
             let cpu = self.meter.subjects.cpu(subject);
-            let mut end = process.stop(died == Some(&name));
+            let mut end = process.stop();
+            end.died = died == Some(&name);
             end.rss_bytes_max = self.rss_bytes_max[subject];
             end.cpu_s = cpu.map(abx_sys::Nanos::as_secs_f64);
             (name, end)

@@ -349,7 +349,7 @@ impl ServerProcess {
 
     /// Stops it, when abx keeps it, and says how it ended.
     #[must_use]
-    pub fn stop(mut self, died: bool) -> BlockSubject {
+    pub fn stop(mut self) -> BlockSubject {
         let listener = match self.keeper {
             None => self.tree().and_then(|tree| listener_record(&tree)),
             Some(_) => None,
@@ -364,7 +364,7 @@ impl ServerProcess {
             cpu_s: None,
             rss_bytes_max: None,
             end,
-            died,
+            died: false,
             listener,
             failed_start: None,
         }

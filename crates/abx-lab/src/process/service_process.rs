@@ -187,7 +187,7 @@ impl ServiceProcess {
     }
 
     pub fn stop(self) {
-        let _ = self.process.stop(false);
+        let _ = self.process.stop();
     }
 }
 

@@ -77,12 +77,12 @@ impl StudyContext<'_> {
         let process = self.start_alone(subject, &mut draw)?;
         let missing = Victims::of(fault.strike).missing_in(&process, launch);
         if let Some(why) = missing {
-            let _ = process.stop(false);
+            let _ = process.stop();
             return Ok(FaultEffect::Impossible(why));
         }
         let plan = self.plan_alone(order, &process, random.random())?;
         let (slice, process) = self.strike(order, launch, process, &plan, draw)?;
-        let end = process.stop(false).end;
+        let end = process.stop().end;
         let is_stopped = self.generator.stopper().is_stopped();
         match (slice, is_stopped) {
             (Some(slice), false) => Ok(FaultEffect::Struck(Box::new(FaultSlice { end, ..slice }))),

@@ -41,7 +41,7 @@ impl Participants {
     pub fn note_failure(&mut self, name: &str, process: Option<ServerProcess>, why: String) {
         let life = BlockSubject {
             failed_start: Some(why),
-            ..process.map_or_else(not_started, |process| process.stop(false))
+            ..process.map_or_else(not_started, ServerProcess::stop)
         };
         self.failed.push((name.to_owned(), life));
     }

@@ -242,7 +242,7 @@ impl SubjectChecks<'_> {
             .map_err(|error| error.to_string())?;
         let responses = self.ask(&subject, &mut process);
         let rss_bytes = process.tree().and_then(|mut tree| tree.rss_bytes().ok());
-        let ended = process.stop(false);
+        let ended = process.stop();
         let responses = responses.map_err(|error| error.to_string())?;
         self.compare(spec, &responses)?;
         Ok(Seen {
