@@ -139,5 +139,8 @@ const LISTENER: u64 = u64::MAX;
 /// The number of what a model watches that is neither listener nor connection.
 pub(crate) const OTHER: u64 = u64::MAX - 1;
 
+/// The events of one wait.
+pub(crate) const EVENTS_MAX: usize = 512;
+
 /// How long accepting rests after the kernel refused it.
 pub(crate) const RETRY_AFTER: Nanos = Nanos(50_000_000);

@@ -12,7 +12,7 @@ use std::io;
 
 use abx_sys::{Events, ServerAddress};
 
-use crate::admission::{EventSource, event_source};
+use crate::admission::{EVENTS_MAX, EventSource, event_source};
 use crate::config::{ServeError, ServerConfig};
 use crate::connection::{Connection, Context};
 use crate::connection_table::ConnectionTable;
@@ -75,6 +75,3 @@ pub(crate) fn run(
 
 /// Room for one read, in bytes.
 const READ_BYTES: usize = 64 * 1024;
-
-/// The events of one wait.
-const EVENTS_MAX: usize = 512;

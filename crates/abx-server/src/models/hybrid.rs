@@ -12,6 +12,7 @@ use crate::connection::Context;
 use crate::content::ServedContent;
 use crate::listener::ListeningSocket;
 use crate::models::idle_watch::{IdleWatch, ReadyConnection, Visit};
+use crate::models::thread::{READ_BYTES, STACK_BYTES};
 
 /// Serves until the end, or until the kernel ends the wait.
 pub(crate) fn run(
@@ -69,9 +70,3 @@ impl Queue {
         }
     }
 }
-
-/// Room for one read, in bytes.
-const READ_BYTES: usize = 16 * 1024;
-
-/// Enough for a session.
-const STACK_BYTES: usize = 256 * 1024;

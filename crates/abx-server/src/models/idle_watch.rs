@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abx_sys::{Epoll, Events, Interest, Nanos, SocketEvent};
 
-use crate::admission::{Admission, EventSource, event_source};
+use crate::admission::{Admission, EVENTS_MAX, EventSource, event_source};
 use crate::config::ServeError;
 use crate::connection::{Connection, ConnectionWait, Context, TurnStep};
 use crate::listener::{AcceptedConnection, ListeningSocket};
@@ -179,9 +179,6 @@ impl IdleWatch {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// The events of one wait.
-const EVENTS_MAX: usize = 512;
 
 /// Reads and sends of one connection before the others have their turn.
 const STEPS_PER_VISIT: usize = 16;

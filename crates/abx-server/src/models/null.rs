@@ -11,7 +11,7 @@ use std::io;
 use abx_sys::{Events, ServerAddress, Socket, SocketEvent};
 use memchr::memmem::Finder;
 
-use crate::admission::{EventSource, event_source};
+use crate::admission::{EVENTS_MAX, EventSource, event_source};
 use crate::config::{ServeError, ServerConfig};
 use crate::connection::{FirstBytes, ProtocolChoice};
 use crate::connection_table::ConnectionTable;
@@ -226,9 +226,6 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// So many bytes of responses are sent at once, or one response if that is longer.
 const SEND_BYTES: usize = 64 * 1024;
-
-/// The events of one wait.
-const EVENTS_MAX: usize = 512;
 
 #[cfg(test)]
 mod tests {

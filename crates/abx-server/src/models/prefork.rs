@@ -15,7 +15,7 @@ use crate::config::{ServeError, ServerConfig};
 use crate::connection::{Connection, ConnectionWait, Context, TurnStep};
 use crate::content::ServedContent;
 use crate::listener::{AcceptedConnection, Acceptor, ListeningSocket};
-use crate::models::thread::wait_for_time;
+use crate::models::thread::{ONLY, READ_BYTES, wait_for_time};
 
 pub(crate) fn run(
     config: &ServerConfig,
@@ -123,12 +123,6 @@ fn wait(socket: &Socket, wanted: PollFlags, listener: &ListeningSocket) -> io::R
         }
     }
 }
-
-/// The number of a process's only connection.
-const ONLY: usize = 0;
-
-/// Room for one read, in bytes.
-const READ_BYTES: usize = 16 * 1024;
 
 /// How long a client may be silent while others wait.
 const SILENCE_MAX: Nanos = Nanos(1_000_000_000);

@@ -119,11 +119,11 @@ impl Drop for Opened {
     }
 }
 
-/// The number of a thread's only connection.
-const ONLY: usize = 0;
+/// The number of the only connection of a thread or process.
+pub(super) const ONLY: usize = 0;
 
 /// Room for one read, in bytes.
-const READ_BYTES: usize = 16 * 1024;
+pub(super) const READ_BYTES: usize = 16 * 1024;
 
 /// Enough for a session, and little enough for thousands of them.
-const STACK_BYTES: usize = 256 * 1024;
+pub(super) const STACK_BYTES: usize = 256 * 1024;

@@ -14,6 +14,7 @@ use crate::connection::{Batch, Context};
 use crate::content::ServedContent;
 use crate::listener::ListeningSocket;
 use crate::models::idle_watch::{IdleWatch, ReadyConnection, Visit};
+use crate::models::thread::{READ_BYTES, STACK_BYTES};
 
 /// Serves until the end, or until the kernel ends the wait.
 pub(crate) fn run(
@@ -80,9 +81,3 @@ impl Drop for OneThread {
         self.0.has_spare.notify_one();
     }
 }
-
-/// Room for one read, in bytes.
-const READ_BYTES: usize = 16 * 1024;
-
-/// Enough for a request, and quickly made.
-const STACK_BYTES: usize = 256 * 1024;
