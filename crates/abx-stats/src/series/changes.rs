@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::segments::NORMAL_MEDIAN;
 use crate::StatsError;
 use crate::log_ratios::check_log_ratios;
 use crate::moments::Moments;
@@ -167,8 +168,6 @@ fn centered(values: &[f64]) -> Vec<f64> {
 
 /// Spreads from the median at which a value is an outlier.
 const OUTLIER: f64 = 3.0;
-/// The median size of a normal variable of spread 1: its quantile at 3/4.
-const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 
 /// 0 of nothing.
 fn median(mut values: Vec<f64>) -> f64 {

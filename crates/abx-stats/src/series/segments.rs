@@ -202,7 +202,7 @@ pub fn rise(rates: &[f64]) -> Result<f64, StatsError> {
 }
 
 /// The median size of a normal variable of spread 1: its quantile at 3/4.
-const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
+pub(super) const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use abx_stats::Margin;
 use super::mistake::short;
 use super::raw_request::RawStatus;
 use crate::loads::load::ExpectBody;
+use crate::requests::numbered::NUMBER;
 use crate::requests::request_spec::usual_method;
 use crate::units;
 
@@ -72,9 +73,6 @@ pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>
         }
     }
 }
-
-/// What stands for the number in a path of many.
-const NUMBER: &str = "{n}";
 
 /// Reads a method, the usual one for a request with or without a body by default.
 pub fn method(text: Option<String>, has_body: bool) -> Result<String, String> {

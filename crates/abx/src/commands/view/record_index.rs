@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use abx_evidence::OutputKind;
-use abx_lab::history::{Archive, HistoryError, Query, find, id_of_file};
+use abx_lab::history::{Archive, HistoryError, Query, find, id_of_file, short_id_of_file};
 use abx_lab::read_text;
 use abx_verdict::history::{Entry, History, Outline, UnreadFile};
 
@@ -26,8 +26,6 @@ pub struct NamedFile {
 
 /// The most records that one list shows.
 const LISTED_MOST: usize = 500;
-/// Letters of an id, as other lists show them.
-const ID_LETTERS: usize = 6;
 
 impl NamedFile {
     /// These files, each with an id of its own. A file that was named twice is
@@ -43,7 +41,7 @@ impl NamedFile {
             // folders are told apart by their whole paths.
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let by_path = id_of_file(&path.to_string_lossy());
-            let candidates = [&id_of_file(&name)[..ID_LETTERS], &by_path];
+            let candidates = [&short_id_of_file(&name), &by_path];
             let free = candidates.into_iter().find(|id| !ids.contains(*id));
             let id = free.unwrap_or(&by_path).to_owned();
             ids.insert(id.clone());
@@ -129,7 +127,7 @@ mod tests {
             .map(|named_file| named_file.id.as_str())
             .collect();
         assert_eq!((named_files.len(), ids.len()), (3, 3));
-        assert_eq!(named_files[0].id, id_of_file("x.json")[..ID_LETTERS]);
+        assert_eq!(named_files[0].id, short_id_of_file("x.json"));
         let index = RecordIndex::Files(named_files.clone());
         assert_eq!(
             index.find(&named_files[1].id).unwrap(),
