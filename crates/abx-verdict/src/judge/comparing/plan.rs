@@ -94,7 +94,7 @@ impl<'a> ComparisonPlan<'a> {
         for view in alone {
             let pairs = measured.pairs_under(view.load);
             match view.load.settings.exchange.shape {
-                LoadShape::Connections => questions.ask_of_connections(view, &pairs),
+                LoadShape::Connections => questions.ask_of_connections(view, &pairs, findings),
                 _ => questions.ask_under(view, &pairs, findings),
             }
         }
@@ -222,26 +222,29 @@ impl<'a> ComparisonPlan<'a> {
         (speed, fallback): (&Values<'a>, &CpuFallback<'a>),
     ) -> Sorted<'a> {
         let load = view.load;
-        let is_void = |pair| {
-            let mut touching = findings
-                .iter()
-                .filter(|finding| finding.touches(&load.name, pair));
-            touching.any(|finding| finding.level == Level::Void)
+        let is_timed = |pair| {
+            let times = Values::under(view, primary_time(load), Rounds::All);
+            speed.are_whole(pair) && times.are_whole(pair)
         };
         let mut sorted = Sorted::default();
         for pair in pairs {
-            let sound = (!is_void(*pair)).then_some(*pair);
-            if sound.is_some() && is_by_session_time(load) {
+            let sound = (!is_void(findings, load, *pair)).then_some(*pair);
+            // What is void has the metric that it would have been judged by, where that is known.
+            let timed = sound.or_else(|| Some(*pair).filter(|pair| is_timed(*pair)));
+            if sound.is_none() {
+                sorted.void.push(*pair);
+            }
+            if timed.is_some() && is_by_session_time(load) {
                 sorted.by_time.push(*pair);
                 sorted.by_speed.push((*pair, Role::Exploratory));
-            } else if let Some(finding) = sound.and_then(|pair| both_kept_up(view, pair)) {
-                self.findings.push(finding);
+            } else if let Some(finding) = timed.and_then(|pair| both_kept_up(view, pair)) {
+                self.findings.extend(sound.map(|_| finding));
                 sorted.by_time.push(*pair);
             } else if let Some(reason) = sound.and_then(|pair| fallback.reason(pair, speed)) {
                 self.fallbacks.push(reason);
                 sorted.by_cpu.push(*pair);
             } else {
-                if sound.is_none() || fallback.is_void(*pair, speed) {
+                if sound.is_some() && fallback.is_void(*pair, speed) {
                     sorted.void.push(*pair);
                 }
                 sorted.by_speed.push((*pair, Role::Primary));
@@ -267,13 +270,29 @@ impl<'a> ComparisonPlan<'a> {
     }
 
     /// Connections that say nothing take memory, and time to be opened.
-    fn ask_of_connections(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
+    fn ask_of_connections(
+        &mut self,
+        view: &'a OfferView<'a>,
+        pairs: &[[&'a str; 2]],
+        findings: &[Finding],
+    ) {
         let memory = Values::under(view, Metric::MemoryPerConnection, Rounds::All);
+        let rate = Values::under(view, Metric::ConnectRate, Rounds::All);
         let known = whole(&memory, pairs.iter());
+        let void: Vec<[&str; 2]> = pairs
+            .iter()
+            .filter(|pair| is_void(findings, view.load, **pair))
+            .copied()
+            .collect();
         if known.len() < pairs.len() {
             self.findings.push(memory_unknown(view.load));
         }
-        let primary = known.iter().map(|pair| (*pair, Role::Primary)).collect();
+        // What is void says why, even if nothing is known of it.
+        let is_by_memory = |pair: &&[&'a str; 2]| {
+            known.contains(pair) || (void.contains(pair) && !rate.are_whole(**pair))
+        };
+        let primary = pairs.iter().filter(is_by_memory);
+        let primary = primary.map(|pair| (*pair, Role::Primary)).collect();
         let first = self.asked.len();
         let compared_under = || ComparedUnder::Load(view);
         self.ask(
@@ -281,7 +300,6 @@ impl<'a> ComparisonPlan<'a> {
             Metric::MemoryPerConnection,
             (memory, primary),
         );
-        let rate = Values::under(view, Metric::ConnectRate, Rounds::All);
         let role = |pair: &[&'a str; 2]| {
             if known.contains(pair) {
                 Role::Exploratory
@@ -292,7 +310,7 @@ impl<'a> ComparisonPlan<'a> {
         let pairs = whole(&rate, pairs.iter());
         let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
         self.ask(compared_under(), Metric::ConnectRate, (rate, pairs));
-        share_among(&mut self.asked[first..], &[]);
+        share_among(&mut self.asked[first..], &void);
     }
 
     fn ask(
@@ -373,6 +391,14 @@ const COSTS: [Metric; 8] = [
     Metric::WireBytes,
     Metric::ColdStart,
 ];
+
+/// Whether a finding rules out every verdict about a pair under a load.
+fn is_void(findings: &[Finding], load: &LoadRecord, pair: [&str; 2]) -> bool {
+    let mut touching = findings
+        .iter()
+        .filter(|finding| finding.touches(&load.name, pair));
+    touching.any(|finding| finding.level == Level::Void)
+}
 
 /// Gives each question of a load its share of the load's primary pairs. Those that are void
 /// claim nothing, and take nothing from the others.

@@ -137,6 +137,31 @@ fn a_void_comparison_says_so_though_both_kept_up() {
 }
 
 #[test]
+fn a_void_pair_that_kept_up_is_of_the_metric_that_would_have_decided() {
+    // Method: the same failures, with response times in every block; then as many failures as
+    // are not kept up.
+    for (failed, metric) in [(45, Metric::ResponseP99), (900, Metric::Throughput)] {
+        let mut record = open_pair();
+        for name in ["old", "new"] {
+            give_times(&mut record, name, |times| {
+                fill(&mut times.response, 10_000, 500);
+            });
+        }
+        each_slice(&mut record, "new", |slice| {
+            let counts = [(Outcome::Ok, OK - failed), (Outcome::Reset, failed)];
+            response(slice, &counts);
+        });
+        let record = judged(record);
+        let [compared] = &primary(&record)[..] else {
+            panic!("{record:?}")
+        };
+        let result = (compared.metric, compared.verdict);
+        assert_eq!(result, (metric, Verdict::Invalid), "{failed}");
+        assert!(find(&record.validity.findings, FindingId::BothKeptUp).is_none());
+    }
+}
+
+#[test]
 fn a_rate_that_the_generator_did_not_reach_bounds() {
     // Method: a fifth unsent, on a generator at 97 % and a subject at 60 %.
     let mut record = open_pair();

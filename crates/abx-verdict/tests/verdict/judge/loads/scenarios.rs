@@ -1,8 +1,8 @@
 //! Loads of users who make sessions of several requests.
 
 use abx_evidence::record::{Histograms, ScenarioSettings};
-use abx_evidence::{FindingId, LoadShape, Measured, StepTimes};
-use abx_fixtures::{OK, find, histogram, judged, primary, study};
+use abx_evidence::{FindingId, LoadShape, Measured, Outcome, StepTimes};
+use abx_fixtures::{OK, each_slice, find, histogram, judged, primary, response, study};
 use abx_verdict::expectation::KnownNames;
 use abx_verdict::{Comparison, Conclusions, Expectation, Metric, Role, Verdict};
 
@@ -83,6 +83,27 @@ fn who_pauses_is_judged_by_session_time_and_who_does_not_by_sessions() {
         "{this_compared:?}"
     );
     assert_eq!(role(&with, Metric::Throughput), Some(Role::Exploratory));
+}
+
+#[test]
+fn a_void_pair_of_users_who_pause_is_of_session_time() {
+    // Method: one in a hundred sessions of `new` fails; the same without any session time.
+    for (count, metric) in [(300, Metric::ResponseP50), (0, Metric::Throughput)] {
+        let mut record = shop(true, count);
+        each_slice(&mut record, "new", |slice| {
+            let failed = OK / 100;
+            let counts = [(Outcome::Ok, OK - failed), (Outcome::Reset, failed)];
+            response(slice, &counts);
+        });
+        let record = judged(record);
+        let [compared] = &primary(&record)[..] else {
+            panic!("{record:?}")
+        };
+        assert_eq!(
+            (compared.metric, compared.verdict),
+            (metric, Verdict::Invalid)
+        );
+    }
 }
 
 #[test]

@@ -94,6 +94,20 @@ fn connections_that_do_not_stand_void_their_subject() {
 }
 
 #[test]
+fn connections_of_a_subject_that_failed_are_void_by_their_memory() {
+    // Method: `new` fails at the start of the third block, and has no connections from there on.
+    let mut record = held();
+    for block in &mut record.blocks[2..] {
+        block.loads[0].sides.remove("new");
+    }
+    let life = record.blocks[2].subjects.get_mut("new");
+    life.expect("it was started").failed_start = Some("it exited with 1".to_owned());
+    let comparison = only(&judged(record), Role::Primary);
+    assert_eq!(comparison.metric, Metric::MemoryPerConnection);
+    assert_eq!(comparison.verdict, Verdict::Invalid);
+}
+
+#[test]
 fn memory_that_cannot_be_told_leaves_the_rate_of_opening() {
     // Method: the memory of `new` is not readable in one block.
     let mut record = held();
