@@ -43,7 +43,11 @@ impl DocumentPart {
             | DocumentPart::Paragraph(text)
             | DocumentPart::Note(text) => quoting(text) + "\n",
             DocumentPart::Table(table) => table.markdown(),
-            DocumentPart::Matrix(matrix) => matrix.markdown(),
+            DocumentPart::Matrix(matrix) if matrix.legend.is_empty() => matrix.markdown(),
+            DocumentPart::Matrix(matrix) => {
+                let legend = escape(&capitalized(&matrix.legend));
+                format!("{}\n{legend}\n", matrix.markdown())
+            }
             DocumentPart::Pairs { caption, pairs, .. } => {
                 Table::pairs(caption, pairs.clone()).markdown()
             }

@@ -276,8 +276,8 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
     Page::new(title, &subtitle(record), sections).folded_after("verdicts")
 }
 
-/// A study in Markdown, for a pull request or a job's page: verdicts, at a glance where they are
-/// many, expectations, figures, findings, and how to have the same again.
+/// A study in Markdown, for a pull request or a job's page: expectations, each verdict once,
+/// figures, findings, and how to have the same again.
 #[must_use]
 pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     if let Some(run) = record.run() {
@@ -299,7 +299,7 @@ pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> 
     let head = [
         heading(record, responses),
         expectations(record, responses, &LINE).markdown(),
-        verdicts_markdown(record),
+        verdicts_markdown(record, responses),
     ];
     sections_markdown(head, &sections)
 }

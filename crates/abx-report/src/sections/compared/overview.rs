@@ -95,6 +95,11 @@ pub(crate) fn overview_of_text(
     if !questions::head_rows(record) {
         return overview(record, extent, style);
     }
+    decided_and_first(record)
+}
+
+/// What was compared, how much of it is decided, and who is first.
+pub(crate) fn decided_and_first(record: &StudyRecord) -> Document {
     let mut out = head(record);
     out.append(leaders(record).into_iter().collect());
     out
@@ -253,7 +258,7 @@ pub(crate) fn at_a_glance(record: &StudyRecord, extent: ReportExtent, style: &St
 
 /// How many more blocks half of the undecided comparisons need; `None` if nothing is undecided
 /// that blocks would decide.
-fn deciding(record: &StudyRecord) -> Option<String> {
+pub(crate) fn deciding(record: &StudyRecord) -> Option<String> {
     let primary = record.conclusions.primary();
     let mut more: Vec<u32> = primary.filter_map(|other| other.blocks_more).collect();
     more.sort_unstable();

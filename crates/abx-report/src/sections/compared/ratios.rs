@@ -430,7 +430,8 @@ pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
     let rows = comparisons_of_role().map(cells);
     let headers = ["", "where", "metric", "ratio", "interval", "verdict"];
     let table = Table::new(headers, rows).of_words();
-    let has_chance = comparisons_of_role().any(may_be_chance);
+    // Primary ones have a remark that says so.
+    let has_chance = role == Role::Exploratory && comparisons_of_role().any(may_be_chance);
     let legend = if has_chance { MAY_BE_CHANCE } else { "" };
     let mut out = Document::default();
     out.table(Some(table).filter(|table| !table.rows.is_empty()), legend);

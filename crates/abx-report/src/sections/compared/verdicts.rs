@@ -1,19 +1,21 @@
 //! The verdicts: a matrix of many, and the sentences of the terminal, each with its sign.
 
-use abx_verdict::{Comparison, Role, StudyRecord};
+use abx_verdict::{Comparison, ExpectationResult, Role, StudyRecord};
 
 use crate::document::{Document, Statement};
 use crate::sections::compared::alone::{is_alone, sentences};
 use crate::sections::compared::findings::{limits_briefly, reasons};
 use crate::sections::compared::grid;
-use crate::sections::compared::overview::{at_a_glance, overview, overview_of_page};
+use crate::sections::compared::overview::{
+    at_a_glance, decided_and_first, deciding, overview, overview_of_page,
+};
 use crate::sections::compared::ratios::compared_table;
 use crate::sections::measured::how_measured::when_and_where;
 use crate::sections::measured::scope::scope;
 use crate::sections::remarks::remarks;
 use crate::words::style::{LINE, ReportExtent, Style};
 use crate::words::units::percent;
-use crate::words::verdict::{instead_of_throughput, name, sentence};
+use crate::words::verdict::{instead_of_throughput, name, place, sentence};
 use crate::words::wrap::clean_name;
 
 pub(crate) fn title(record: &StudyRecord) -> String {
@@ -108,20 +110,76 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     out
 }
 
-/// The same in Markdown, where tables stand for the matrix.
-pub(crate) fn verdicts_markdown(record: &StudyRecord) -> String {
-    let mut each = verdicts(record, &LINE);
-    each.append(compared_table(record, Role::Primary));
-    if !grid::is_needed(record) {
-        return each.markdown();
+/// The same in Markdown: the result in words, unless checks head the report, one table of all
+/// verdicts, and what the table does not say.
+pub(crate) fn verdicts_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+    let compared: Vec<&Comparison> = record.conclusions.primary().collect();
+    if compared.is_empty() || is_alone(record) {
+        return verdicts(record, &LINE).markdown();
     }
-    let mut out = overview(record, ReportExtent::Brief, &LINE);
-    out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
-    out.folded(IN_WORDS, each);
+    let has_matrix = grid::is_needed(record);
+    let mut out = match compared[..] {
+        _ if !responses.is_empty() => Document::default(),
+        [only] => in_words(record, only),
+        _ if has_matrix => overview(record, ReportExtent::Brief, &LINE),
+        _ => decided_and_first(record),
+    };
+    let remarks = remarks_of_all(record);
+    if has_matrix {
+        out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
+        out.folded(REMARKS, remarks);
+    } else {
+        out.append(compared_table(record, Role::Primary));
+        let several = Some(record).filter(|_| compared.len() > 1);
+        out.append(several.and_then(deciding).into_iter().collect());
+        out.append(remarks);
+    }
+    out.append(instead_of_throughput(record).into_iter().collect());
     out.markdown()
+}
+
+/// A comparison as a sentence without remarks.
+fn in_words(record: &StudyRecord, comparison: &Comparison) -> Document {
+    let mut out = Document::default();
+    out.statements(vec![Statement {
+        verdict: comparison.verdict,
+        sentence: sentence(record, comparison, &LINE),
+        remarks: Vec::new(),
+        reasons: None,
+    }]);
+    out
+}
+
+/// Each remark once, after the comparisons that it is about if there are several.
+fn remarks_of_all(record: &StudyRecord) -> Document {
+    let mut remarked: Vec<(String, Vec<String>)> = Vec::new();
+    for comparison in record.conclusions.primary() {
+        let about = format!(
+            "{} ÷ {} {}",
+            name(&comparison.subject),
+            name(&comparison.baseline),
+            place(record, &comparison.load)
+        );
+        for remark in remarks(record, comparison) {
+            match remarked.iter_mut().find(|(other, _)| *other == remark) {
+                Some((_, known)) => known.push(about.clone()),
+                None => remarked.push((remark, vec![about.clone()])),
+            }
+        }
+    }
+    let is_only = record.conclusions.primary().count() == 1;
+    let texts = remarked.into_iter().map(|(remark, about)| {
+        if is_only {
+            remark
+        } else {
+            format!("{}: {remark}", about.join("; "))
+        }
+    });
+    texts.collect()
 }
 
 const NAMES_MAX: usize = 5;
 const DECIDED: &str = "Everything that is decided, in words";
 const IN_WORDS: &str = "Each verdict in words";
+const REMARKS: &str = "Remarks about single verdicts";
 const MEANING: &str = "What the verdicts hold for";

@@ -8,7 +8,9 @@ use abx_report::{
     study_markdown, study_openmetrics, study_otlp,
 };
 use abx_verdict::expectation::{KnownNames, expectation_results};
-use abx_verdict::{Expectation, ExpectationResult, StudyRecord, Validity, Verdict, new_finding};
+use abx_verdict::{
+    Comparison, Expectation, ExpectationResult, StudyRecord, Validity, Verdict, new_finding,
+};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -134,6 +136,39 @@ fn markdown() {
     let mut record = study();
     record.conclusions.validity = Validity::of(vec![finding(Level::Note)]);
     assert_snapshot!(study_markdown(&record, &expected(&record)));
+}
+
+#[test]
+fn markdown_has_each_verdict_in_one_table() {
+    // Method: one comparison, as many as have a list and as many as have a matrix, all with the
+    // same remark. A sentence stands above one comparison alone, unless a check does.
+    for (count, cell) in [
+        (1, "| ▲ faster, fragile |"),
+        (3, "| ▲ faster, fragile |"),
+        (5, "▲ **faster** \\~ |"),
+    ] {
+        let mut record = study();
+        let names: Vec<String> = (0..count).map(|number| format!("s{number}")).collect();
+        record.measured.subjects.truncate(1);
+        record
+            .measured
+            .subjects
+            .extend(names.iter().map(|name| subject(name)));
+        let compared = names.iter().map(|name| Comparison {
+            fragile: true,
+            ..comparison(name, Some([1.12, 1.08, 1.16]), Verdict::Faster)
+        });
+        record.conclusions.comparisons = compared.collect();
+        let text = study_markdown(&record, &[]);
+        assert_eq!(text.matches(cell).count(), count, "{text}");
+        let sentences = text.matches(" serves 1.12×").count();
+        assert_eq!(sentences, usize::from(count == 1), "{text}");
+        assert_eq!(text.matches("Fragile: another").count(), 1, "{text}");
+        let not_slower: Vec<Expectation> = Expectation::not_slower(0.03).into_iter().collect();
+        let checked = study_markdown(&record, &expectation_results(&record, &not_slower));
+        assert_eq!(checked.matches(cell).count(), count, "{checked}");
+        assert!(!checked.contains(" serves 1.12×"), "{checked}");
+    }
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn a_planted_contradiction_is_found_in_every_output() {
     let printed = Printed::of(&record);
     assert_eq!(contradictions(&record, &printed), Vec::<String>::new());
     type Plant<'a> = (&'a str, &'a dyn Fn(&mut Printed));
-    let plants: [Plant; 10] = [
+    let plants: [Plant; 9] = [
         ("matrix of the terminal", &|printed| {
             swap(&mut printed.grid, " ▲", " ▼")
         }),
@@ -244,11 +244,8 @@ fn a_planted_contradiction_is_found_in_every_output() {
         ("Markdown table", &|printed| {
             swap(&mut printed.markdown, "▲ **faster**", "▼ **slower**")
         }),
-        ("Markdown sentences", &|printed| {
-            swap(&mut printed.markdown, "- ▲ **", "- ▼ **")
-        }),
         ("Markdown list", &|printed| {
-            swap(&mut printed.markdown, "| ▼ slower |", "| ▼ faster |")
+            swap(&mut printed.markdown, "| ▼ ", "| ▲ ")
         }),
         ("matrix", &|printed| {
             swap(

@@ -50,7 +50,7 @@ impl Printed {
 
     /// In how many places each primary verdict stands at least.
     pub fn forms(&self) -> usize {
-        if self.has_grid() { 7 } else { 5 }
+        if self.has_grid() { 5 } else { 4 }
     }
 
     fn has_grid(&self) -> bool {
@@ -454,7 +454,8 @@ fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
     seens
 }
 
-/// The tables of Markdown that have a line per comparison: the primary ones, then the others.
+/// The tables of Markdown that have a line per comparison: the primary ones unless a matrix has
+/// them, then the others.
 fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
     let rows = markdown.split("|  | where | metric |").skip(1);
     let rows = rows.flat_map(|table| {
@@ -463,6 +464,8 @@ fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
             .skip(2)
             .take_while(|line| line.starts_with('|'))
     });
+    let rows: Vec<&str> = rows.collect();
+    let first = record.conclusions.comparisons.len() - rows.len();
     let seen = |(number, row): (usize, &str)| {
         let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
         let comparison = &record.conclusions.comparisons[number];
@@ -478,7 +481,7 @@ fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
             word: Some(word),
         }
     };
-    rows.enumerate().map(seen).collect()
+    (first..).zip(rows).map(seen).collect()
 }
 
 /// The text between two others.
