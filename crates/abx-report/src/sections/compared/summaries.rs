@@ -27,7 +27,32 @@ use crate::words::verdict::{name, place};
 
 /// The figures of every load.
 pub(crate) fn summaries(record: &StudyRecord, style: &Style) -> Document {
-    Document::joined(alone(record).map(|load| under(record, load, style)))
+    let mut out = Document::joined(alone(record).map(|load| under(record, load, style)));
+    out.append(memory_of_all_loads(record));
+    out
+}
+
+/// That the tables of all loads have the same memory, and which memory is compared; empty unless
+/// several tables have it.
+fn memory_of_all_loads(record: &StudyRecord) -> Document {
+    let mut out = Document::default();
+    let summaries = record.conclusions.summaries.iter();
+    let known = summaries.filter(|summary| summary.sent > 0 && summary.rss_bytes.is_some());
+    let known: Vec<&Summary> = known.collect();
+    if known.is_empty() || record.measured.loads.len() < 2 {
+        return out;
+    }
+    let are_read = known.iter().all(|summary| summary.pss_bytes.is_some());
+    let compared = if are_read {
+        "The compared memory is that after each load, which includes what earlier loads left."
+    } else {
+        "If abx could not read a server's memory after each load, it compares this peak."
+    };
+    out.note(format!(
+        "memory is the peak over all loads of a block, and so the same under each of them. \
+         {compared}"
+    ));
+    out
 }
 
 /// What the columns mean; empty where nothing was measured.
@@ -43,9 +68,6 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document 
         return out;
     }
     let mut legend = FIGURES_LEGEND.to_owned();
-    if record.measured.loads.len() > 1 {
-        legend.push_str(MEMORY_OF_ALL_LOADS);
-    }
     let has_gap = |summary: &Summary| {
         summary.server_cpu_us_per_request.is_none()
             || summary.server_busy.is_none()
@@ -60,10 +82,6 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document 
     out.note(legend);
     out
 }
-
-/// What the peak of a block is of that has several loads, and what else is by the same name.
-const MEMORY_OF_ALL_LOADS: &str =
-    " It is over all loads; the compared memory is that after each load.";
 
 /// A table per metric of every subject under every load, for a text of many of both.
 pub(crate) fn summaries_at_a_glance(record: &StudyRecord, style: &Style) -> Document {
@@ -248,6 +266,7 @@ pub(crate) fn figures_of_page(record: &StudyRecord) -> Document {
         let times = summaries.map(|summary| &summary.response_time_us);
         let at_least = at_least_legend(times, &TIMES, &LINE);
         out.note(format!("{WIDE_FIGURES_LEGEND}{at_least}"));
+        out.append(memory_of_all_loads(record));
     }
     out.append(loaded(record));
     out

@@ -2,8 +2,8 @@
 //! read by the person who changes it.
 
 use abx_verdict::{
-    Bounds, Comparison, Declared, Metric, Role, StudyRecord, Undisturbed, Validity, Verdict,
-    new_finding,
+    Bounds, Comparison, Declared, Metric, Role, StudyRecord, Summary, Undisturbed, Validity,
+    Verdict, new_finding,
 };
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use abx_evidence::record::{Settled, SettledReason, StudyEnd};
 use abx_evidence::{Figure, Finding, FindingId, Level};
 use abx_report::{
     ReportExtent, Style, failures_line, files_line, opening_line, progress_line, ready_line,
-    record_json, responses_line, study_text, verification_line,
+    record_json, responses_line, study_markdown, study_text, verification_line,
 };
 use insta::assert_snapshot;
 
@@ -353,6 +353,42 @@ fn several_loads() {
     record.measured.end = StudyEnd::Certain;
     set_blocks(&mut record, 6);
     assert_snapshot!(text(&record));
+}
+
+#[test]
+fn memory_that_is_of_all_loads_is_said_to_be() {
+    // Method: a study of two loads in each form, with the memory after each load and without that
+    // of one subject; a study of one load.
+    let peak = "memory is the peak over all loads of a block";
+    let forms = |record: &StudyRecord| {
+        let text = |extent| study_text(record, extent, &Style::plain());
+        let forms = [
+            text(ReportExtent::Brief),
+            text(ReportExtent::Full),
+            study_markdown(record, &[]),
+            study_html(record, &[]),
+        ];
+        forms.map(|form| form.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let mut record = study();
+    for form in forms(&record) {
+        assert!(!form.contains(peak), "{form}");
+    }
+    record.measured.loads.push(load("c10", 10));
+    let more = record.conclusions.summaries.clone().into_iter();
+    let more = more.map(|summary| Summary {
+        load: "c10".to_owned(),
+        ..summary
+    });
+    record.conclusions.summaries.extend(more);
+    for form in forms(&record) {
+        assert!(form.contains(peak), "{form}");
+        assert!(form.contains("is that after each load"), "{form}");
+    }
+    record.conclusions.summaries[1].pss_bytes = None;
+    for form in forms(&record) {
+        assert!(form.contains("it compares this peak"), "{form}");
+    }
 }
 
 #[test]
