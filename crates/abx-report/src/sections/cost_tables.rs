@@ -160,7 +160,7 @@ pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
         rows.push(row(format!("{} other lines", others.len()), sum, None, ""));
     }
     rows.push(row("total".to_owned(), ledger.us_per_response, None, ""));
-    let mut headers = vec!["CPU µs per response", "µs", "share", "most in"];
+    let mut headers = vec!["CPU µs per response", "µs", "share", "mostly in"];
     if !ledger.system_calls.is_empty() {
         headers.insert(3, "calls");
     }
@@ -193,7 +193,7 @@ pub(crate) fn purpose_name(purpose: Purpose) -> &'static str {
         Purpose::Connections => "connections",
         Purpose::Locks => "locks",
         Purpose::Memory => "memory",
-        Purpose::Interruptions => "interrupts, scheduling",
+        Purpose::Interruptions => "interrupts and scheduling",
         Purpose::Others => "other kernel work",
         Purpose::WholeKernel => "the kernel, not split",
     }

@@ -2,7 +2,7 @@
 //! a sentence, then line by line.
 
 use abx_verdict::{
-    Confounder, ConfounderKind, CpuDifference, CpuLedger, LineDifference, Purpose,
+    Confounder, ConfounderKind, CpuDifference, CpuLedger, CpuSharing, LineDifference, Purpose,
     PurposeDifference, StudyRecord,
 };
 
@@ -11,8 +11,9 @@ use super::cost_tables::{
     purpose_table, shown_name, us,
 };
 use crate::document::Document;
+use crate::words::metrics::capitalized;
 use crate::words::style::ReportExtent;
-use crate::words::units::{count, listed, whole_percent};
+use crate::words::units::{count, listed, plural, whole_percent};
 use crate::words::wrap::clean_name;
 
 /// A sentence names lines until they make up this share of the difference.
@@ -79,14 +80,16 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     let most = if are_many { 1 } else { PAIRS_MAX };
     let largest = largest(&pairs, most);
     let mut out = of_pairs(record, &largest, figures, is_full);
-    match pairs.len().min(PAGE_PAIRS_MAX) - largest.len() {
+    let more = pairs.len().min(PAGE_PAIRS_MAX) - largest.len();
+    let more_pairs = plural(more as u64, "more pair");
+    match more {
         0 => {}
         // The last line of the report names the page anyway.
         _ if are_many && !is_full => {}
-        more if is_full => out.note(format!(
-            "`--html FILE` has all lines, and explains {more} more."
+        _ if is_full => out.note(format!(
+            "`--html FILE` has all lines, and explains {more_pairs}."
         )),
-        more => out.note(format!("`--html FILE` explains {more} more.")),
+        _ => out.note(format!("`--html FILE` explains {more_pairs}.")),
     }
     out
 }
@@ -99,7 +102,8 @@ pub(crate) fn why_of_page(record: &StudyRecord) -> Document {
     match pairs.len() - largest.len() {
         0 => {}
         more => out.note(format!(
-            "The record (`--json FILE`) has {more} more pairs, which differ less."
+            "The record (`--json FILE`) has {}, with smaller differences.",
+            plural(more as u64, "more pair")
         )),
     }
     out
@@ -152,8 +156,6 @@ fn of_pairs(
     is_full: bool,
 ) -> Document {
     let conclusions = &record.conclusions;
-    let pairs = pairs.iter();
-    let pairs = pairs.map(|pair| difference_part(record, pair, figures));
     let of_starts = Figures {
         purposes: is_full,
         ..figures
@@ -161,15 +163,27 @@ fn of_pairs(
     // Where nothing is certain, only their lines may say more than the finding about them.
     let starts = conclusions.start_differences.iter();
     let starts = starts.filter(|starts| figures.lines || !named(starts).is_empty());
-    let starts = starts.map(|starts| difference_part(record, starts, of_starts));
-    let mut out = Document::joined(pairs.chain(starts));
+    let pairs = pairs.iter().map(|pair| (*pair, figures));
+    let shown = pairs.chain(starts.map(|starts| (starts, of_starts)));
+    let shown: Vec<(&CpuDifference, Figures)> = shown.collect();
+    let parts = shown.iter();
+    let parts = parts.map(|(difference, figures)| difference_part(record, difference, *figures));
+    let mut out = Document::joined(parts);
     if conclusions.cpu_differences.is_empty() {
         out.append(of_one(&conclusions.cpu_ledgers));
     }
+    let ledgers = shown_ledgers(record, &shown);
     if is_full {
-        gaps(record).into_iter().for_each(|text| out.note(text));
+        gaps(record, &ledgers)
+            .into_iter()
+            .for_each(|text| out.note(text));
     }
-    let ledgers = &conclusions.cpu_ledgers;
+    let mut parts = shown.iter();
+    if parts.any(|(part, figures)| has_interrupts(part, *figures))
+        && let Some(text) = traffic_of_others(record)
+    {
+        out.note(text);
+    }
     if ledgers.iter().any(|ledger| !ledger.is_kernel_split) {
         out.note(KERNEL_NOT_SPLIT);
     }
@@ -188,6 +202,51 @@ fn of_pairs(
     out
 }
 
+/// The ledgers that these parts are of; all of them if no pair was sampled, because then each
+/// has a part of its own.
+fn shown_ledgers<'a>(
+    record: &'a StudyRecord,
+    shown: &[(&CpuDifference, Figures)],
+) -> Vec<&'a CpuLedger> {
+    let conclusions = &record.conclusions;
+    let are_all_shown = conclusions.cpu_differences.is_empty();
+    let is_of = |ledger: &CpuLedger, part: &CpuDifference| {
+        let sides = [&part.subject, &part.baseline];
+        part.load == ledger.load && sides.contains(&&ledger.subject)
+    };
+    let is_shown =
+        |ledger: &&CpuLedger| are_all_shown || shown.iter().any(|(part, _)| is_of(ledger, part));
+    conclusions.cpu_ledgers.iter().filter(is_shown).collect()
+}
+
+/// Whether a sentence or a table names the time of interrupts.
+fn has_interrupts(difference: &CpuDifference, figures: Figures) -> bool {
+    let is_interrupts = |part: &&PurposeDifference| part.purpose == Purpose::Interruptions;
+    let mut in_tables = difference.purposes.iter().filter(|_| figures.purposes);
+    let mut in_sentence = named(difference).into_iter().take(figures.named);
+    in_tables.any(|part| is_interrupts(&part)) || in_sentence.any(|part| is_interrupts(&part))
+}
+
+/// Whose traffic interrupts the servers too, because it is on their CPUs; `None` if the record
+/// has no such program.
+fn traffic_of_others(record: &StudyRecord) -> Option<String> {
+    let scope = &record.conclusions.scope;
+    let with_generator = scope.cpu_sharing == Some(CpuSharing::Shared);
+    // Services run where the servers do.
+    let with_services = scope.subject_cpus.is_some() && !record.measured.services.is_empty();
+    let others = match (with_generator, with_services) {
+        (true, true) => "the generator and services",
+        (true, false) => "the generator",
+        (false, true) => "services",
+        (false, false) => return None,
+    };
+    Some(format!(
+        "The servers share their CPUs with {others}, so their {} include interrupts for other \
+         programs' traffic.",
+        purpose_name(Purpose::Interruptions)
+    ))
+}
+
 /// The first pair of a study with its figures by purpose; nothing unless it was sampled.
 pub(crate) fn first_why(record: &StudyRecord) -> Document {
     let Some(first) = record.conclusions.cpu_differences.first() else {
@@ -198,7 +257,7 @@ pub(crate) fn first_why(record: &StudyRecord) -> Document {
         ..Figures::ALL
     };
     let mut out = difference_part(record, first, figures);
-    let mut ledgers = record.conclusions.cpu_ledgers.iter();
+    let mut ledgers = shown_ledgers(record, &[(first, figures)]).into_iter();
     if ledgers.any(|ledger| !ledger.is_kernel_split) {
         out.note(KERNEL_NOT_SPLIT);
     }
@@ -261,9 +320,9 @@ fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Fi
 const KERNEL_NOT_SPLIT: &str = "The kernel's work is one line, because this machine did not let abx \
      sample it by function. `abx doctor` shows the command that allows it.";
 
-const WHY_LEGEND: &str = "CPU µs per response, by samples taken after the counted slices: each \
-     line's share of the samples, times the CPU time per response of the counted slices, as \
-     the mean of blocks. Intervals are over blocks; those of one table hold together.";
+const WHY_LEGEND: &str = "A cost is its share of the samples, times the CPU time per response of \
+     the counted slices, averaged over blocks. abx took the samples after these slices. All \
+     intervals of a table hold together in 95 of 100 studies.";
 
 /// What is certain, in one sentence of counted facts.
 fn reason(difference: &CpuDifference, most: usize) -> String {
@@ -327,7 +386,7 @@ fn named(difference: &CpuDifference) -> Vec<&PurposeDifference> {
 }
 
 /// A part with the libraries or system calls that make the most of it, and whether the cheaper
-/// side uses none of these.
+/// side makes no such call, or has no sample of them if calls were not counted.
 fn cause(
     part: &PurposeDifference,
     difference: &CpuDifference,
@@ -348,19 +407,23 @@ fn cause(
         return name.to_owned();
     }
     let shown: Vec<String> = lines.iter().map(|line| shown_name(&line.name)).collect();
-    let is_avoided = lines.iter().all(|line| {
-        let call = line.name.strip_prefix(SYSTEM_CALL);
+    let calls = |line: &&LineDifference| {
+        let call = line.name.strip_prefix(SYSTEM_CALL)?;
         let mut counted = difference.system_calls.iter();
-        let counted = counted.find(|count| Some(count.name.as_str()) == call);
-        // A few calls may have no sample.
-        line.cost.us_per_response[cheaper] == 0.0
-            && counted.is_none_or(|count| count.values[cheaper] == 0.0)
-    });
-    let verb = if is_libraries { "use" } else { "call" };
-    let avoided = if is_avoided {
-        format!(", which {less} does not {verb}")
-    } else {
+        let counted = counted.find(|count| count.name == call)?;
+        Some(counted.values[cheaper])
+    };
+    let counted: Vec<Option<f64>> = lines.iter().map(calls).collect();
+    let has_samples = lines
+        .iter()
+        .any(|line| line.cost.us_per_response[cheaper] > 0.0);
+    // A few calls may have no sample.
+    let avoided = if has_samples || counted.iter().any(|calls| *calls > Some(0.0)) {
         String::new()
+    } else if counted.iter().all(Option::is_some) {
+        format!(", which {less} does not call")
+    } else {
+        format!(", of which {less} has no sample")
     };
     format!("{name} ({}{avoided})", listed(&shown))
 }
@@ -383,14 +446,12 @@ fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
     format!("The {what} differ: {} and {} {unit}.", each[0], each[1])
 }
 
-/// What the samples do not show of each subject, over all loads, if that is much.
-fn gaps(record: &StudyRecord) -> Vec<String> {
-    let ledgers = &record.conclusions.cpu_ledgers;
+/// What the samples of these ledgers do not show of each subject, if that is much.
+fn gaps(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Vec<String> {
     let each = record.measured.subjects.iter().filter_map(|subject| {
-        let own: Vec<&CpuLedger> = ledgers
-            .iter()
-            .filter(|ledger| ledger.subject == subject.name)
-            .collect();
+        let mine = ledgers.iter().copied();
+        let mine = mine.filter(|ledger| ledger.subject == subject.name);
+        let own: Vec<&CpuLedger> = mine.collect();
         let mut gaps = Vec::new();
         let total = |of: fn(&CpuLedger) -> u64| {
             let counts = own.iter().map(|ledger| of(ledger));
@@ -398,7 +459,8 @@ fn gaps(record: &StudyRecord) -> Vec<String> {
         };
         let lost = total(|ledger| ledger.lost);
         if lost > 0 {
-            gaps.push(format!("{} samples were lost", count(lost)));
+            // Those of other programs on the same CPUs are among them.
+            gaps.push(format!("up to {} samples were lost", count(lost)));
         }
         let throttled = total(|ledger| ledger.throttled);
         if throttled > 0 {
@@ -411,18 +473,20 @@ fn gaps(record: &StudyRecord) -> Vec<String> {
         let left_out = left_out.fold(0, u64::max);
         if left_out > 0 {
             gaps.push(format!(
-                "{} of its threads were not sampled, those that had used the least CPU time",
+                "{} threads, those with the least CPU time, were not sampled",
                 count(left_out)
             ));
         }
-        (!gaps.is_empty()).then(|| format!("{}: {}.", clean_name(&subject.name), gaps.join("; ")))
+        let (first, others) = gaps.split_first()?;
+        let others = others.iter().map(|gap| format!(" {}.", capitalized(gap)));
+        let others: String = others.collect();
+        Some(format!("{}: {first}.{others}", clean_name(&subject.name)))
     });
-    each.chain(unnamed_functions(record)).collect()
+    each.chain(unnamed_functions(record, ledgers)).collect()
 }
 
 /// Whose functions have no names, and in how much of its user code at most: the worst first.
-fn unnamed_functions(record: &StudyRecord) -> Option<String> {
-    let ledgers = &record.conclusions.cpu_ledgers;
+fn unnamed_functions(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Option<String> {
     let each = record.measured.subjects.iter().filter_map(|subject| {
         let ledgers = ledgers.iter().filter(|it| it.subject == subject.name);
         let unnamed = ledgers
@@ -443,7 +507,7 @@ fn unnamed_functions(record: &StudyRecord) -> Option<String> {
     }
     (!texts.is_empty()).then(|| {
         format!(
-            "Functions have no names in up to {} (shares of user code): install debug symbols, or \
+            "Functions have no names in up to {} (shares of user code). Install debug symbols, or \
              have the runtime write a perf map.",
             listed(&texts)
         )

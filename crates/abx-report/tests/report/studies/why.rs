@@ -3,8 +3,8 @@
 use abx_fixtures::pair;
 use abx_report::{ReportExtent, Style, study_text};
 use abx_verdict::{
-    CostDifference, Count, CountDifference, CpuDifference, CpuLedger, LedgerLine, LineDifference,
-    MeanInterval, Purpose, PurposeDifference, StudyRecord,
+    CostDifference, Count, CountDifference, CpuDifference, CpuLedger, CpuSharing, LedgerLine,
+    LineDifference, MeanInterval, Purpose, PurposeDifference, StudyRecord,
 };
 
 /// Two subjects of which `new` uses 3 µs more, all of it in one part.
@@ -103,9 +103,9 @@ fn what_samples_lack_is_told_in_full_reports() {
     let ledger = &mut record.conclusions.cpu_ledgers[1];
     (ledger.lost, ledger.throttled, ledger.threads_left_out) = (12, 3, 4_000);
     let full = text(&record, ReportExtent::Full);
-    let told = "new: 12 samples were lost; the kernel suspended sampling 3 times, because it took \
-                too much CPU time; 4,000 of its threads were not sampled, those that had used the \
-                least CPU time.";
+    let told = "new: up to 12 samples were lost. The kernel suspended sampling 3 times, because it \
+                took too much CPU time. 4,000 threads, those with the least CPU time, were not \
+                sampled.";
     assert!(full.contains(told), "{full}");
     assert_eq!(full.matches("samples were lost").count(), 1, "{full}");
 }
@@ -175,7 +175,7 @@ fn calls_stand_next_to_the_time_that_they_cost() {
     }];
     let alone = text(&record, ReportExtent::Full);
     assert!(
-        alone.contains("share calls most in getppid 5.00 100 % 1.50"),
+        alone.contains("share calls mostly in getppid 5.00 100 % 1.50"),
         "{alone}"
     );
     record.conclusions.cpu_ledgers[0].calls_failure = Some("abx has no CAP_BPF".to_owned());
@@ -195,8 +195,76 @@ fn libraries_are_named_and_who_does_not_use_them() {
     let line = &mut record.conclusions.cpu_differences[0].lines[0];
     line.cost.us_per_response = [3.0, 0.0];
     let dearer = text(&record, ReportExtent::Brief);
-    let shown = "libraries (libssl.so.3, which old does not use).";
+    let shown = "libraries (libssl.so.3, of which old has no sample).";
     assert!(dearer.contains(shown), "{dearer}");
+}
+
+#[test]
+fn a_call_that_a_side_does_not_make_was_counted() {
+    // Method: no sample of a call of one side, with no call counted, none of its calls and one.
+    let report = |calls: Option<f64>| {
+        let mut record = sampled(Purpose::Files, "system call openat");
+        let difference = &mut record.conclusions.cpu_differences[0];
+        difference.lines[0].cost.us_per_response = [3.0, 0.0];
+        let counted = calls.map(|calls| CountDifference {
+            values: [101.0, calls],
+            ..a_hundred_more("openat")
+        });
+        difference.system_calls = counted.into_iter().collect();
+        text(&record, ReportExtent::Brief)
+    };
+    for (calls, shown) in [
+        (None, "files (openat, of which old has no sample)."),
+        (Some(0.0), "files (openat, which old does not call)."),
+        (Some(1.0), "files (openat)."),
+    ] {
+        let report = report(calls);
+        assert!(report.contains(shown), "{report}");
+    }
+}
+
+#[test]
+fn notes_about_samples_name_the_subjects_that_are_shown() {
+    // Method: two subjects and loads that are in no part, whose functions have no names and whose
+    // samples were lost, next to one that is shown.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    let ledgers = &mut record.conclusions.cpu_ledgers;
+    ledgers[1].without_symbols = Some(0.3);
+    let mut other = ledgers[0].clone();
+    (other.without_symbols, other.lost, other.is_kernel_split) = (Some(0.9), 5, false);
+    let elsewhere = CpuLedger {
+        load: "large".to_owned(),
+        ..other.clone()
+    };
+    other.subject = "third".to_owned();
+    ledgers.extend([other, elsewhere]);
+    let third = crate::support::subject("third");
+    record.measured.subjects.push(third);
+    let full = text(&record, ReportExtent::Full);
+    assert!(full.contains("up to 30 % of new ("), "{full}");
+    for absent in ["% of third", "% of old", "samples were lost", "is one line"] {
+        assert!(!full.contains(absent), "{absent}: {full}");
+    }
+}
+
+#[test]
+fn interrupts_on_shared_cpus_are_not_the_servers_alone() {
+    // Method: interrupts on CPUs that the generator has too, and on CPUs of the servers; another
+    // part on shared ones.
+    let mut record = sampled(Purpose::Interruptions, "interrupts");
+    let note = "The servers share their CPUs with the generator, so their interrupts and";
+    for extent in [ReportExtent::Brief, ReportExtent::Full] {
+        record.conclusions.scope.cpu_sharing = Some(CpuSharing::Shared);
+        let shared = text(&record, extent);
+        assert!(shared.contains(note), "{shared}");
+        record.conclusions.scope.cpu_sharing = Some(CpuSharing::Apart);
+        let apart = text(&record, extent);
+        assert!(!apart.contains("share their CPUs"), "{apart}");
+    }
+    let mut files = sampled(Purpose::Files, "system call openat");
+    files.conclusions.scope.cpu_sharing = Some(CpuSharing::Shared);
+    let files = text(&files, ReportExtent::Full);
+    assert!(!files.contains("share their CPUs"), "{files}");
 }
 
 #[test]
@@ -226,9 +294,10 @@ fn a_terminal_explains_fewer_pairs_of_a_study_that_compares_many() {
     let six = text(&record, ReportExtent::Brief);
     assert_eq!(six.matches("Why: ").count(), 1, "{six}");
     let full = text(&record, ReportExtent::Full);
-    assert!(full.contains("and explains 5 more."), "{full}");
+    assert!(full.contains("and explains 5 more pairs."), "{full}");
     record.conclusions.cpu_differences.pop();
     let five = text(&record, ReportExtent::Brief);
     assert_eq!(five.matches("Why: ").count(), 3, "{five}");
-    assert!(five.contains("`--html FILE` explains 2 more."), "{five}");
+    let note = "`--html FILE` explains 2 more pairs.";
+    assert!(five.contains(note), "{five}");
 }
