@@ -412,7 +412,7 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
         pairs,
         columns: GLANCE,
     });
-    out.append(by_cause(findings_of(run)));
+    out.append(by_cause(findings_of(run), LoadCount::One));
     out.paragraph("--full prints all figures and remedies; --explain-terms explains the terms.");
     out
 }

@@ -96,7 +96,7 @@ fn all_of_many(record: &StudyRecord, style: &Style) -> Vec<Document> {
         faults(record, ReportExtent::Full, style),
         few_ratios(record, style),
         also_compared_of_many(record),
-        each_cause(&record.conclusions.validity.findings),
+        each_cause(&record.conclusions.validity.findings, load_count(record)),
         conduct_briefly(record),
     ]
 }
@@ -143,7 +143,7 @@ fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
         faults_briefly(record, style),
         also_compared(record, ReportExtent::Brief),
         with(
-            by_cause(&record.conclusions.validity.findings),
+            by_cause(&record.conclusions.validity.findings, load_count(record)),
             Document::from_iter([&when_and_where(record), OVERVIEW_REST]),
         ),
     ]
@@ -199,7 +199,10 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
             with(scope(record), conduct(record)),
         ],
         ReportExtent::Brief | ReportExtent::Explained => {
-            vec![by_cause(limits), measured_briefly(record)]
+            vec![
+                by_cause(limits, load_count(record)),
+                measured_briefly(record),
+            ]
         }
     });
     sections

@@ -62,9 +62,7 @@ fn capacity(record: &StudyRecord, capacity: &Capacity) -> String {
                 or_unknown(lowest, figure)
             )
         }
-        _ => {
-            format!("Up to which rate {who} meets {objective} lies outside those that were tried.")
-        }
+        _ => format!("{who} meets {objective} up to a rate outside those that were tried."),
     }
 }
 

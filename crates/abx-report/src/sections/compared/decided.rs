@@ -95,8 +95,8 @@ pub(crate) fn also_decided(record: &StudyRecord) -> Document {
     let decided: usize = shown.iter().map(|group| group.comparisons.len()).sum();
     let others = explored.len() - decided - left_out;
     out.note(format!(
-        "About 1 in 20 of these misses by chance. Not shown: {} decided and {} others; \
-         `--html` and `--csv` have them.",
+        "About 1 in 20 such intervals misses the true ratio by chance. Not shown: {} decided and \
+         {} others; `--html` and `--csv` have them.",
         count(left_out as u64),
         count(others as u64)
     ));

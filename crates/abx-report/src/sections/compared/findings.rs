@@ -17,10 +17,14 @@ pub(crate) enum LoadCount {
 
 /// The message of a finding with its load, if the record has several.
 fn message_under(finding: &Finding, loads: LoadCount) -> String {
-    let message = message(finding);
+    under(finding, loads, &message(finding))
+}
+
+/// A text about a finding with its load, if the record has several.
+fn under(finding: &Finding, loads: LoadCount, text: &str) -> String {
     match &finding.load {
-        Some(load) if loads == LoadCount::Several => format!("under {}: {message}", name(load)),
-        _ => message,
+        Some(load) if loads == LoadCount::Several => format!("under {}: {text}", name(load)),
+        _ => text.to_owned(),
     }
 }
 
@@ -59,10 +63,16 @@ impl Cause<'_> {
                 .iter()
                 .map(|finding| finding.subject.as_deref()),
         );
-        let loads = several(self.findings.iter().map(|finding| finding.load.as_deref()));
         let whom = subjects.map_or(String::new(), |names| format!(": {names}"));
-        let place = loads.map_or(String::new(), |names| format!(" under {names}"));
+        let place = self
+            .loads()
+            .map_or(String::new(), |names| format!(" under {names}"));
         format!("{}{whom}{place}", self.counted())
+    }
+
+    /// Under which loads it was seen, the first message's first.
+    fn loads(&self) -> Option<String> {
+        several(self.findings.iter().map(|finding| finding.load.as_deref()))
     }
 
     /// What it is, and how often, if more than once.
@@ -200,9 +210,10 @@ fn limit(level: Level, seen: String, remedies: Vec<String>) -> DocumentPart {
     }
 }
 
-/// What limits the result, an entry per cause: the first message, and of what limits a claim
-/// what to do, which stands once; of many notes the first ones, and what the others are.
-pub(crate) fn by_cause(findings: &[Finding]) -> Document {
+/// What limits the result, an entry per cause: the first message with its load, and of what
+/// limits a claim what to do, which stands once; of many notes the first ones, and what the
+/// others are.
+pub(crate) fn by_cause(findings: &[Finding], loads: LoadCount) -> Document {
     let (mut notes, limits): (Vec<Cause>, Vec<Cause>) = causes(findings)
         .into_iter()
         .partition(|cause| cause.level == Level::Note);
@@ -217,7 +228,7 @@ pub(crate) fn by_cause(findings: &[Finding]) -> Document {
         let remedies = is_new.then(|| remedy(first)).into_iter().collect();
         out.0.push(limit(
             cause.level,
-            message(first) + &others(cause),
+            message_under(first, loads) + &others(cause),
             remedies,
         ));
     }
@@ -226,8 +237,8 @@ pub(crate) fn by_cause(findings: &[Finding]) -> Document {
         _ => NOTES_MAX - 1,
     };
     let briefly = notes[..shown].iter().map(|cause| {
-        let message = message(cause.findings[0]);
-        first_sentence(&message).to_owned() + &others(cause)
+        let first = cause.findings[0];
+        under(first, loads, first_sentence(&message(first))) + &others(cause)
     });
     let rest: Vec<String> = notes[shown..].iter().map(Cause::counted).collect();
     let rest = (!rest.is_empty()).then(|| rest.join(", "));
@@ -283,8 +294,9 @@ fn without_brackets(sentence: &str) -> String {
 
 const NAMES_SHOWN: usize = 5;
 
-/// An entry per cause: the first message, and the remedy of a limit.
-pub(crate) fn each_cause(findings: &[Finding]) -> Document {
+/// An entry per cause: the first message, the loads if the record has several, and the remedy of
+/// a limit.
+pub(crate) fn each_cause(findings: &[Finding], loads: LoadCount) -> Document {
     let mut last = String::new();
     let entry = |cause: Cause| {
         let first = cause.findings[0];
@@ -303,7 +315,9 @@ pub(crate) fn each_cause(findings: &[Finding]) -> Document {
                 is_new.then_some(remedy).into_iter().collect()
             }
         };
-        let text = format!("{}: {message}", cause.counted());
+        let under = cause.loads().filter(|_| loads == LoadCount::Several);
+        let under = under.map_or_else(String::new, |names| format!(" under {names}"));
+        let text = format!("{}{under}: {message}", cause.counted());
         limit(cause.level, text, remedies)
     };
     Document(causes(findings).into_iter().map(entry).collect())
@@ -329,7 +343,7 @@ pub(crate) fn all_findings(findings: &[Finding], loads: usize) -> Document {
     let entries = causes
         .iter()
         .map(|cause| entry_html(findings, cause, loads));
-    let how = "note: worth knowing; the verdict holds. limit: the ratio is only an \"at least\". \
+    let how = "note: worth knowing; the verdict holds. limit: the true ratio may be further from 1. \
                no result: no verdict is possible.";
     let mut out = Document::default();
     out.picture(
@@ -464,6 +478,7 @@ mod tests {
     use abx_evidence::{FindingId, Limits};
 
     use super::*;
+    use crate::words::style::Style;
     use abx_verdict::{Declared, Validity, new_finding};
 
     fn finding(id: FindingId, level: Level, load: Option<&str>, message: &str) -> Finding {
@@ -539,6 +554,31 @@ mod tests {
             "under c1: new lost 12,345 requests",
         ];
         assert_eq!(causes[0].messages(LoadCount::Several), expected);
+    }
+
+    #[test]
+    fn an_entry_per_cause_names_its_loads_where_there_are_several() {
+        // Method: one cause under two loads and one of no load, in a record of several loads and
+        // of one.
+        let bound = |load, text| finding(FindingId::GeneratorBound, Level::Bound, load, text);
+        let findings = [
+            bound(Some("c1"), "it was the limit"),
+            bound(Some("c10"), "it was the limit"),
+            finding(FindingId::Steal, Level::Note, None, "4 % were taken"),
+        ];
+        let report = |loads| {
+            let text = each_cause(&findings, loads).text(&Style::plain());
+            text.replace('\u{a0}', " ")
+        };
+        let several = report(LoadCount::Several);
+        let line = "limit      generator_bound (2) under c1, c10: it was the limit\n";
+        assert!(several.contains(line), "{several}");
+        assert!(several.contains("steal: 4 % were taken"), "{several}");
+        let single = report(LoadCount::One);
+        assert!(single.contains("generator_bound (2): it"), "{single}");
+        let brief = by_cause(&findings, LoadCount::Several).text(&Style::plain());
+        let line = "limit      under c1: it was the limit (and once more)\n";
+        assert!(brief.contains(line), "{brief}");
     }
 
     #[test]

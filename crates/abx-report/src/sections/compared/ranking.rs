@@ -85,9 +85,9 @@ const PAIRS_MAX: usize = 28;
 
 const RANKS: &str = "Possible ranks:";
 const TABLE_LEGEND: &str =
-    "ranks from 1: no subject is certainly better, or no comparison shows that";
+    "ranks that begin with 1: no comparison shows a subject that is certainly better";
 const RANKING_LEGEND: &str =
-    "possible ranks; no subject is certainly better than one tied for first";
+    "ranks that each may have; no subject is certainly better than one tied for first";
 
 fn by(record: &StudyRecord, ranking: &Ranking) -> String {
     let metric = metric_under(record, &ranking.load, ranking.metric);

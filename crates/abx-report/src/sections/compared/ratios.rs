@@ -33,7 +33,7 @@ pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Docum
     let baseline = record.measured.only_baseline().map(name);
     let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
     let chance = match extent {
-        ReportExtent::Full => "; about 1 in 20 of these intervals misses by chance",
+        ReportExtent::Full => "; about 1 in 20 misses the true ratio by chance",
         _ => "",
     };
     let confidence = percent(first.confidence);
@@ -409,7 +409,7 @@ pub(crate) fn picture_of(row: &RatioRow, scale: Scale, (id, is_drawn): (String, 
 const BEYOND: f64 = 3.0;
 
 /// Of an interval that excludes 1 beside a verdict that does not say so.
-const MAY_BE_CHANCE: &str = "undecided beside an interval that excludes 1: alone, this would be a \
+const MAY_BE_CHANCE: &str = "undecided with an interval that excludes 1: alone, this would be a \
                              difference; among all pairs it may be chance";
 
 /// A table of comparisons of one role; nothing without any.
@@ -445,7 +445,7 @@ pub(crate) fn also_compared_folded(record: &StudyRecord) -> Document {
         .first()
         .map_or(0.95, |comparison| comparison.confidence);
     let summary = format!(
-        "Also compared ({} intervals; about 1 in 20 of these intervals misses by chance)",
+        "Also compared ({} intervals; about 1 in 20 misses the true ratio by chance)",
         percent(confidence)
     );
     let mut out = Document::default();

@@ -43,14 +43,15 @@ fn memory_of_all_loads(record: &StudyRecord) -> Document {
         return out;
     }
     let are_read = known.iter().all(|summary| summary.pss_bytes.is_some());
-    let compared = if are_read {
-        "The compared memory is that after each load, which includes what earlier loads left."
+    let compared = if is_alone(record) {
+        ""
+    } else if are_read {
+        " Memory after each load, with what earlier loads left, is compared."
     } else {
-        "If abx could not read a server's memory after each load, it compares this peak."
+        " If abx could not read a server's memory after each load, it compares this peak."
     };
     out.note(format!(
-        "memory is the peak over all loads of a block, and so the same under each of them. \
-         {compared}"
+        "memory is the peak over all loads of a block.{compared}"
     ));
     out
 }

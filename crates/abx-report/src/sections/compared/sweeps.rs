@@ -69,13 +69,12 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
     let each = each.map(|this_crossover| crossover(this_crossover, metric, number));
     let mut lines: Vec<String> = each.collect();
     if lines.is_empty() && record.measured.is_comparison() {
-        let whom = record
-            .measured
-            .only_baseline()
-            .map_or("", |_| " with the baseline");
+        let what = match record.measured.only_baseline() {
+            Some(_) => "no subject certainly changes places with the baseline",
+            None => "no pair certainly changes places",
+        };
         lines.push(format!(
-            "From {} to {}, abx found no crossover{whom}: no subject is certainly ahead at one of \
-             these loads and behind at another.",
+            "From {} to {}, {what}.",
             or_unknown(sweep.at.first().copied(), |at| count(at as u64)),
             or_unknown(sweep.at.last().copied(), |at| number(&at))
         ));
@@ -86,7 +85,7 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
             None => "no peak in sight".to_owned(),
         };
         let fit = scalability.r2.map_or(String::new(), |r2| {
-            format!(", which explains {} of the variation", percent(r2.max(0.0)))
+            format!(". The law explains {} of the variation", percent(r2.max(0.0)))
         });
         lines.push(format!(
             "{} by the Universal Scalability Law: {} {unit} with one connection, contention {}, \
@@ -328,7 +327,8 @@ fn figure_of(
         id: format!("sweep-{number}"),
         title: format!("{title}: against {over}"),
         description: format!(
-            "One point per subject at {} values of {over}; crossovers are shaded.",
+            "One point per subject at {} values of {over}. Where subjects change places, the plot \
+             is shaded.",
             sweep.at.len()
         ),
     };

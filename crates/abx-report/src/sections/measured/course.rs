@@ -10,7 +10,7 @@ use crate::html::charts::{
 };
 use crate::html::markup::Markup;
 use crate::words::metrics::rate_name;
-use crate::words::units::{UNKNOWN, count, figure, seconds};
+use crate::words::units::{GLUE, UNKNOWN, count, figure, seconds};
 
 /// Both plots; nothing where the course was not kept, or is too short for a curve.
 pub(crate) fn course(run: &RunView) -> Document {
@@ -72,7 +72,7 @@ fn throughput(
     let caption = PlotCaption {
         id: "course-throughput".to_owned(),
         title: "Throughput over time".to_owned(),
-        description: format!("{} stretches of {length}.", count(intervals.len() as u64)),
+        description: format!("{} intervals of {length}.", count(intervals.len() as u64)),
     };
     let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
     for number in 0..shown.len() {
@@ -105,10 +105,10 @@ fn throughput(
         body: plot.svg(),
         note: format!(
             "Each point is {length} of the run; responses count when they arrived. Points that \
-             fall to zero are stalls, a sloping line is a server that warms up or wears out."
+             fall to zero are stalls. A sloping line is a server that warms up or slows down."
         ),
         table: Some(
-            Table::new(headers, intervals.iter().map(row)).captioned("Throughput of each stretch"),
+            Table::new(headers, intervals.iter().map(row)).captioned("Throughput per interval"),
         ),
     }
 }
@@ -124,7 +124,7 @@ fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<Cap
     let caption = PlotCaption {
         id: "course-times".to_owned(),
         title: "Response times over time".to_owned(),
-        description: format!("p50, p90 and p99 of each stretch of {length}."),
+        description: format!("p50, p90 and p99 of each interval of {length}."),
     };
     let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
     for number in 0..QUANTILES.len() {
@@ -165,13 +165,11 @@ fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<Cap
         legend: key(&QUANTILES),
         body: plot.svg(),
         note: format!(
-            "Each point is a stretch of {length}, with the requests that ended in it; those \
-             without a response count with the time for which they were waited for. True to \
-             one part in a hundred."
+            "Each point is an interval of {length}, with the requests that ended in it. Those \
+             without a response count with the time they waited. Times are exact to 1{GLUE}%."
         ),
         table: Some(
-            Table::new(headers, intervals.iter().map(row))
-                .captioned("Response times of each stretch"),
+            Table::new(headers, intervals.iter().map(row)).captioned("Response time per interval"),
         ),
     })
 }

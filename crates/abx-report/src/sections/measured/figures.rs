@@ -73,9 +73,9 @@ pub(crate) fn figures_table(
 }
 
 /// What its columns mean on the terminal.
-pub(crate) const FIGURES_LEGEND: &str = "p50, p99: response time of half and of 99 % of the \
-     requests. CPU: the server's CPU time per response. busy: share of its CPUs in use. memory: \
-     peak of all its processes together.";
+pub(crate) const FIGURES_LEGEND: &str = "p50, p99: response time that half and 99 % of the \
+     requests do not exceed. CPU: the server's CPU time per response. busy: share of its CPUs in \
+     use. memory: peak of all its processes together.";
 
 /// What its columns mean on a page.
 pub(crate) const WIDE_FIGURES_LEGEND: &str = "p50 to p99.9: response time that this share of the \

@@ -53,9 +53,9 @@ pub(crate) fn histogram(run: &RunView) -> Document {
         title: Some("Histogram of response times".to_owned()),
         legend: Markup::new(),
         body: plot.svg(),
-        note: "Both axes are logarithmic, so that a few slow requests are seen beside many fast \
+        note: "Both axes are logarithmic, so that a few slow requests are seen next to many fast \
                ones. Two hills are two kinds of requests, or a server that sometimes waits. \
-               Requests without a response count with the time for which they were waited for."
+               Requests without a response count with the time they waited."
             .to_owned(),
         table: Some(table),
     };

@@ -255,7 +255,7 @@ fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
         Interleave::Trials => "trials",
     };
     let mut text = format!(
-        "{} of {} (the first {} not counted), {} per block, warm-up {}",
+        "{} of {} (the first {} not counted), {} per block, warm-up {}.",
         if record.measured.loads.len() > 1 {
             format!("{}: {interval}", name(&load.name))
         } else {
@@ -268,20 +268,22 @@ fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     );
     if let Some(reason) = &pilot.interleave_reason {
         text.push_str(&format!(
-            "; {interval} because {}",
+            " They are {interval}, because {}.",
             prose(&clean_name(reason), &[])
         ));
     }
     if let Some(reason) = &pilot.slice_reason {
         let reason = prose(&clean_name(reason), &[]);
-        text.push_str(&format!("; {interval} were lengthened because {reason}"));
+        text.push_str(&format!(" They are longer than usual, because {reason}."));
     }
     if pilot.shortened {
-        text.push_str("; blocks were shortened so that the study fits into its time budget");
+        text.push_str(
+            " Each block has less of this load than usual, so that the study fits into its time.",
+        );
     }
     for (cut_short, how) in [
-        (false, "still warming up when the pilot ended"),
-        (true, "not seen to settle in the pilot's time"),
+        (false, "Still warming up when the pilot ended"),
+        (true, "Not seen to settle, because the pilot's time was over"),
     ] {
         let unsettled = pilot
             .subjects
@@ -292,10 +294,10 @@ fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
             .map(|(subject, _)| name(subject));
         let names: Vec<String> = unsettled.collect();
         if !names.is_empty() {
-            text.push_str(&format!("; {how}: {}", names.join(", ")));
+            text.push_str(&format!(" {how}: {}.", names.join(", ")));
         }
     }
-    text + "."
+    text
 }
 
 pub(crate) fn subtitle(record: &StudyRecord) -> String {

@@ -94,7 +94,7 @@ fn an_interval_that_excludes_1_beside_undecided_has_a_reason() {
         record.conclusions.comparisons.push(memory);
         study_markdown(&record, &[])
     };
-    let reason = "undecided beside an interval that excludes 1: alone, this would be a difference";
+    let reason = "undecided with an interval that excludes 1: alone, this would be a difference";
     let excludes = markdown([3.3, 1.3, 8.2], Verdict::Inconclusive);
     assert!(excludes.contains(reason), "{excludes}");
     let below = markdown([0.3, 0.1, 0.8], Verdict::Inconclusive);

@@ -383,7 +383,7 @@ fn memory_that_is_of_all_loads_is_said_to_be() {
     record.conclusions.summaries.extend(more);
     for form in forms(&record) {
         assert!(form.contains(peak), "{form}");
-        assert!(form.contains("is that after each load"), "{form}");
+        assert!(form.contains("Memory after each load"), "{form}");
     }
     record.conclusions.summaries[1].pss_bytes = None;
     for form in forms(&record) {
