@@ -356,6 +356,23 @@ fn several_loads() {
 }
 
 #[test]
+fn how_subjects_took_turns_is_in_sentences() {
+    // Method: a load whose slices are longer than usual, with fewer of them, and a subject that
+    // was still warming up.
+    let mut record = study();
+    let pilot = record.measured.loads[0].pilot.as_mut().unwrap();
+    pilot.slice_reason = Some("nginx takes 200 ms per response".to_owned());
+    pilot.shortened = true;
+    pilot.subjects.get_mut("nginx").unwrap().settled = false;
+    let text = text(&record);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let turns = "warm-up 300 ms. They are longer than usual, because nginx takes 200 ms per \
+                 response. Each block has less of this load than usual, so that the study fits \
+                 into its time. Still warming up when the pilot ended: nginx.";
+    assert!(text.contains(turns), "{text}");
+}
+
+#[test]
 fn memory_that_is_of_all_loads_is_said_to_be() {
     // Method: a study of two loads in each form, with the memory after each load and without that
     // of one subject; a study of one load.
