@@ -298,25 +298,6 @@ fn against_itself() {
 }
 
 #[test]
-fn what_the_pilot_made_longer_or_shorter_is_named() {
-    // Method: a pilot that lengthened slices and shortened blocks, and one that did neither.
-    let mut record = study();
-    let sentences = [
-        "; slices were lengthened because nginx takes",
-        "; blocks were shortened so that the study fits into its time budget",
-    ];
-    let page = study_html(&record, &[]);
-    assert!(!sentences.iter().any(|part| page.contains(part)), "{page}");
-    let pilot = record.measured.loads[0].pilot.as_mut().unwrap();
-    pilot.slice_reason = Some("nginx takes 200 ms per response".to_owned());
-    pilot.shortened = true;
-    let page = study_html(&record, &[]);
-    for part in sentences {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-}
-
-#[test]
 fn several_loads() {
     // Method: two loads and three subjects, a finding under one load, and a
     // pilot that had its reasons.
