@@ -32,7 +32,7 @@ pub fn der() -> Vec<u8> {
     CERTIFIED.cert.der().to_vec()
 }
 
-/// A client that believes it, and nobody else.
+/// A client that trusts only this certificate.
 pub fn plan() -> TlsPlan {
     TlsPlan {
         server_name: NAME.to_owned(),

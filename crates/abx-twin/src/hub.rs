@@ -1,4 +1,4 @@
-//! A simulated WebSocket server: a rule says what it does about each message.
+//! A simulated WebSocket server: a rule decides how it reacts to each message.
 
 use abx_engine::testing::Token;
 use abx_sys::Nanos;
@@ -18,7 +18,7 @@ pub struct HubMessage {
     pub open: Vec<usize>,
 }
 
-/// What it does about that.
+/// A reaction to a message.
 pub enum Act {
     /// Sends bytes on the connection at this place, after a while.
     Send(usize, Vec<u8>, Nanos),
@@ -33,7 +33,7 @@ pub type Rule = Box<dyn FnMut(HubMessage) -> Vec<Act>>;
 /// The server's end of all connections.
 pub struct Hub {
     rule: Rule,
-    /// What is answered to a handshake in place of accepting it.
+    /// The response to a handshake in place of accepting it.
     refusal: Option<Vec<u8>>,
     talks: Vec<Option<HubConnection>>,
     said: usize,
@@ -61,7 +61,7 @@ impl Hub {
         }
     }
 
-    /// A server that answers each handshake with these bytes.
+    /// A server that responds to each handshake with these bytes.
     pub fn refusing(response: &[u8]) -> Hub {
         Hub {
             refusal: Some(response.to_vec()),
@@ -74,7 +74,7 @@ impl Hub {
         Hub::new(|hub_message| vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))])
     }
 
-    /// A server that tells everybody what one says.
+    /// A server that sends each message to every connection.
     pub fn telling_all() -> Hub {
         Hub::new(|hub_message| to_all(&hub_message))
     }
@@ -109,7 +109,7 @@ impl Hub {
         }
     }
 
-    /// Takes bytes of a connection and gives what is done about them.
+    /// Takes bytes of a connection and returns the reactions.
     pub(crate) fn take(&mut self, token: Token, bytes: &[u8], at: Nanos) -> Vec<Act> {
         let place = token.slot as usize;
         let refusal = self.refusal.clone();
@@ -182,7 +182,7 @@ pub fn frame(hub_message: &HubMessage) -> Vec<u8> {
     frame
 }
 
-/// Sends a message to everybody.
+/// Sends a message to every open connection.
 pub fn to_all(hub_message: &HubMessage) -> Vec<Act> {
     let frame = frame(hub_message);
     let open = hub_message.open.iter();

@@ -1,4 +1,4 @@
-//! The far end of the simulated connections where it speaks WebSocket.
+//! The server end of simulated WebSocket connections.
 
 use abx_engine::testing::Token;
 use abx_sys::Nanos;
@@ -48,8 +48,8 @@ impl Sim {
         self.cause(self.now, token, What::Says(bytes));
     }
 
-    /// The server sends the same bytes again and again on the connection at this place, behind
-    /// all that it sends now.
+    /// The server sends the same bytes again and again on the connection at this place, after
+    /// everything that it sends now.
     pub fn hub_floods(&mut self, place: usize, bytes: &[u8]) {
         let token = self.token_at(place).expect("it stands");
         let bytes = bytes.into();

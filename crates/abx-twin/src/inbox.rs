@@ -1,4 +1,4 @@
-//! What has arrived at the engine's end of one connection, pulled in turns.
+//! Bytes that have arrived at the engine's end of one connection, pulled in turns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use abx_engine::testing::{TURN_BYTES, Turn};
 use abx_sys::Nanos;
 
-/// What one pull of endless bytes brings at most.
+/// The most that one pull of endless bytes brings.
 const ENDLESS_PULL_BYTES: usize = 16 * 1024;
-/// What receiving takes of them, per byte.
+/// The time that receiving them takes, per byte.
 const ENDLESS_BYTE: Nanos = Nanos(20);
 
 pub(crate) enum TcpSegment {
@@ -22,7 +22,7 @@ pub(crate) enum TcpSegment {
     Break,
 }
 
-/// What arrived and was not pulled.
+/// Segments that arrived and were not pulled.
 pub(crate) struct Inbox {
     segments: VecDeque<TcpSegment>,
     /// Nothing is pulled until it is listed again.

@@ -1,8 +1,8 @@
 //! A twin of the network for tests: virtual time, peers that follow scripts, faults by seed.
 //!
-//! [`Sim`] is a back end of the engine like the others; [`Network`] says what the network and the
-//! peer are like, a [`PeerScript`] what the peer does on its connections, and a [`Hub`] what a
-//! server of WebSockets does. [`Loopback`] follows the same scripts over real sockets.
+//! [`Sim`] is a back end of the engine like the others. [`Network`] describes the network and the
+//! peer, a [`PeerScript`] the peer's steps on its connections, and a [`Hub`] the reactions of a
+//! WebSocket server. [`Loopback`] follows the same scripts over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "all of this is for tests")]
 

@@ -35,7 +35,7 @@ impl Loopback {
         Loopback::speaking(PeerListener::unix(), None, script)
     }
 
-    /// One that speaks TLS, and follows its script inside of it.
+    /// A peer that uses TLS, and follows its script inside of it.
     pub fn start_tls(config: Arc<ServerConfig>, script: PeerScript) -> Loopback {
         Loopback::speaking(PeerListener::tcp(), Some(config), script)
     }
@@ -56,7 +56,7 @@ impl Loopback {
         }
     }
 
-    /// Its port, where it has one.
+    /// Its port, if it has one.
     pub fn address(&self) -> SocketAddr {
         self.address.tcp().unwrap()
     }
@@ -147,11 +147,11 @@ fn accept(
     });
 }
 
-/// What a script is followed on.
+/// A stream on which a script is followed.
 trait PeerStream: Read + Write {
     fn socket(&self) -> &TcpStream;
 
-    /// Says that nothing more comes, where that is said.
+    /// Announces the end of the stream, if the protocol can.
     fn say_goodbye(&mut self) {}
 }
 
@@ -168,7 +168,7 @@ impl PeerStream for StreamOwned<ServerConnection, TcpStream> {
 
     fn say_goodbye(&mut self) {
         self.conn.send_close_notify();
-        // A client that has gone does not hear it.
+        // A client that has gone does not receive it.
         let _ = self.flush();
     }
 }

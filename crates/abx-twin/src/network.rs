@@ -1,4 +1,4 @@
-//! What the simulated network and its peer are like, and what goes wrong there.
+//! The simulated network and its peer, and their faults.
 
 use abx_sys::Nanos;
 
@@ -17,15 +17,15 @@ pub enum Discipline {
     Fifo,
     /// The last one first.
     Lifo,
-    /// All at the same time, each the slower the more there are.
+    /// All at the same time, each more slowly the more there are.
     Sharing,
-    /// So many at a time by one worker, whose responses go out together.
+    /// This many at a time by one worker, whose responses go out together.
     Batches(usize),
     /// As they came, but up to so many of one connection in a row.
     ByConnection(usize),
 }
 
-/// What the simulated network and peer are like.
+/// The properties of the simulated network and peer.
 #[derive(Clone, Copy)]
 pub struct Network {
     pub seed: u64,
@@ -54,24 +54,24 @@ pub struct Accepting {
     pub from: Nanos,
 }
 
-/// What goes wrong, each in so many of a thousand cases.
+/// Fault rates, in cases per thousand.
 #[derive(Clone, Copy, Default)]
 pub struct NetworkFaults {
     /// A connect is refused, at once or later.
     pub refused: u64,
-    /// A send takes a part only, or nothing.
+    /// A send takes only a part, or nothing.
     pub short_send: u64,
     /// A response comes in pieces cut anywhere, with time between them.
     pub split: u64,
     /// A response is cut somewhere by a reset.
     pub reset: u64,
-    /// The peer closes a connection some time after it has answered.
+    /// The peer closes a connection some time after a response.
     pub idle_close: u64,
     /// A connection's pieces take a hundred times as long.
     pub slow: u64,
-    /// A request is never answered.
+    /// A request never gets a response.
     pub silence: u64,
-    /// Connections that are ready together are told in any order, in this share of the waits.
+    /// Connections that are ready together are listed in any order, in this share of the waits.
     pub reorder: u64,
 }
 

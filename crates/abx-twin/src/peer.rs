@@ -21,7 +21,7 @@ impl Sim {
         let at = self.now.plus(self.network.delay);
         let connection = self.connection(token);
         if connection.peer_closed {
-            // As a kernel answers for a socket that is gone.
+            // As a kernel responds for a socket that is gone.
             if !bytes.is_empty() {
                 self.cause(at, token, What::Arrives(TcpSegment::Break));
             }
@@ -162,7 +162,7 @@ impl Sim {
         }
     }
 
-    /// A request was served: its connection's script goes on.
+    /// A request was served: its connection's script continues.
     fn goes_on(&mut self, token: Token) {
         if let Some(connection) = self.alive(token) {
             connection.is_served = false;
@@ -172,8 +172,8 @@ impl Sim {
         }
     }
 
-    /// Brings up to date what those need that are served together, takes in those
-    /// that came, and looks ahead to who is ready first.
+    /// Updates the remaining work of requests that are served together, admits those that
+    /// came, and schedules the first one that will be ready.
     fn share(&mut self) {
         let each = self.now.since(self.shared_until).0 as f64 / self.shared.len().max(1) as f64;
         for (_, left) in &mut self.shared {
@@ -208,7 +208,7 @@ impl Sim {
             .min_by(|pair, other| pair.1.1.total_cmp(&other.1.1))
             .map(|(place, _)| place);
         let place = least.expect("somebody is served at its turn");
-        // Up to date before anybody leaves: the others were as slow until now.
+        // Updated before one leaves: the others were as slow until now.
         let each = self.now.since(self.shared_until).0 as f64 / self.shared.len() as f64;
         for (_, left) in &mut self.shared {
             *left -= each;
@@ -219,7 +219,7 @@ impl Sim {
         self.share();
     }
 
-    /// What the next request takes of a worker.
+    /// The service time of the next request.
     fn work(&mut self) -> Nanos {
         match self.network.service {
             Service::Constant(span) => span,
@@ -275,7 +275,7 @@ impl Sim {
         }
     }
 
-    /// What is sent at `sent` arrives after all that was sent before.
+    /// A piece sent at `sent` arrives after all that was sent before.
     fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
         let at = sent.plus(self.network.delay);
         let now = self.now;

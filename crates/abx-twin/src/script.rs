@@ -1,16 +1,16 @@
-//! What a peer does on its connections, for real and simulated ones alike.
+//! Scripts of a peer's connections, for real and simulated ones alike.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// One step of a peer on one connection. Behind the last one it waits for the client to close.
+/// One step of a peer on one connection. After the last one it waits for the client to close.
 #[derive(Clone)]
 pub enum PeerStep {
     /// Receives so many bytes.
     Await(usize),
     /// Receives so many bytes and sends them back.
     Echo(usize),
-    /// Receives one of these and sends what belongs to it; none is how another begins.
+    /// Receives one of these requests and sends its response. None is a prefix of another.
     Choose(Arc<[Choice]>),
     /// A worker serves the request; takes time in simulations only.
     Work,
@@ -23,13 +23,13 @@ pub enum PeerStep {
     Again,
 }
 
-/// What is asked, and its response.
+/// A request, and its response.
 pub type Choice = (Vec<u8>, Arc<[u8]>);
 
 /// The steps of each connection, by its number in the order of accepting.
 pub type PeerScript = Box<dyn Fn(usize) -> Vec<PeerStep> + Send + Sync>;
 
-/// Nobody listens there, neither in this machine's tests nor in simulations.
+/// Nothing listens there, neither in this machine's tests nor in simulations.
 pub const NOBODY: SocketAddr = SocketAddr::new(
     std::net::IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 77)),
     1,

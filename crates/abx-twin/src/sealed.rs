@@ -1,4 +1,4 @@
-//! A back end over another one, as TLS will be: a handshake before anything, bytes that
+//! A back end over another one, as with TLS: a handshake before anything, bytes that
 //! are changed on their way, nothing of them discarded in the kernel.
 //!
 //! It keeps the contract like any other (`contract.rs`), which shows that the engine
@@ -13,17 +13,17 @@ use abx_sys::{Nanos, ServerAddress};
 
 use crate::script::{PeerScript, PeerStep};
 
-/// What both sides say first.
+/// What both sides send first.
 const HELLO: [u8; 4] = *b"seal";
 
-/// What each byte is changed by.
+/// The mask of each byte.
 const SEAL: u8 = 0x5a;
 
-/// Seals what goes over the connections of `under`.
+/// Seals the bytes of the connections of `under`.
 pub struct Sealed<I> {
     under: I,
     lines: Vec<Option<SealedConnection>>,
-    /// What one receive gave, unsealed.
+    /// The result of one receive, unsealed.
     received: Vec<u8>,
 }
 
@@ -76,7 +76,7 @@ impl<I: Io> Sealed<I> {
         Ok(())
     }
 
-    /// Pulls once and unseals what came.
+    /// Pulls once and unseals the bytes.
     fn pull(&mut self, token: Token) -> Received<'static> {
         match self.under.receive(token) {
             Received::Bytes(bytes) => {
@@ -91,7 +91,7 @@ impl<I: Io> Sealed<I> {
         }
     }
 
-    /// What an event below is to the engine.
+    /// Translates an event of the back end below for the engine.
     fn passed_on(&mut self, this_ready: Ready, ready: &mut Vec<Ready>) {
         match this_ready {
             Ready::Connected(token) => {
@@ -118,7 +118,7 @@ impl<I: Io> Sealed<I> {
         }
     }
 
-    /// The other side's first words, and perhaps more behind them.
+    /// Receives the other side's hello, and perhaps more after it.
     fn shake_hands(&mut self, token: Token, ready: &mut Vec<Ready>) {
         loop {
             let before = self.line(token).incoming.len();
@@ -129,7 +129,7 @@ impl<I: Io> Sealed<I> {
                 assert_eq!(hello, HELLO);
                 line.is_open = true;
                 ready.push(Ready::Connected(token));
-                // More may have come, which the back end below tells nothing of any more.
+                // More may have come, for which the back end below lists no further event.
                 ready.push(Ready::Receivable(token));
                 return;
             }
@@ -181,7 +181,7 @@ impl<I: Io> Io for Sealed<I> {
     }
 
     fn limit_receive(&mut self, _: Token, _: usize) {
-        // A wish, and what is below knows nothing of lengths above.
+        // A hint, and the back end below knows nothing of lengths above.
     }
 
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
@@ -217,7 +217,7 @@ impl<I: Io> Io for Sealed<I> {
     }
 }
 
-/// A peer that seals as well. Its first words are said once, so a script that goes back
+/// A peer that seals as well. Its hello is sent once, so a script that goes back
 /// to its first step has as many rounds here as a test needs.
 pub fn sealed(script: PeerScript) -> PeerScript {
     Box::new(move |connection| {

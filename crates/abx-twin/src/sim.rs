@@ -1,8 +1,8 @@
 //! A back end without a network: virtual time, a simulated peer, faults by seed.
 //!
 //! [`Sim::wait`] jumps to the next event, so minutes of load pass in a moment,
-//! and the same seed gives the same run. What the network and the peer do is
-//! said by [`Network`]; what the peer's connections do, by a [`PeerScript`].
+//! and the same seed gives the same run. [`Network`] sets the behaviour of the network and
+//! the peer; a [`PeerScript`] sets that of the peer's connections.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -27,26 +27,26 @@ pub struct Sim {
     pub(crate) now: Nanos,
     pub(crate) connections: Vec<Option<SimulatedConnection>>,
     pub(crate) events: BinaryHeap<Reverse<NetworkEvent>>,
-    /// Breaks ties, so that what was caused first comes first.
+    /// Breaks ties, so that the event caused first comes first.
     pub(crate) caused: u64,
     pub(crate) accepted: usize,
     /// Requests that wait for a worker of the peer.
     pub(crate) queue: VecDeque<Token>,
     pub(crate) busy: usize,
-    /// A connection whose request was served reads on.
+    /// A connection whose request was served continues to read.
     pub(crate) is_going_on: bool,
-    /// Requests of one connection that were served in a row, but for the first.
+    /// Requests of one connection that were served in a row, except the first.
     pub(crate) in_a_row: usize,
-    /// Requests that are served at the same time, and what each still needs in ns.
+    /// Requests that are served at the same time, and the work that each still needs in ns.
     pub(crate) shared: Vec<(Token, f64)>,
-    /// Until when what they need was brought up to date, and how often.
+    /// When that work was last updated, and how often it was.
     pub(crate) shared_until: Nanos,
     pub(crate) shared_turns: u64,
-    /// What is left of the services that were dealt last.
+    /// The remaining service times of the last deal.
     pub(crate) dealt: Vec<Nanos>,
-    /// What the last pull handed out.
+    /// The bytes of the last pull.
     pub(crate) handed: Vec<u8>,
-    /// The server, when it speaks WebSocket; scripts are not followed then.
+    /// The server, if it uses WebSocket; scripts are not followed then.
     pub hub: Option<Hub>,
     /// All bytes that were skipped.
     pub skipped: u64,
@@ -64,7 +64,7 @@ pub struct Sim {
     pub(crate) cut: CutTurns,
     /// Pulls since the last wait.
     pub(crate) pulls: usize,
-    /// What is set at which moment.
+    /// The flag to set, and when.
     pub(crate) stop: Option<(Nanos, Arc<AtomicBool>)>,
     /// From when and until when the generator's thread stands still.
     pub(crate) paused: (Nanos, Nanos),
@@ -83,12 +83,12 @@ pub(crate) struct SimulatedConnection {
     pub(crate) last_arrival: Nanos,
     pub(crate) steps: Vec<PeerStep>,
     pub(crate) place: usize,
-    /// What the peer has received and not read.
+    /// Bytes that the peer has received and not read.
     pub(crate) unread: VecDeque<u8>,
-    /// Bytes of the client that have not reached a peer who had not closed.
+    /// Bytes of the client that have not reached a peer that had not closed.
     pub(crate) unacknowledged: usize,
     pub(crate) is_served: bool,
-    /// When the peer last sent anything, or was asked for the connection.
+    /// When the peer last sent anything, or received the connect.
     pub(crate) idle_since: Nanos,
     pub(crate) peer_closed: bool,
 }
@@ -103,7 +103,7 @@ pub(crate) struct NetworkEvent {
 
 pub(crate) enum What {
     Connects,
-    /// The peer takes the next of those that wait for it.
+    /// The peer accepts the next of the waiting connections.
     Accepts,
     Refused,
     /// At the engine's end.
@@ -112,7 +112,7 @@ pub(crate) enum What {
     /// At the peer's end.
     Reaches(Vec<u8>),
     Served,
-    /// One of those that are served together is ready, unless they were others since.
+    /// One of the requests served together is ready, unless the group changed since.
     Shared(u64),
     IdleClose,
     Says(Vec<u8>),
@@ -157,13 +157,13 @@ impl Sim {
         }
     }
 
-    /// Sets a flag at a moment, as a person does who stops a load.
+    /// Sets a flag at a moment, as a user does who stops a load.
     pub fn stops_at(&mut self, moment: Nanos, flag: &Arc<AtomicBool>) {
         self.stop = Some((moment, Arc::clone(flag)));
     }
 
     /// The peer is away from one moment until before another: connects are refused, and
-    /// whoever sends to it over a connection loses that.
+    /// a client that sends to it loses the connection.
     pub fn goes_away(&mut self, from: Nanos, until: Nanos) {
         self.away = (from, until);
     }
@@ -173,7 +173,7 @@ impl Sim {
         self.paused = (from, until);
     }
 
-    /// What the network and the peer are like from now on.
+    /// The network and the peer, to change them from now on.
     pub fn network_mut(&mut self) -> &mut Network {
         &mut self.network
     }
@@ -207,7 +207,7 @@ impl Sim {
         }));
     }
 
-    /// The peer has been asked for a connection and accepts it in its turn.
+    /// The peer has received a connect and accepts it in its turn.
     fn waits_to_be_accepted(&mut self, token: Token, at: Nanos) {
         let Accepting { each, from, .. } = self.network.accepting;
         if each == Nanos(0) {
@@ -220,7 +220,7 @@ impl Sim {
         }
     }
 
-    /// The peer accepts the next one that still waits.
+    /// The peer accepts the next connection that still waits.
     fn accepts(&mut self, ready: &mut Vec<Ready>) {
         self.accepted_at = self.now;
         while let Some(token) = self.unaccepted.pop_front() {
@@ -247,7 +247,7 @@ impl Sim {
             .expect("the engine names only connections that it has not closed")
     }
 
-    /// Lets one event happen; what the engine is to be told of goes to `ready`.
+    /// Processes one event; events for the engine go to `ready`.
     fn happen(&mut self, event: NetworkEvent, ready: &mut Vec<Ready>) {
         let token = event.token;
         if let What::Served = event.what {
@@ -289,7 +289,7 @@ impl Sim {
         }
     }
 
-    /// One list says each thing once; connections may stand in any order, but
+    /// One list has each event once; connections may come in any order, but
     /// each one's own connect comes first.
     fn arrange(&mut self, ready: &mut Vec<Ready>) {
         let mut tokens = Vec::new();
@@ -430,7 +430,7 @@ impl Io for Sim {
             self.now = until;
         }
         self.arrange(ready);
-        // What was refused or closed since it was noted must not be told.
+        // Events of connections that were refused or closed meanwhile must not be listed.
         let connections = &mut self.connections;
         ready.retain(|ready| match ready {
             Ready::Unconnected(..) => true,
