@@ -1,5 +1,5 @@
 //! Runs the hot path over memory: `hot_path LOAD REQUESTS`, for
-//! `scripts/instruction-counts`, which knows the names of the loads.
+//! `scripts/instruction-counts`, which has the names of the loads.
 
 use std::process::ExitCode;
 
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let Ok(requests) = requests.parse() else {
         return ExitCode::from(2);
     };
-    // What is not answered rightly is another path, and counts nothing.
+    // An incorrect response takes another path, and counts nothing.
     if exchange(responses, pipeline, requests) == requests {
         ExitCode::SUCCESS
     } else {

@@ -1,16 +1,16 @@
 //! Makes HTTP and WebSocket load on pinned threads and fills tallies.
 //!
-//! An [`Engine`] owns worker threads and is the [`LoadGenerator`] of this machine. [`Engine::open`] gives a pool of
-//! connections to one subject, [`Engine::slice`] loads it for a while and says
-//! what came back, [`Engine::close`] ends it. Nothing of the world stops a
-//! slice with an error: refusals, resets, timeouts and wrong responses are
-//! outcomes. [`probe()`] and [`probe_websocket()`] ask once, outside of any load;
-//! [`run_sessions`] tells of each connection what became of it. A load of [`Shape::Scenario`](abx_evidence::Shape)
-//! has users make sessions of several requests; [`try_session`] makes one of them.
+//! An [`Engine`] owns worker threads and is the [`LoadGenerator`] of this machine. [`Engine::open`]
+//! makes a pool of connections to one subject, [`Engine::slice`] loads it for a while and returns
+//! a tally, and [`Engine::close`] closes it. No failure of the subject or the network ends a
+//! slice with an error: refusals, resets, timeouts and wrong responses are outcomes. [`probe()`]
+//! and [`probe_websocket()`] send one request outside of any load. [`run_sessions`] reports every
+//! step of each connection. In a load of [`Shape::Scenario`](abx_evidence::Shape), users make
+//! sessions of several requests; [`try_session`] makes one of them.
 //!
-//! The way of one request: `Slot` (when is it due, where is it) → `wire` (bytes
-//! to events) → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no allocation, no
-//! lock, no string: one send, one receive, and its share of one wait.
+//! The path of one request: `Slot` (when it is due, and its state) → `wire` (bytes to events)
+//! → `Sample` → `Tally`. Bytes move through one contract, `Io`. The budget per request is no
+//! allocation, no lock, no string: one send, one receive, and its share of one wait.
 
 mod connection;
 #[cfg(feature = "counts")]

@@ -1,4 +1,4 @@
-//! What makes load, wherever it is.
+//! The interface of load generators, on this machine or on others.
 
 use abx_evidence::SliceTally;
 use abx_evidence::record::{FleetRecord, Measured};
@@ -11,11 +11,11 @@ use crate::workers::engine::{Engine, OpenReport, SliceEvent};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 
-/// Makes load on pools of connections. [`Engine`] does so on threads of this
-/// process. Plans and tallies serialise, and tallies merge in any order, so load can
-/// as well be made elsewhere, in parts.
+/// Makes load on pools of connections. [`Engine`] does so on threads of this process.
+/// Plans and tallies serialise, and tallies merge in any order, so other machines can
+/// make parts of a load.
 ///
-/// There are a few calls for each slice and none within what it counts.
+/// There are a few calls per slice, and none during its counted part.
 pub trait LoadGenerator {
     /// A handle that stops what runs.
     fn stopper(&self) -> Stopper;
@@ -28,8 +28,8 @@ pub trait LoadGenerator {
         Nanos::now()
     }
 
-    /// Makes a pool and its connections, and waits until each try has ended. When that
-    /// takes seconds, tells now and then how far it is.
+    /// Makes a pool and its connections, and waits until each attempt has ended. If that
+    /// takes seconds, reports progress at intervals.
     ///
     /// # Errors
     /// As [`Engine::open`]. Refused connections are in the report.
@@ -39,8 +39,8 @@ pub trait LoadGenerator {
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<(PoolId, OpenReport), EngineError>;
 
-    /// Reopens the connections of a pool that have died since its last slice, and tells
-    /// of that as [`LoadGenerator::open`] does.
+    /// Reopens the connections of a pool that have closed since its last slice, and reports
+    /// progress as [`LoadGenerator::open`] does.
     ///
     /// # Errors
     /// As [`Engine::refresh`].
@@ -50,9 +50,9 @@ pub trait LoadGenerator {
         on_wait: &mut dyn FnMut(AwaitedConnections),
     ) -> Result<OpenReport, EngineError>;
 
-    /// Has everybody who takes part in the next slice, of this pool and plan, ready for it,
-    /// and returns shortly before it begins. Where load is made by this process there is
-    /// nothing to do.
+    /// Prepares every participant in the next slice of this pool and plan, and returns
+    /// shortly before the slice begins. If this process makes the load, there is nothing
+    /// to prepare.
     ///
     /// # Errors
     /// [`EngineError::ForeignCpu`].
@@ -60,9 +60,9 @@ pub trait LoadGenerator {
         Ok(())
     }
 
-    /// Loads a pool for one slice and waits for what is in flight. When that takes
-    /// seconds, tells now and then whom it waits for; and how the load goes, where the plan
-    /// asks for that.
+    /// Loads a pool for one slice and waits for requests in flight. If that takes seconds,
+    /// reports at intervals what it waits for. Reports the load's course too, if the plan
+    /// requests that.
     ///
     /// # Errors
     /// As [`Engine::slice`]: what the subject does is in the tally.
@@ -76,8 +76,8 @@ pub trait LoadGenerator {
     /// Closes a pool's connections.
     fn close(&mut self, pool: PoolId);
 
-    /// Told what is known of a run before its load, so that whoever counts it elsewhere can
-    /// say later what the figures are of.
+    /// Receives the record of a run before its load, so that a generator that counts
+    /// elsewhere can later identify its figures.
     ///
     /// # Errors
     /// [`EngineError::ForeignCpu`].
@@ -85,8 +85,8 @@ pub trait LoadGenerator {
         Ok(())
     }
 
-    /// Which of the machines are lost, by slot, where the others go on without them. What they
-    /// made of the load is missing.
+    /// The lost machines, by slot, if the others continue without them. Their results are
+    /// missing from the load.
     fn missing(&self) -> Vec<u32> {
         Vec::new()
     }

@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// Draws places in a list by their weights, unless it is told the next one.
+/// Draws places in a list by their weights, unless the next one is set.
 pub(crate) struct Chooser {
     /// The sum of the weights up to and with each place.
     until: Vec<u64>,
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_place_that_is_told_is_the_next_one_and_draws_nothing() {
-        // Method: two choosers of one seed, one of which is told a place between its draws.
+        // Method: two choosers of one seed, one of which has a place set between its draws.
         let mut plain = Chooser::new([1, 2, 7].into_iter(), 5);
         let mut chooser = Chooser::new([1, 2, 7].into_iter(), 5);
         for place in [0, 2, 1].repeat(20) {

@@ -1,4 +1,4 @@
-//! How a load is ended from elsewhere.
+//! The handle that ends a load from elsewhere.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What tests of the engine look at from outside: back ends and pools, which no other crate uses.
+//! Internals for tests from outside: back ends and pools, which no other crate uses.
 
 use abx_sys::Nanos;
 
@@ -38,7 +38,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.slots.iter().map(|slot| slot.flights.room())
     }
 
-    /// Whether the census is what a count of all slots gives.
+    /// Whether the census equals a count of all slots.
     pub fn are_connection_counts_right(&self) -> bool {
         let count = |state| self.slots.iter().filter(|slot| slot.state == state).count();
         let counts = &self.connection_counts;

@@ -16,9 +16,9 @@ use crate::workers::error::EngineError;
 /// Runs one session of a load, without pauses. Its number is the next one of the load.
 ///
 /// # Errors
-/// [`EngineError::Shape`] for a load without users, [`EngineError::System`] when the kernel gives
-/// no epoll set, [`EngineError::Tls`] for a name that no server can have. What the server does is
-/// counted.
+/// [`EngineError::Shape`] for a load without users, [`EngineError::System`] if the kernel gives
+/// no epoll set, [`EngineError::Tls`] for a name that no server can have. Whatever the server
+/// does is counted.
 pub fn try_session(load: &LoadPlan, stopper: &Stopper) -> Result<ScenarioTally, EngineError> {
     let Some(scenario) = &load.scenario else {
         return Err(EngineError::Shape {

@@ -1,4 +1,4 @@
-//! What the kernel refuses while the engine runs. A process of its own, since
+//! Refusals of the kernel while the engine runs. A process of its own, since
 //! the limit on descriptors is the whole process's.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]

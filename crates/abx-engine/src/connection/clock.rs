@@ -1,7 +1,7 @@
-//! The completion clock: which answers a throughput counts, and over which time.
+//! The completion clock: which responses a throughput counts, and over which time.
 //!
 //! Both ends of a connection's time are "its first completion after a fixed moment",
-//! so that what is counted between them is no matter of where a slice's edges cut a
+//! so that the count between them does not depend on where a slice's edges cut a
 //! request: docs/explain/statistics/blocks.md. A window of several requests is served in
 //! bursts, so there it is the first completion that makes a whole number of windows.
 
@@ -29,7 +29,7 @@ pub(crate) enum Basis {
 pub(crate) struct Counting {
     pub(crate) basis: Basis,
     pub(crate) from: Nanos,
-    /// What is sent from here on does not.
+    /// Requests sent from here on do not count.
     pub(crate) end: Nanos,
     pub(crate) in_flight: usize,
     /// Requests in flight that each connection may have.
@@ -90,19 +90,19 @@ impl Counting {
         intended >= self.from && intended < self.end
     }
 
-    /// Whether a connection with this clock, whose first request in flight counts or
-    /// does not, is one that the counted part needs to hear of.
+    /// Whether the counted part still needs an outcome from a connection with this clock, whose
+    /// first request in flight counts or does not.
     pub(crate) fn awaits(&self, is_counted: bool, clock: &Clock) -> bool {
         let is_unclosed = self.basis == Basis::Completions && clock.turns_after < Nanos::MAX;
         is_counted || is_unclosed
     }
 
-    /// Whether all is known that the counted part needs the load for.
+    /// Whether the counted part needs nothing more from the load.
     pub(crate) fn is_settled(&self) -> bool {
         self.unclosed == 0 && self.in_flight == 0
     }
 
-    /// A request has its whole response now, behind the lead-in. Answers whether the
+    /// A request has its whole response now, after the lead-in. Returns whether the
     /// clock of all connections counts it.
     fn flows(&mut self, now: Nanos) -> bool {
         match self.flow {
@@ -121,7 +121,7 @@ impl Counting {
         }
     }
 
-    /// Nothing that ends later counts for the clock of all connections any more.
+    /// Outcomes from now on do not count for the clock of all connections.
     pub(crate) fn stop_flow(&mut self, now: Nanos) {
         if self.basis == Basis::Flow && self.flow.closed.is_none() {
             self.flow.closed = Some(now);
@@ -129,7 +129,7 @@ impl Counting {
         }
     }
 
-    /// The time over which connections that have none of their own were counted, when
+    /// The time over which connections without a time of their own were counted, if
     /// the counted part ended at `until`.
     pub(crate) fn span(&self, until: Nanos) -> Nanos {
         let flow = || Some(self.flow.closed?.since(self.flow.opened?));
@@ -169,7 +169,7 @@ impl Clock {
         }
     }
 
-    /// A request meant to be sent at `intended` has ended now. Answers whether a
+    /// A request meant to be sent at `intended` has ended now. Returns whether a
     /// throughput counts it.
     #[inline(always)]
     pub(crate) fn ends(
@@ -190,8 +190,8 @@ impl Clock {
     }
 
     /// SUBTLE: A failure opens nothing, so that a connection that only fails was part
-    /// of the load for as long as the others; and behind the end nobody waits for more
-    /// of a connection that fails.
+    /// of the load for as long as the others. After the end, nothing more is awaited
+    /// from a connection that fails.
     #[cold]
     fn turns(
         &mut self,
@@ -259,7 +259,7 @@ impl Clock {
         self.ended_before = self.ended;
     }
 
-    /// Nothing that ends later counts any more.
+    /// Outcomes from now on do not count.
     pub(crate) fn stops(&mut self, counting: &mut Counting, now: Nanos) {
         if self.turns_after == Nanos::MAX || counting.basis == Basis::Requests {
             return;
@@ -282,9 +282,9 @@ impl Clock {
         self.last
     }
 
-    /// The time that it adds to a throughput's, when the counted part was so long. In
-    /// what ends by time, a connection without anything to count was part of the load
-    /// for as long as there was one; `None` when it was no part of it.
+    /// The time that it adds to a throughput's, if the counted part was this long. In a
+    /// slice that ends by time, a connection without anything to count was part of the load
+    /// for as long as there was one; `None` if it was no part of it.
     pub(crate) fn time(&self, basis: Basis, window: Nanos) -> Option<Nanos> {
         match basis {
             Basis::Completions => self.span(basis).or(Some(window)),
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_clock_runs_from_completion_to_completion() {
-        // Method: ends before, within and behind the counted part, on its edges, two
+        // Method: ends before, within and after the counted part, on its edges, two
         // at one moment, one that comes late, and none.
         let of = |ends: &[u64]| counted(Basis::Completions, ends);
         assert_eq!(
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_failure_opens_no_clock_and_behind_the_end_closes_it() {
-        // Method: answers and failures, within the counted part and behind it.
+        // Method: responses and failures, within the counted part and after it.
         let of = |ends: &[(u64, Outcome)]| {
             let mut counting = Counting::new(Basis::Completions, [FROM, END], 1, 1);
             let mut clock = Clock::new(&counting);

@@ -15,26 +15,26 @@ pub(crate) struct Encoded {
     pub(crate) kind: ResponseKind,
     /// Whether the rest of its response's body is worth skipping.
     pub(crate) has_large_response: bool,
-    /// Whether it may be sent again when nobody knows what became of it.
+    /// Whether it may be sent again if its effect is unknown.
     pub(crate) is_idempotent: bool,
-    /// What it is put together by each time, when it has placeholders. Then there are no
+    /// Builds the request each time, if it has placeholders. Then there are no
     /// copies: each goes out by a call of its own.
     pub(crate) template: Option<Box<RequestTemplate>>,
 }
 
-/// Less of a body that is still to come is not worth being skipped.
+/// A smaller rest of a body is not worth skipping.
 ///
 /// A skipped body costs two more receives, and saves its copy. Measured: nginx
 /// with sendfile on loopback, 50 connections on one thread, slices of 200 ms that
 /// read and skipped in turn, median processor time per request. 12 and 16 KiB:
 /// equal; 20 KiB: 2 % less; 34 kB: 14 % less; 64 KiB: 27 %; 96 KiB: 38 %.
 pub(crate) const SKIP_MIN: u64 = 16 * 1024;
-/// What the first receive of a response brings when its body is to be skipped:
+/// The most that the first receive of a response brings if its body is to be skipped:
 /// a usual head, and little of the body.
 pub(crate) const HEAD_BYTES: u16 = 2048;
 
 /// Whether the responses to a request are known to have a body that is worth
-/// skipping, also when a part of it came with the head.
+/// skipping, even if a part of it came with the head.
 pub(crate) fn has_large_response(plan: &LoadPlan, asked: &WeightedRequest) -> bool {
     // That a text is UTF-8 is seen by reading it.
     let is_text = plan

@@ -17,7 +17,7 @@ pub(crate) struct Flight {
     pub(crate) counted: bool,
     /// Which request of the load it carries.
     pub(crate) request: usize,
-    /// The stream that carries it, where the protocol has streams.
+    /// The stream that carries it, if the protocol has streams.
     pub(crate) stream: u32,
     /// Whether it is in the random sample that is looked at more closely.
     pub(crate) sampled: bool,
@@ -51,14 +51,14 @@ impl Flight {
 const RESERVED_MAX: usize = 1024;
 
 /// The requests of one connection in the order in which they were begun, which is that of
-/// their responses where the protocol has no streams.
+/// their responses if the protocol has no streams.
 ///
-/// The first one stands here and not in memory of its own: mostly there is no
-/// other, and it is looked at several times for each response.
+/// The first one is stored inline and not on the heap: mostly there is no
+/// other, and it is read several times per response.
 #[derive(Debug)]
 pub(crate) struct Flights {
     first: Option<Flight>,
-    /// Those behind it, of which there are none without it.
+    /// Those after it; empty if there is no first one.
     behind: VecDeque<Flight>,
 }
 
@@ -183,7 +183,7 @@ pub(crate) mod tests {
     proptest! {
         #[test]
         fn they_land_in_the_order_in_which_they_began(pushes in prop::collection::vec(any::<bool>(), 0..60)) {
-            // Method: random beginnings and landings, beside a queue of numbers.
+            // Method: random beginnings and landings, compared with a queue of numbers.
             let mut flights = Flights::with_room(4);
             let mut expected = VecDeque::new();
             for (number, is_push) in pushes.into_iter().enumerate() {

@@ -8,9 +8,9 @@ pub(crate) struct Progress {
     pub(crate) open: bool,
     /// Nothing is sent from here on.
     pub(crate) end: Nanos,
-    /// When the slice is to be looked at for what its edges ask for.
+    /// When the slice must next be checked for one of its edges.
     pub(crate) edge: Nanos,
-    /// When connections are next looked at that nobody is to wait for any more.
+    /// When to check next for connections that need not be awaited any more.
     pub(crate) settles: Nanos,
     pub(crate) counting: Counting,
     pub(crate) requests_left: u64,
@@ -19,9 +19,9 @@ pub(crate) struct Progress {
     /// Failures and timeouts since the last whole response.
     pub(crate) failures: usize,
     pub(crate) timeouts: usize,
-    /// Since when these are as many as mean that nobody answers here.
+    /// Since when these counts mean that the subject does not respond here.
     pub(crate) silent_since: Option<Nanos>,
-    /// When the clock was last read for what is being done.
+    /// When the clock was last read for the current action.
     pub(crate) acted: Nanos,
     /// Before this moment no timeout and no end of a rest is due.
     pub(crate) next_check: Nanos,

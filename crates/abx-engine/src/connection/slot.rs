@@ -1,4 +1,4 @@
-//! One place for a connection: what it is doing and the requests it carries.
+//! One place for a connection: its state and the requests it carries.
 
 use abx_sys::Nanos;
 use xxhash_rust::xxh3::Xxh3;
@@ -19,7 +19,7 @@ pub(crate) enum SlotState {
     Standing,
 }
 
-/// What a connection has been used for, which says whether its end may be no response to a
+/// How a connection has been used, which decides whether its end may be no response to a
 /// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionUse {
@@ -32,7 +32,7 @@ pub(crate) enum ConnectionUse {
     Used,
 }
 
-/// No server is set to close connections that were idle for less.
+/// No server is configured to close connections that were idle for less.
 const RESTED_MIN: Nanos = Nanos(1_000_000_000);
 /// A connection that is reopened since it was idle for so long is so before it rests: some
 /// time passes until its load begins.
@@ -41,7 +41,7 @@ const REOPENED_MIN: Nanos = Nanos(800_000_000);
 /// A place for one connection at a time.
 pub(crate) struct Slot<T> {
     pub(crate) state: SlotState,
-    /// Counts connections, so that an event of an earlier one is known as stale.
+    /// Counts connections, so that an event of an earlier one is known to be stale.
     pub(crate) generation: u32,
     pub(crate) client: T,
     /// The requests that it carries, in the order of their responses.
@@ -54,7 +54,7 @@ pub(crate) struct Slot<T> {
     pub(crate) unsent_bytes: usize,
     /// The last one, when it was put together for this time and the kernel did not take all.
     pub(crate) unsent: Vec<u8>,
-    /// The peer takes no more bytes. What it has sent before is still received.
+    /// The peer takes no more bytes. Bytes that it sent before are still received.
     pub(crate) is_cut_off: bool,
     pub(crate) usage: ConnectionUse,
     /// Connects in a row that failed.
@@ -63,8 +63,8 @@ pub(crate) struct Slot<T> {
     pub(crate) calls: u32,
     /// Since when it has room for a request.
     pub(crate) free_since: Nanos,
-    /// Whether it stands in a list of slots with room beside requests in flight, or
-    /// is parked: it stands there once.
+    /// Whether it is in a list of slots with room for more requests in flight, or
+    /// is parked: it is listed there once.
     pub(crate) is_listed: bool,
     pub(crate) clock: Clock,
     pub(crate) timing: Timing,
@@ -108,9 +108,8 @@ impl<T> Slot<T> {
         !matches!(self.state, SlotState::Closed | SlotState::Resting(_))
     }
 
-    /// Whether one more request may be in flight, when they may be as many as
-    /// `most`. Without a connection there is room for one, which is what a
-    /// connection is made for.
+    /// Whether one more request may be in flight, if there may be up to `most`. Without a
+    /// connection there is room for one, for which a connection is then made.
     pub(crate) fn has_room(&self, most: usize) -> bool {
         match self.state {
             SlotState::Standing => self.flights.len() < most,
@@ -119,7 +118,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Whether a flight waits to be sent and nothing stands in its way.
+    /// Whether a flight waits to be sent and nothing prevents that.
     pub(crate) fn may_hand_over(&self) -> bool {
         self.handed < self.flights.len()
             && self.unsent_bytes == 0
@@ -143,7 +142,7 @@ impl<T> Slot<T> {
         self.is_idle() && self.idle_for(now, suspended_since) >= REOPENED_MIN
     }
 
-    /// For how long it has had nothing to do, of which its load was suspended since then.
+    /// How long it has been idle, not counting time before its load was suspended.
     fn idle_for(&self, now: Nanos, suspended_since: Nanos) -> Nanos {
         now.since(suspended_since.max(self.free_since))
     }
@@ -157,8 +156,8 @@ impl<T> Slot<T> {
         self.flights.first().is_some_and(|flight| flight.hashed)
     }
 
-    /// Takes off the first flight, whose outcome came now and was recorded. The
-    /// connection's room begins with it when its window was full.
+    /// Removes the first flight, whose outcome came now and was recorded. The
+    /// connection has room from now on if its window was full.
     pub(crate) fn complete(&mut self, window: usize, now: Nanos) {
         let had_room = self.flights.len() < window && self.state == SlotState::Standing;
         if !had_room {
@@ -226,8 +225,8 @@ mod tests {
 
     #[test]
     fn room_begins_when_a_full_window_loses_its_first() {
-        // Method: a window of three, filled and emptied; only what was full
-        // before gives room that was not there.
+        // Method: a window of three, filled and emptied; only a full window
+        // gains room that was not there.
         let mut slot = Slot::new(3, ());
         slot.state = SlotState::Standing;
         for number in 0..3 {
@@ -254,8 +253,8 @@ mod tests {
 
     #[test]
     fn the_first_request_was_sent_when_only_later_copies_are_left() {
-        // Method: three copies of ten bytes, by the bytes that are left of them,
-        // behind none and one that went out before.
+        // Method: three copies of ten bytes, by the number of bytes that are left,
+        // after none and after one that went out before.
         for (unsent, handed, expected) in [
             (0, 3, true),
             (1, 3, true),

@@ -16,7 +16,7 @@ use crate::plan::{
 use crate::random::Random;
 use crate::schedule::ScheduleShare;
 
-/// A request whose bytes differ from time to time.
+/// A request whose bytes differ each time.
 pub(crate) struct RequestTemplate {
     head: TemplateHead,
     body: Vec<Piece>,
@@ -26,7 +26,7 @@ pub(crate) struct RequestTemplate {
 }
 
 enum TemplateHead {
-    /// As HTTP/1.x has it.
+    /// For HTTP/1.x.
     Text(Vec<Piece>),
     /// The names and values of a stream's fields.
     Fields(Vec<(String, Vec<Piece>)>),
@@ -46,9 +46,9 @@ enum Piece {
     BodyLength,
 }
 
-/// What one worker's share of a load has filled in so far.
+/// The values that one worker's share of a load has filled in so far.
 ///
-/// A number and a line belong to a request: they are the same wherever they stand in it.
+/// A number and a line belong to a request: they are the same in all of its places.
 pub(crate) struct ValuesToFill {
     share: ScheduleShare,
     numbers: u64,
@@ -67,14 +67,14 @@ impl ValuesToFill {
             share: ScheduleShare::WHOLE,
             numbers: 0,
             lists: Vec::new(),
-            // Another stream than those of who draws requests and samples.
+            // A stream other than those that draw requests and samples.
             random: Random::new(seed ^ 0x5851_f42d_4c95_7f2d),
             body: Vec::new(),
             value: Vec::new(),
         }
     }
 
-    /// Says which numbers, and which lines, are this worker's.
+    /// Sets which numbers, and which lines, are this worker's.
     pub(crate) fn take_share(&mut self, share: ScheduleShare) {
         self.share = share;
     }
@@ -109,10 +109,10 @@ impl ValuesToFill {
 }
 
 impl RequestTemplate {
-    /// The template of a request, whose lists are taken note of in `values`.
+    /// The template of a request, whose lists are recorded in `values`.
     ///
     /// # Errors
-    /// [`http1::RequestError`] when it cannot be sent, whatever is filled in.
+    /// [`http1::RequestError`] if it cannot be sent, whatever is filled in.
     pub(crate) fn of(
         request: &RequestPlan,
         keep_alive: bool,
@@ -214,7 +214,7 @@ impl RequestTemplate {
         template
     }
 
-    /// Puts the next request together in place of what `out` has.
+    /// Builds the next request in place of the contents of `out`.
     pub(crate) fn write(&self, values: &mut ValuesToFill, out: &mut Vec<u8>) {
         out.clear();
         let body = self.body(values);
@@ -226,7 +226,7 @@ impl RequestTemplate {
         self.count(values);
     }
 
-    /// Puts the next request together in place of what this one has.
+    /// Builds the next request in place of this one.
     pub(crate) fn fill(&self, values: &mut ValuesToFill, request: &mut EncodedRequest) {
         let body = self.body(values);
         request.clear();
@@ -275,7 +275,7 @@ fn piece(kind: &PlaceholderKind, values: &mut ValuesToFill) -> Piece {
     }
 }
 
-/// What stands in this range, with other pieces for the places that are cut out.
+/// The bytes of this range, with other pieces for the places that are cut out.
 fn pieces(bytes: &[u8], range: Range<usize>, cuts: Vec<(Range<usize>, Piece)>) -> Vec<Piece> {
     let mut pieces = Vec::with_capacity(2 * cuts.len() + 1);
     let mut from = range.start;
@@ -377,7 +377,7 @@ mod tests {
             body in "[a-zSRUL]{0,30}",
             seed in any::<u64>(),
         ) {
-            // Method: placeholders by chance in each part, any seed; a server's parser reads
+            // Method: random placeholders in each part, any seed; a server's parser reads
             // exactly one request with nothing left, and random numbers are in their range.
             let asked = request(&path, &header, &body);
             for text in sent(&asked, seed, ScheduleShare::WHOLE, 5) {
@@ -404,8 +404,8 @@ mod tests {
             body in "[a-zSRUL]{0,30}",
             seed in any::<u64>(),
         ) {
-            // Method: both forms by the same seed; what one of them says, written down without
-            // placeholders and encoded, is the other.
+            // Method: both forms by the same seed; the values of one of them, written without
+            // placeholders and encoded, give the other.
             let asked = request(&path, &header, &body);
             let mut values = ValuesToFill::new(seed);
             let template = RequestTemplate::of_stream(&asked, false, &mut values).unwrap();
@@ -424,7 +424,7 @@ mod tests {
 
         #[test]
         fn examples_differ_and_have_no_placeholder(seed in any::<u64>()) {
-            // Method: the three that are asked before the load, of each kind alone.
+            // Method: the three that are sent before the load, of each kind alone.
             for kind in ["S", "R", "U", "L"] {
                 let asked = request(&format!("/{kind}"), "", "");
                 let paths: BTreeSet<_> = (0..3)

@@ -1,5 +1,5 @@
-//! When a slot's connection was made and when the response under way began: with the
-//! flight's own moments, where its time went.
+//! When a slot's connection was made and when the current response began: with the
+//! flight's own moments, these show where its time went.
 
 use abx_evidence::Timestamps;
 use abx_sys::Nanos;
@@ -31,7 +31,7 @@ impl Timing {
         self.made = now;
     }
 
-    /// A part of a sampled response came; answers whether it is the first one.
+    /// A part of a sampled response came. Returns whether it is the first one.
     pub(crate) fn receives(&mut self, now: Nanos) -> bool {
         let is_first = !self.has_begun();
         self.first_byte.get_or_insert(now);
@@ -43,11 +43,11 @@ impl Timing {
         self.first_byte.is_some()
     }
 
-    /// The moments of a flight whose response is whole now, when the slot's last outcome before
-    /// it came at `before`: they say where its time went. The next response has not begun.
+    /// The moments of a flight whose response is whole now, if the slot's last outcome before
+    /// it came at `before`: they show where its time went. The next response has not begun.
     pub(crate) fn stamps(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> Timestamps {
         let sent = flight.sent.expect("what has a response was sent");
-        // One that was begun later found the connection standing.
+        // One that was begun later found the connection open.
         let brought_it = flight.begun <= self.began;
         Timestamps {
             intended_ns: flight.intended.0,

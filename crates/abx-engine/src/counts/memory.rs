@@ -8,9 +8,9 @@ use abx_sys::{Nanos, ServerAddress};
 use crate::io::{Awaits, Io, Ready, Received, Token};
 
 pub(super) const CONNECTIONS: u32 = 50;
-/// What one look at the clock takes.
+/// The time that one look at the clock takes.
 pub(super) const TICK: Nanos = Nanos(40);
-/// What the peer takes for a batch of responses.
+/// The time that the peer takes for a batch of responses.
 pub(super) const BATCH: Nanos = Nanos(50_000);
 
 /// A back end in which every request has its response at the next wait.

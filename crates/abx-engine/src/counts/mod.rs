@@ -25,7 +25,7 @@ use crate::schedule::ScheduleShare;
 
 use memory::{CONNECTIONS, Memory};
 
-/// What the responses are like.
+/// The kind of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Responses {
     /// A body of this many bytes, announced by its length.
@@ -73,9 +73,9 @@ impl Responses {
     }
 }
 
-/// Sends so many requests over kept connections, `pipeline` in flight on each, and
-/// takes their responses, all of them recorded and one of a hundred verified.
-/// Answers how many were ok.
+/// Sends this many requests over kept connections, `pipeline` in flight on each, and
+/// takes their responses, all of them recorded and one in a hundred verified.
+/// Returns how many were ok.
 #[must_use]
 pub fn exchange(responses: Responses, pipeline: u32, requests: u64) -> u64 {
     let plan = plan(responses, pipeline);

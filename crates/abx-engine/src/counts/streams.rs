@@ -45,7 +45,7 @@ pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
     )
 }
 
-/// One whole response, and where in it the number of its stream stands.
+/// One whole response, and the places of its stream number.
 struct Response {
     bytes: Vec<u8>,
     numbers: Vec<usize>,
@@ -102,7 +102,7 @@ pub(super) struct StreamsMemory {
 struct StreamsConnection {
     has_begun: bool,
     streams: u32,
-    /// What is to be received, and whether it was.
+    /// The bytes to be received, and whether they were.
     bytes: Vec<u8>,
     is_received: bool,
 }
@@ -142,7 +142,7 @@ impl Io for StreamsMemory {
             connection.bytes.clear();
             (0..requests).for_each(|_| connection.push(&self.response));
         } else {
-            // That the settings were taken is answered by nothing.
+            // The acknowledgement of the settings gets no response.
             return Ok(bytes.len());
         }
         connection.is_received = false;

@@ -1,4 +1,4 @@
-//! What the loop drives, and the loop.
+//! The interface of drivers, and the loop that runs them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,14 +9,14 @@ use crate::io::{Awaits, Io, PauseWatch, Ready};
 /// No wait is longer, so that a stop is noticed soon.
 const WAIT_MAX: Nanos = Nanos(50_000_000);
 
-/// Until when a driver has nothing to do unless something comes.
+/// Until when a driver has nothing to do unless an event comes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NextWait {
     pub(crate) until: Nanos,
     pub(crate) awaits: Awaits,
 }
 
-/// What one wait leaves to the next.
+/// The state between two waits.
 pub(crate) struct Waiter {
     ready: Vec<Ready>,
     pauses: PauseWatch,
@@ -33,7 +33,7 @@ impl Waiter {
         }
     }
 
-    /// Counts anew what is late, from this moment on.
+    /// Resets the lateness, from this moment on.
     pub(crate) fn restart(&mut self, start: Nanos) {
         self.pauses = PauseWatch::from(start);
         self.late_ns = 0;
@@ -50,12 +50,12 @@ pub(crate) trait Driver {
 
     fn waits_with(&mut self) -> (&mut Self::Io, &mut Waiter);
 
-    /// Does what is due before a wait. `None` ends the loop.
+    /// Takes the actions that are due before a wait. `None` ends the loop.
     fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait>;
 
-    /// Takes what is ready and then does what is due. All of it has this one reading of the
-    /// clock: responses that the kernel handed over together get the same time, so that our
-    /// own parsing is not charged to the subject.
+    /// Takes the ready events and then the actions that are due. All of them have this one
+    /// reading of the clock: responses that the kernel handed over together get the same time,
+    /// so that the engine's own parsing is not charged to the subject.
     fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos);
 }
 

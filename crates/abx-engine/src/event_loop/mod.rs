@@ -1,7 +1,7 @@
 //! The one loop of the engine, and the one place in it that waits.
 //!
-//! A [`Driver`] says until when there is nothing to do, and takes what has come; what it
-//! does later than the next wait it keeps in [`Timers`].
+//! A [`Driver`] returns until when there is nothing to do, and takes the events that came.
+//! Its actions later than the next wait are in [`Timers`].
 
 mod driver;
 mod timers;

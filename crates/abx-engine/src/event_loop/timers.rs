@@ -1,4 +1,4 @@
-//! What is to be looked at later.
+//! Timers of later actions.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ impl<T: Copy + Ord> Timers<T> {
         self.0.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes out the earliest one whose moment has come.
+    /// Removes the earliest one whose moment has come.
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         self.next_at().filter(|at| *at <= now)?;
         self.0.pop().map(|Reverse(timer)| timer)

@@ -5,8 +5,8 @@ use abx_sys::Nanos;
 use super::contract::Awake;
 use super::wake::Wake;
 
-/// A wait stays awake for so many times what waking up takes: who answers more slowly
-/// loses at most a hundredth of that time by waking us.
+/// A wait stays awake for this many wake-up times: a server that responds more slowly loses
+/// at most a hundredth of its response time by waking this thread.
 const WAKES: u64 = 100;
 /// Between two looks that are further apart the thread did not have its processor.
 const LOOK_MAX: Nanos = Nanos(20_000);
@@ -23,9 +23,9 @@ pub(super) struct Look {
 }
 
 impl BusyWait {
-    /// Looks until there are events, the moment `until` is reached, or a wait has
-    /// lasted so long that being woken up costs the other side nothing that counts.
-    /// Answers the last reading of the clock.
+    /// Looks until there are events, the moment `until` is reached, or a wait has lasted
+    /// so long that the cost of a wake-up to the other side does not count. Returns the
+    /// last reading of the clock.
     pub(super) fn wait(
         &mut self,
         began: Nanos,
@@ -53,7 +53,7 @@ impl BusyWait {
         }
     }
 
-    /// What was waited since this was last asked.
+    /// The time waited since the last call.
     pub(super) fn take(&mut self) -> Awake {
         std::mem::take(&mut self.awake)
     }
@@ -66,7 +66,7 @@ mod tests {
     const LOOK: Nanos = Nanos(300);
 
     /// Waits until `until` from 1 s on, with events at look number `events` and a
-    /// look that takes `long` as look number 2; how many looks there were, and the rest.
+    /// look that takes `long` as look number 2. Returns the number of looks, and the rest.
     fn wait(until: Nanos, events: u64, long: Nanos) -> (u64, Nanos, Awake) {
         let began = Nanos(1_000_000_000);
         let (mut looks, mut now) = (0, began);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_at_its_moment_and_at_its_bound() {
-        // Method: nothing ever comes; a moment that is near, and one behind the bound.
+        // Method: no event ever comes; a moment that is near, and one beyond the bound.
         let (looks, took, _) = wait(Nanos(3_000), 0, LOOK);
         assert_eq!((looks, took), (10, Nanos(3_000)));
         let (looks, took, awake) = wait(Nanos(50_000_000), 0, LOOK);

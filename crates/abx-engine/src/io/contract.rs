@@ -1,4 +1,4 @@
-//! What every back end keeps, and what goes over it.
+//! The contract of every back end, and the types that cross it.
 
 use std::io;
 use std::net::IpAddr;
@@ -16,21 +16,21 @@ pub(crate) fn is_cut_off(error: &io::Error) -> bool {
     )
 }
 
-/// Below this span the clock is read again before a wait, so that what was done
-/// since the last reading does not make it end late.
+/// Below this span the clock is read again before a wait, so that work done since the
+/// last reading does not delay the end of the wait.
 pub(super) const NEAR: Nanos = Nanos(20_000_000);
 
 /// How a TLS connection came to stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handshake {
-    /// From when its socket was connected to when the last of the handshake had come.
+    /// From the connect of its socket to the last byte of the handshake.
     pub span: Nanos,
     /// Whether it resumed the session of an earlier connection.
     pub(crate) is_resumed: bool,
 }
 
-/// Names one connection of a back end: a place, and which of the place's
-/// connections in turn.
+/// Names one connection of a back end: a place, and the generation of the connection
+/// in that place.
 ///
 /// The engine chooses both. Places are small numbers from 0; a place has one
 /// connection at a time, and each further one has a new generation.
@@ -43,12 +43,12 @@ pub struct Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaits {
     Responses,
-    /// Nothing that the other side would send now.
+    /// Nothing: the peer has no reason to send.
     Nothing,
 }
 
 impl Awaits {
-    /// What is awaited with so many requests in flight.
+    /// What is awaited with this many requests in flight.
     pub fn of(requests: usize) -> Awaits {
         match requests {
             0 => Awaits::Nothing,
@@ -68,9 +68,9 @@ pub struct Awake {
 #[derive(Debug)]
 pub enum Ready {
     Connected(Token),
-    /// It could not be made; nothing of it is left to be closed.
+    /// The connection could not be made; there is nothing to close.
     Unconnected(Token, io::Error),
-    /// The rest of what was taken in part can be sent now.
+    /// The rest of a partial send can be sent now.
     MaySend(Token),
     /// There is something to receive: bytes, an end or a failure.
     Receivable(Token),
@@ -80,7 +80,7 @@ pub enum Ready {
 pub enum Received<'a> {
     /// The next bytes, at least one; valid until the next call to the back end.
     Bytes(&'a [u8]),
-    /// So many bytes, at least one, were discarded as [`Io::skip`] had asked.
+    /// This many bytes, at least one, were discarded as [`Io::skip`] requested.
     Skipped(u64),
     /// No more in this turn; another [`Ready::Receivable`] follows when there is more.
     Nothing,
@@ -96,21 +96,21 @@ pub enum Received<'a> {
 ///
 /// - **Tokens.** Every call but `connect` names a connection that was not closed
 ///   since. `wait` lists nothing of a connection closed before it. SUBTLE: the
-///   engine may close connections while it works through a list, so it is the
-///   engine that drops what the same list still says of them, by generation.
+///   engine may close connections while it works through a list, so the engine
+///   drops the later events of such a connection in the same list, by generation.
 /// - **Order.** `Connected` or `Unconnected` comes first and once for each
-///   `connect` that answered `Ok`. Of one connection a list holds at most one
-///   `Receivable`.
+///   `connect` that returned `Ok`. A list holds at most one `Receivable` per
+///   connection.
 /// - **Pulling.** After `Receivable` the engine pulls until `Nothing`, `Ended` or
 ///   `Failed`, or closes the connection. Until then no other `Receivable` need
-///   come; afterwards it comes for whatever is new. After `Ended` and `Failed` the
+///   come; afterwards one comes for any new bytes. After `Ended` and `Failed` the
 ///   engine closes.
-/// - **Turns.** A peer that sends without end must not keep the engine in one list: `Nothing`
+/// - **Turns.** A peer that sends without end must not hold the engine in one list: `Nothing`
 ///   also ends a turn of `TURN_BYTES`. Then the next `wait` lists the connection
 ///   again, and does not sleep. The engine does not see the difference.
 /// - **Bytes** come exactly once and in order, those before an end or a failure
 ///   before it, as far as the kernel still has them.
-/// - **Sending.** What was taken goes out in order. A short count is followed by `MaySend`.
+/// - **Sending.** Bytes that were taken go out in order. `MaySend` follows a short count.
 /// - **Cost.** No call allocates per request.
 pub trait Io {
     /// Reads the clock that all moments here are on.
@@ -119,45 +119,45 @@ pub trait Io {
     /// Starts to connect to `to`, from the address `from` when one is given.
     ///
     /// # Errors
-    /// What is known at once; nothing is left to be closed then.
+    /// The failures that are known at once; there is nothing to close then.
     fn connect(&mut self, token: Token, to: &ServerAddress, from: Option<IpAddr>)
     -> io::Result<()>;
 
     fn close(&mut self, token: Token);
 
-    /// Sends bytes and answers how many were taken; zero is "none for now". The caller keeps
-    /// the rest, which [`Ready::MaySend`] follows.
+    /// Sends bytes and returns how many were taken; zero is "none for now". The caller keeps
+    /// the rest, and [`Ready::MaySend`] follows.
     ///
     /// # Errors
     /// The connection is broken. There may still be bytes to receive.
     fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize>;
 
-    /// The next `bytes` of this connection are of no interest: they are counted
-    /// by [`Received::Skipped`], in one or more pulls, before any further `Bytes`,
-    /// and discarded unread. Asked for while nothing is left of an earlier one.
+    /// Discards the next `bytes` of this connection unread. [`Received::Skipped`]
+    /// counts them, in one or more pulls, before any further `Bytes`. Called only
+    /// when no earlier skip is pending.
     fn skip(&mut self, token: Token, bytes: u64);
 
-    /// Says how much one pull should bring at most, from now on.
+    /// Limits how much one pull should bring, from now on.
     ///
-    /// A wish, for a caller that wants to skip what comes behind a head; a back
-    /// end may give more.
+    /// This is a hint, for a caller that wants to skip the bytes after a head; a back
+    /// end may return more.
     fn limit_receive(&mut self, token: Token, most: usize);
 
     /// Waits until something is ready or the moment `until` is reached, and
-    /// fills `ready` anew. Answers the one reading of the clock that all of the
-    /// list shares. A moment that has passed only looks; a signal may end the
-    /// wait early, with an empty list. While answers are awaited a back end may stay
-    /// awake, so that the server's sends wake nobody up.
+    /// refills `ready`. Returns the one reading of the clock that the whole list
+    /// shares. With a moment in the past it only polls; a signal may end the
+    /// wait early, with an empty list. While responses are awaited, a back end may stay
+    /// awake, so that the server's sends need not wake a thread.
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos;
 
-    /// What was waited awake since this was last asked; nothing where that is not done.
+    /// The time waited awake since the last call; the default if a back end always sleeps.
     fn take_awake(&mut self) -> Awake {
         Awake::default()
     }
 
-    /// Whether the peer's kernel has acknowledged all that was sent on a connection. At
-    /// an orderly end this tells whether the peer had everything before it closed: a
-    /// kernel that closes acknowledges what came before, and nothing that comes later.
+    /// Whether the peer's kernel has acknowledged all bytes sent on a connection. At
+    /// an orderly end this shows whether the peer had everything before it closed: a
+    /// kernel that closes acknowledges bytes that came before, and none that come later.
     fn is_acknowledged(&mut self, token: Token) -> bool;
 
     fn receive(&mut self, token: Token) -> Received<'_>;
@@ -174,7 +174,7 @@ pub trait Io {
         None
     }
 
-    /// What was agreed on in the TLS handshake of a connection; `None` without one.
+    /// The parameters agreed on in a connection's TLS handshake; `None` without one.
     fn tls_session(&self, _: Token) -> Option<TlsSession> {
         None
     }

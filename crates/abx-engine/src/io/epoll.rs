@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = TURN_BYTES;
 /// One wait gives so many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
 
-/// What the alarm is in the set: the token of no connection.
+/// The alarm's token in the set, which no connection has.
 const ALARM: u64 = u64::MAX;
 
 pub struct EpollIo {
@@ -45,17 +45,17 @@ struct EpollConnection {
     socket: Socket,
     generation: u32,
     is_connecting: bool,
-    /// A send was cut short, so that room in the send buffer is news.
+    /// A send was cut short, so that an event for room in the send buffer matters.
     is_blocked: bool,
-    /// Nothing is received until it is listed again: an edge will tell of more, or it is among
+    /// Nothing is received until it is listed again: an edge will announce more, or it is among
     /// those whose turn was cut.
     has_had_turn: bool,
     turn: Turn,
-    /// The peer's end or an error is known: only reading on shows it.
+    /// The peer's end or an error is known: only further reading shows it.
     has_ended: bool,
     /// Bytes of no interest that are still to come.
     to_skip: u64,
-    /// What one receive brings at most.
+    /// The most that one receive brings.
     most: usize,
 }
 
@@ -63,7 +63,7 @@ impl EpollIo {
     /// An epoll set without connections.
     ///
     /// # Errors
-    /// What the kernel says, too many open files before all.
+    /// The kernel's errors, above all too many open files.
     pub fn new(wait: Wait) -> io::Result<EpollIo> {
         let (epoll, alarm) = (Epoll::new()?, Alarm::new()?);
         let (wake, busy_wait) = match wait {
@@ -91,8 +91,8 @@ impl EpollIo {
         self
     }
 
-    /// Waits for events without sleeping, for as long as that serves, and reads the
-    /// clock. Answers whether there is no need to sleep any more.
+    /// Waits for events without sleeping, for as long as that helps, and reads the
+    /// clock. Returns whether there is no need to sleep any more.
     fn stay_awake(&mut self, until: Nanos) -> bool {
         let Some(busy_wait) = &mut self.busy_wait else {
             return false;
@@ -109,9 +109,9 @@ impl EpollIo {
     }
 
     /// Waits for events, for long, and reads the clock. It ends at a moment, or at an
-    /// earlier one that an earlier wait was to end at: in a busy loop nearly all waits
-    /// end by a response, and a timer of its own for each of them is a fortieth of what
-    /// a request costs (docs/explain/overhead.md).
+    /// earlier one at which an earlier wait was to end: in a busy loop nearly all waits
+    /// end with a response, and a timer of its own for each of them costs a fortieth of
+    /// a request (docs/explain/overhead.md).
     fn wait_long(&mut self, until: Nanos) {
         let rings = until.since(self.wake.ahead());
         let is_set = self.alarm.at() > self.last && self.alarm.at() <= rings;
@@ -126,9 +126,9 @@ impl EpollIo {
         self.last = Nanos::now();
     }
 
-    /// Waits for events until a moment, and reads the clock. What it takes to wake
-    /// up is not slept through: the end of a wait is looked for, and so are events
-    /// meanwhile, so that what is due then is sent then.
+    /// Waits for events until a moment, and reads the clock. It does not sleep for the time
+    /// that a wake-up takes: it polls for the end of the wait, and for events meanwhile, so
+    /// that requests due then are sent then.
     fn sleep(&mut self, until: Nanos) {
         let is_near = until > self.last;
         if is_near {
@@ -281,7 +281,7 @@ impl Io for EpollIo {
             Ok(0) => Received::Ended,
             Ok(count) => {
                 // SUBTLE: A short read has emptied the socket, and the next bytes
-                // make a new edge. Not so an end that is known already.
+                // make a new edge. This does not hold for an end that is known already.
                 connection.has_had_turn = count < asked && !connection.has_ended;
                 if !connection.has_had_turn && connection.turn.spend(count) {
                     connection.has_had_turn = true;
@@ -310,7 +310,7 @@ fn look(epoll: &Epoll, events: &mut Events) {
         .expect("looking at an open epoll set does not fail");
 }
 
-/// Whether a connection lives on.
+/// Whether a connection stays.
 #[derive(PartialEq)]
 enum Keeps {
     Yes,
@@ -332,7 +332,7 @@ impl EpollConnection {
         (self.has_had_turn, self.turn) = (false, Turn::whole());
     }
 
-    /// Turns one event into what it means for the engine.
+    /// Turns one event into its meaning for the engine.
     fn take(&mut self, event: SocketEvent, token: Token, ready: &mut Vec<Ready>) -> Keeps {
         if self.is_connecting {
             if !event.writable() {
@@ -373,8 +373,8 @@ mod tests {
 
     #[test]
     fn nobody_waits_awake_without_a_response_to_come() {
-        // Method: waits of a millisecond on an empty set; only that for responses looks
-        // again and again, and only where it may.
+        // Method: waits of a millisecond on an empty set; only a wait for responses polls,
+        // and only if it may.
         let waited = |wait, awaits| {
             let mut io = EpollIo::new(wait).unwrap();
             let until = io.now().plus(Nanos(1_000_000));
@@ -389,9 +389,9 @@ mod tests {
 
     #[test]
     fn an_event_of_a_closed_connection_that_lives_on_elsewhere_is_dropped() {
-        // Method: a copy of the first connection's socket, as a child has it that
-        // is being started, keeps its place in the set when it is closed. Then
-        // bytes come on it, and must not be taken for the second one's.
+        // Method: a copy of the first connection's socket, such as a child process has while
+        // it starts, keeps its place in the set when the original is closed. Then
+        // bytes arrive on it, and must not be taken for the second one's.
         let peer = Loopback::start(Box::new(|number| match number {
             0 => vec![PeerStep::Await(1), PeerStep::Send([1].into())],
             _ => Vec::new(),
@@ -406,7 +406,7 @@ mod tests {
         for token in tokens {
             io.connect(token, &peer.address().into(), None).unwrap();
             let until = io.now().plus(Nanos(20_000_000_000));
-            // The first one's byte may end a wait of the second one, with nothing to tell.
+            // The first one's byte may end a wait of the second one, without an event.
             while ready.is_empty() && io.wait(until, Awaits::Nothing, &mut ready) < until {}
             assert!(matches!(ready[..], [Ready::Connected(which)] if which == token));
             ready.clear();

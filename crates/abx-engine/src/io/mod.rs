@@ -1,14 +1,14 @@
-//! The one contract between the engine and what moves its bytes.
+//! The one contract between the engine and the back ends that move its bytes.
 //!
-//! A back end owns the connections of one pool; the engine owns what they mean.
-//! It is pull-style: [`Io::wait`] says *which* connections have something, the engine then
+//! A back end owns the connections of one pool; the engine interprets their bytes.
+//! It is pull-style: [`Io::wait`] lists *which* connections have something. The engine then
 //! pulls with [`Io::receive`], reads the bytes where the back end has them, and never holds
 //! them over the next call. Start at [`Io`].
 //!
 //! A layer that changes the bytes of connections is such a contract over another one: it
-//! answers `Connected` when its handshake is over, and skips what it has read. `tls/` is
-//! one. What multiplexes requests, as HTTP/2 does, is a [`Protocol`](crate::protocol::Protocol)
-//! with an outbox.
+//! lists `Connected` when its handshake is over, and skips bytes that it has read. `tls/` is
+//! one. A protocol that multiplexes requests, such as HTTP/2, is a
+//! [`Protocol`](crate::protocol::Protocol) with an outbox.
 //!
 //! There are `epoll.rs` and TLS over it, and for tests `abx-twin` with virtual time. All pass the
 //! same tests, in `tests/simulation/contract.rs`.

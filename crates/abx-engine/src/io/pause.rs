@@ -1,7 +1,7 @@
 //! Pauses of the generator's own thread: abx stopped by a signal, or its machine suspended.
 //!
-//! A wait asks for a moment. A thread that comes back long after it either had no processor or
-//! stood still, and the kernel counts for how long it had none. What a subject does ends a wait
+//! A wait has a planned end. A thread that returns long after it either had no processor or
+//! stood still, and the kernel counts how long it had none. A subject's bytes end a wait
 //! early, never late, so a slow subject is no pause.
 
 use abx_sys::Nanos;

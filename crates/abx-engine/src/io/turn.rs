@@ -9,7 +9,7 @@ use super::contract::{Ready, Token};
 /// so much takes milliseconds at most, even if each event is two bytes long.
 pub const TURN_BYTES: usize = 256 * 1024;
 
-/// What is left of one connection's turn.
+/// The rest of one connection's turn.
 pub struct Turn {
     bytes: usize,
 }
@@ -26,7 +26,7 @@ impl Turn {
     }
 }
 
-/// Connections whose turn ended with bytes left. Readiness is told by edges, so no event of the
+/// Connections whose turn ended with bytes left. Readiness is edge-triggered, so no event of the
 /// kernel lists them again: the next wait does, and does not sleep.
 #[derive(Default)]
 pub struct CutTurns {

@@ -4,14 +4,13 @@ use abx_sys::{Epoll, Events, Nanos};
 
 /// How much earlier than needed a sleep should end.
 ///
-/// A thread that sleeps until a moment runs some time after it: a few microseconds
-/// on hardware of one's own, tens of them on a virtual machine. So sleeps are
-/// asked to end earlier by what nearly all of them are late, and the rest is
-/// waited for awake. That is the lower quartile of how late they were: one sleep of
-/// four ends before its moment, and three a little behind it. The median instead
-/// would make half of them exact, and cost the time awake that those give who
-/// wake up early: on a machine where sleeps are late by 20 to 40 us, most of what
-/// sleeping saves.
+/// A thread that sleeps until a moment runs some time after it: a few microseconds later
+/// on dedicated hardware, tens of them on a virtual machine. So a sleep is set to end
+/// earlier, by the delay of nearly all sleeps, and the thread waits awake for the rest.
+/// That delay is the lower quartile of how late sleeps were: one sleep in four ends
+/// before its moment, and three shortly after it. The median would make half of them
+/// exact, and the half that wake up early would cost time awake: on a machine where
+/// sleeps are late by 20 to 40 us, most of the time that sleeping saves.
 ///
 /// Method: one step up for each sleep that was later, three down for each that was
 /// not, which rests where three of four are later. Source: Robbins and Monro,
@@ -20,13 +19,13 @@ pub(super) struct Wake {
     ahead: Nanos,
 }
 
-/// What holds before anything is known.
+/// The value before any measurement.
 const AHEAD_FIRST: Nanos = Nanos(30_000);
-/// More is a busy machine, where being awake would not help.
+/// More means a busy machine, where being awake would not help.
 const AHEAD_MAX: Nanos = Nanos(60_000);
-/// Nobody wakes up sooner.
+/// No thread wakes up sooner.
 const TAKES_MIN: Nanos = Nanos(2_000);
-/// What is slept to learn how late sleeps are, and how often.
+/// The length and number of the sleeps that measure how late sleeps are.
 const SLEEP: Nanos = Nanos(50_000);
 const SLEEPS: usize = 16;
 const STEP: Nanos = Nanos(100);
@@ -45,7 +44,7 @@ impl Wake {
         let mut events = Events::with_capacity(1);
         let mut late: [Nanos; SLEEPS] = std::array::from_fn(|_| {
             let ends = Nanos::now().plus(SLEEP);
-            // What cannot be waited for is not late; later sleeps teach better.
+            // A wait that fails is not late; later sleeps teach better.
             let _ = epoll.wait(&mut events, Some(SLEEP));
             Nanos::now().since(ends)
         });
@@ -98,7 +97,7 @@ mod tests {
     #[test]
     fn one_sleep_of_four_ends_before_its_moment() {
         // Method: sleeps that are late by any time of a range, shorter and longer
-        // than what holds at first; it rests near a quarter of the range.
+        // than the first value; it rests near a quarter of the range.
         for (least, most, expected) in [(0, 8, 2), (20, 40, 25), (30, 50, 35)] {
             let (ahead, early) = rest(least, most);
             let off = ahead.0.abs_diff(expected * 1_000);

@@ -1,4 +1,4 @@
-//! Values that are taken from a response, for the steps behind it.
+//! Values that are taken from a response, for later steps.
 
 use abx_wire::http1::response_headers;
 use serde_json::Value;
@@ -9,9 +9,9 @@ pub struct Extraction {
     pub value: usize,
     pub name: String,
     pub source: ValueSource,
-    /// What stands before it there; empty where it is at the beginning.
+    /// The text before it; empty if it is at the beginning.
     pub after: String,
-    /// What stands behind it there; empty where it goes to the end.
+    /// The text after it; empty if it extends to the end.
     pub before: String,
 }
 
@@ -33,7 +33,7 @@ impl Extraction {
         !matches!(self.source, ValueSource::Header(_))
     }
 
-    /// The value, from a response whose bytes begin with `head`; `None` where there is none, or
+    /// The value, from a response whose bytes begin with `head`; `None` if there is none, or
     /// an empty one. A number or an object is taken as it is written in JSON.
     pub(crate) fn take(&self, head: &[u8], body: &[u8]) -> Option<String> {
         match &self.source {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn json_pointers_give_texts_as_they_are_and_the_rest_as_json() {
-        // Method: each kind of value, escapes of RFC 6901, and what is not there.
+        // Method: each kind of value, escapes of RFC 6901, and values that are not there.
         let body = r#"{"data":{"token":"a\"b","id":17,"ok":true,"no":null,"empty":""},"l":[[1,2]],"a/b":"x"}"#;
         for (pointer, expected) in [
             ("/data/token", Some("a\"b")),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn headers_and_texts_are_cut_between_two_words() {
-        // Method: a header in any case, of two cookies the one that fits behind an interim
+        // Method: a header in any case, the matching one of two cookies after an interim
         // head, a form's field, and ends that do not come.
         let header = |name: &str| ValueSource::Header(name.to_owned());
         assert_eq!(taken(header("x-a"), ("", ""), "").as_deref(), Some("one"));

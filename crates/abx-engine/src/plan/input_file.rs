@@ -1,4 +1,4 @@
-//! Files that a person names as input: regular files, or what a shell hands over.
+//! Files that a user names as input: regular files, or descriptors opened by a shell.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ pub const INPUT_BYTES_MAX: u64 = 1 << 30;
 /// writer, and a device may never end.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::InvalidInput`] for what is no regular file.
+/// The system's error; [`io::ErrorKind::InvalidInput`] for a file that is not regular.
 pub fn open_input(path: &Path) -> io::Result<File> {
     let is_descriptor = ["/dev/stdin", "/dev/fd", "/proc/self/fd"]
         .iter()

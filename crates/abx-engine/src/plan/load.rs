@@ -20,8 +20,7 @@ pub struct LoadPlan {
     /// How connections are encrypted; `None` for not at all.
     #[serde(default)]
     pub tls: Option<TlsPlan>,
-    /// How large the buffers of each socket are, for what is sent and for what is received;
-    /// `None` lets the kernel choose.
+    /// The size of each socket's send and receive buffers; `None` lets the kernel choose.
     #[serde(default)]
     pub buffer_bytes: Option<u32>,
     /// Local addresses that the connections come from, in turn; empty lets the kernel choose.
@@ -33,38 +32,38 @@ pub struct LoadPlan {
     /// in HTTP/2; see [`LoadPlan::window`].
     #[serde(default = "one")]
     pub pipeline: u32,
-    /// What is asked, at least one request; each next one is drawn by its weight, or named by
-    /// the replay.
+    /// The requests, at least one; each next one is drawn by its weight, or named by the
+    /// replay.
     pub requests: Vec<WeightedRequest>,
     /// The most connections that this machine opens per second before a slice, whatever the
-    /// load says.
+    /// load sets.
     #[serde(default)]
     pub opening_limit: Option<PerSecond>,
-    /// How long the opening of all connections may take; `None` for as long as it goes on.
+    /// How long the opening of all connections may take; `None` for as long as it needs.
     #[serde(default)]
     pub open_within_ns: Option<u64>,
-    /// How requests are told apart by when they were due and answered; `None` for not at
-    /// all. Where the subject is expected to fail meanwhile, nothing that it does ends a
+    /// How requests are grouped by when they were due and had their responses; `None` for
+    /// not at all. If the subject is expected to fail meanwhile, nothing that it does ends a
     /// slice early, and a refused connection is tried again as soon as the next request is
     /// due.
     #[serde(default)]
     pub timeline: Option<TimelinePlan>,
-    /// What is kept of each request, of HTTP/1.x; `None` for nothing. It takes a body hash of
+    /// The log of each request, of HTTP/1.x; `None` for none. A log requires a body hash of
     /// every response.
     #[serde(default)]
     pub log: Option<RequestLogPlan>,
-    /// Draws which requests are sent and which answers are hashed.
+    /// Draws which requests are sent and which responses are hashed.
     pub seed: u64,
     /// When a connection that is free sends its next request.
     #[serde(default)]
     pub pacing: Pacing,
-    /// What connections carry. Of WebSocket, `requests` has the one request that
-    /// opens each connection, and its response's status is the handshake's, 101;
+    /// The kind of traffic on the connections. For WebSocket, `requests` has the one request
+    /// that opens each connection, and its expected status is the handshake's, 101;
     /// a message takes a request's place everywhere else.
     #[serde(default)]
     pub shape: Shape,
-    /// What its users do, where they make sessions; `requests` is empty then. It does not leave
-    /// this process.
+    /// The scenario of its users, if they make sessions; `requests` is empty then. It does
+    /// not leave this process.
     #[serde(skip)]
     pub scenario: Option<ScenarioUsers>,
 }
@@ -83,7 +82,7 @@ impl LoadPlan {
         asked.into_iter().chain(self.opening_limit).min()
     }
 
-    /// Whether anything in its requests is filled in anew each time.
+    /// Whether any of its requests has placeholders.
     #[must_use]
     pub fn has_placeholders(&self) -> bool {
         let mut requests = self.requests.iter();

@@ -1,4 +1,4 @@
-//! What an engine is asked to do. Plain data: it could come over a wire.
+//! Plans for the engine. Plain data: they could come over a network.
 
 mod extraction;
 mod generator;

@@ -27,16 +27,16 @@ impl Pacing {
         self.has_users() || self.connections_over_time.is_some()
     }
 
-    /// Whether connections are users, who think or have sessions.
+    /// Whether connections are users, with think times or sessions.
     fn has_users(&self) -> bool {
         self.think_ns > 0 || self.session_calls.is_some()
     }
 
-    /// How many requests a connection really has in flight at most.
+    /// The most requests that a connection really has in flight.
     ///
-    /// That is `pipeline` (RFC 9112, section 9.3.2; RFC 9113, section 5), but one without
-    /// keep-alive, where a connection serves one request, and one for users who think or
-    /// have sessions: they wait for each response.
+    /// That is `pipeline` (RFC 9112, section 9.3.2; RFC 9113, section 5). It is one without
+    /// keep-alive, where a connection serves one request, and one for users with think times
+    /// or sessions: they wait for each response.
     #[must_use]
     pub fn window(&self, pipeline: u32, keep_alive: bool) -> u32 {
         if keep_alive && !self.has_users() {

@@ -1,4 +1,4 @@
-//! Which part of a load is whose.
+//! One generator's part of a load.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Placeholders: what is filled in anew each time that a request is sent.
+//! Placeholders: values that are filled in each time that a request is sent.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// So often each request is asked before the load, with numbers of its own: the load's
-/// numbers begin behind them.
+/// How often each request is sent before the load, with numbers of its own: the load's
+/// numbers begin after them.
 pub const ASKED_BEFORE_LOAD: u64 = 3;
 
-/// A place in a request that is filled in anew each time.
+/// A place in a request that is filled in each time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPlaceholder {
     /// The part of the request in which it stands.
@@ -31,7 +31,7 @@ pub enum PlaceholderPart {
     Body,
 }
 
-/// What is filled in.
+/// The kind of value that is filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlaceholderKind {
     /// A number that no other request of the load has.
@@ -75,7 +75,7 @@ impl LineList {
         &self.lines
     }
 
-    /// The line of this number, which begins again behind the last one.
+    /// The line of this number, which starts over after the last one.
     pub(crate) fn line(&self, number: u64) -> &str {
         let total = self.lines.len() as u64;
         let place = number.checked_rem(total).map(|place| place as usize);
@@ -99,8 +99,8 @@ impl From<LineList> for (String, Vec<String>) {
 }
 
 impl PlaceholderKind {
-    /// What stands there in the request that is asked before the load for this time, counted
-    /// from 0: as different as can be from time to time, so that a response which depends on
+    /// The value in the request that is sent before the load for this time, counted from 0.
+    /// It differs as much as possible from time to time, so that a response that depends on
     /// it shows that.
     pub(super) fn example(&self, number: u64, random: &mut Random) -> String {
         let time = number % ASKED_BEFORE_LOAD;
@@ -164,7 +164,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_number_is_written_as_it_is_printed(number in any::<u64>(), shift in 0..64_u32) {
-            // Method: numbers of every length, beside Rust's own writer.
+            // Method: numbers of every length, compared with Rust's own writer.
             let mut out = Vec::new();
             push_decimal(number >> shift, &mut out);
             prop_assert_eq!(out, (number >> shift).to_string().into_bytes());
@@ -173,7 +173,7 @@ mod tests {
         #[test]
         fn a_uuid_has_its_form_version_and_variant(seed in any::<u64>()) {
             // Method: two of any seed, which differ; hyphens, hexadecimal digits, and the two
-            // digits that say what it is.
+            // digits that encode version and variant.
             let mut random = Random::new(seed);
             let mut both = [Vec::new(), Vec::new()];
             both.iter_mut().for_each(|out| push_uuid(&mut random, out));

@@ -1,4 +1,4 @@
-//! What is asked, and what a correct response to it is.
+//! A request, and its correct response.
 
 use abx_evidence::ExpectedStatus;
 use abx_wire::{http1, http2};
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 use super::placeholders::{PlaceholderPart, RequestPlaceholder};
 use crate::random::Random;
 
-/// Which protocol version a request speaks.
+/// The protocol version of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
-    /// HTTP/1.0 as `ab` speaks it: a connection is for one request, unless
-    /// keep-alive is asked for and the response agrees, by `Connection: keep-alive`
-    /// or by being one of HTTP/1.1, and says where it ends.
+    /// HTTP/1.0 as `ab` uses it: a connection is for one request, unless the client requests
+    /// keep-alive and the response agrees, by `Connection: keep-alive`
+    /// or by being one of HTTP/1.1, and gives its length.
     #[serde(rename = "http/1.0")]
     Http10,
     /// HTTP/1.1.
     #[serde(rename = "http/1.1")]
     Http11,
-    /// HTTP/2: with prior knowledge, or over TLS as ALPN agrees on it.
+    /// HTTP/2: with prior knowledge, or over TLS as agreed by ALPN.
     #[serde(rename = "http/2")]
     Http2,
 }
 
 impl HttpVersion {
-    /// What TLS is told beforehand that will be spoken (RFC 7301), the best first; nothing
-    /// where every server takes it for granted.
+    /// The protocols offered in the TLS handshake (RFC 7301), the best first; none if every
+    /// server assumes the protocol anyway.
     #[must_use]
     pub fn alpn(self) -> Vec<String> {
         match self {
@@ -48,19 +48,19 @@ pub struct RequestPlan {
     pub headers: Vec<(String, String)>,
     /// The body, mostly empty.
     pub body: Vec<u8>,
-    /// What is filled in there anew each time. Those of each part are in order.
+    /// The placeholders to fill in each time. Those of each part are in order.
     #[serde(default)]
     pub placeholders: Vec<RequestPlaceholder>,
 }
 
 impl RequestPlan {
-    /// The request as it is asked before the load for this time, counted from 0, without
+    /// The request as it is sent before the load for this time, counted from 0, without
     /// placeholders.
     #[must_use]
     pub fn example(&self, number: u64, seed: u64) -> RequestPlan {
         let mut plan = self.clone();
         let mut random = Random::new(!seed.wrapping_add(number));
-        // From the last on, so that what stands before keeps its place.
+        // From the last on, so that earlier text keeps its place.
         for request_placeholder in std::mem::take(&mut plan.placeholders).iter().rev() {
             let text = request_placeholder.kind.example(number, &mut random);
             let place = request_placeholder.start..request_placeholder.end;
@@ -135,7 +135,7 @@ fn scheme(is_encrypted: bool) -> &'static str {
     if is_encrypted { "https" } else { "http" }
 }
 
-/// What a right body is.
+/// The identity of a correct body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BodyIdentity {
     pub bytes: u64,
@@ -143,7 +143,7 @@ pub struct BodyIdentity {
     pub xxh3: u64,
 }
 
-/// What a correct response is.
+/// The properties of a correct response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedResponse {
     pub status: ExpectedStatus,
@@ -155,8 +155,8 @@ pub struct ExpectedResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeightedRequest {
     pub request: RequestPlan,
-    /// What a correct response is.
+    /// The correct response.
     pub expect: ExpectedResponse,
-    /// How often it is asked, beside the weights of the others; at least 1.
+    /// How often it is sent, relative to the weights of the others; at least 1.
     pub weight: u32,
 }

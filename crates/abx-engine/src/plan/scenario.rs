@@ -1,4 +1,4 @@
-//! What users of a load do in each session: its steps, in order.
+//! The steps of users' sessions, in order.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -10,14 +10,14 @@ use super::extraction::Extraction;
 use super::text_template::TextTemplate;
 use crate::random::Random;
 
-/// The number of the value that tells users apart, from 0.
+/// The number of the value that identifies users, from 0.
 pub const USER: usize = 0;
-/// The number of the value that tells sessions apart. The trial before the load has 0.
+/// The number of the value that identifies sessions. The trial before the load has 0.
 pub const SESSION: usize = 1;
-/// What these two are called.
+/// The names of these two.
 pub const OWN_VALUES: [&str; 2] = ["user", "session"];
 
-/// What users of a load do, for all of its subjects.
+/// The script of a load's users, for all of its subjects.
 #[derive(Debug)]
 pub struct ScenarioScript {
     pub values: Vec<Option<String>>,
@@ -27,15 +27,15 @@ pub struct ScenarioScript {
     pub keeps_cookies: bool,
     /// How much is kept of a body that values are taken from, in bytes.
     pub body_max: usize,
-    /// The number of the next session: no two have the same, whoever is loaded and when.
+    /// The number of the next session: no two have the same, for any subject at any time.
     pub next_session: Arc<AtomicU64>,
 }
 
-/// What the users of one pool do.
+/// The scenario of one pool's users.
 #[derive(Debug, Clone)]
 pub struct ScenarioUsers {
     pub script: Arc<ScenarioScript>,
-    /// What the server is told that it is called.
+    /// The host name that the server receives.
     pub host: String,
 }
 
@@ -60,7 +60,7 @@ impl Eq for ScenarioUsers {}
 pub struct ScenarioStep {
     pub name: String,
     pub method: String,
-    /// Path and query, or a whole URL of the server, of which those are taken.
+    /// Path and query, or a whole URL of the server, of which only these two are used.
     pub path: TextTemplate,
     /// Further headers in order.
     pub headers: Vec<(String, TextTemplate)>,
@@ -69,7 +69,7 @@ pub struct ScenarioStep {
     pub status: ExpectedStatus,
     /// The pause before it, if any.
     pub think: Option<ThinkTime>,
-    /// What later steps need of its response.
+    /// Values of its response that later steps need.
     pub extract: Vec<Extraction>,
 }
 

@@ -15,7 +15,7 @@ pub enum SliceEnd {
 /// One slice of load on one pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlicePlan {
-    /// When it stops sending; answers in flight are then waited for.
+    /// When it stops sending; responses in flight are then awaited.
     pub end: SliceEnd,
     /// Requests sent before this much of the slice has passed are not counted.
     pub discard_ns: u64,

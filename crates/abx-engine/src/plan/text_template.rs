@@ -50,7 +50,7 @@ impl TextTemplate {
         self.0.is_empty()
     }
 
-    /// The text with these values. One that is not known yet leaves nothing.
+    /// The text with these values. One that is not known yet is left empty.
     pub(crate) fn fill(&self, values: &[Option<String>]) -> String {
         let mut out = String::new();
         for piece in &self.0 {

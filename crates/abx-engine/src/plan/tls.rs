@@ -1,4 +1,4 @@
-//! TLS under a load's connections, as a person asks for it.
+//! TLS under a load's connections, as the user sets it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,32 +18,32 @@ pub struct TlsPlan {
     /// Whether its name is not sent all the same.
     #[serde(default)]
     pub hides_name: bool,
-    /// Whose word is taken for that.
+    /// Which certificates are trusted for that.
     pub trust: TlsTrust,
-    /// The only version to be spoken; `None` for the newest that both sides know.
+    /// The only version to use; `None` for the newest that both sides support.
     pub version: Option<TlsVersion>,
     /// Cipher suites that are offered for TLS 1.2, the best first; empty for all. Those of
     /// TLS 1.3 are always offered.
     #[serde(default)]
     pub suites: Vec<TlsSuite>,
     /// Whether a further connection may resume an earlier one's session (RFC 8446,
-    /// section 2.2), so that most handshakes prove nothing anew.
+    /// section 2.2), so that most handshakes skip authentication.
     pub resumption: bool,
     /// Protocols offered by ALPN (RFC 7301), the best first; empty for no offer.
     pub protocols: Vec<String>,
-    /// Who the client is, for servers that ask.
+    /// The client's identity, for servers that request one.
     pub identity: Option<TlsIdentity>,
 }
 
-/// Whose certificates are believed.
+/// Which certificates are trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TlsTrust {
-    /// Those that the machine believes.
+    /// Those that the machine trusts.
     System,
     /// These themselves and those signed by one of them, and no others.
     Given(Vec<Vec<u8>>),
-    /// All: the connection is encrypted, and who answers is not known.
+    /// All: the connection is encrypted, and the server's identity is unknown.
     Anyone,
 }
 
@@ -94,7 +94,7 @@ pub enum TlsFileError {
 }
 
 impl TlsTrust {
-    /// Believes the certificates of a PEM file.
+    /// Trusts the certificates of a PEM file.
     ///
     /// # Errors
     /// [`TlsFileError`] when it has none.
@@ -102,7 +102,7 @@ impl TlsTrust {
         certificates(path).map(TlsTrust::Given)
     }
 
-    /// Believes the certificates of a text in PEM; `None` when it has none, or is none.
+    /// Trusts the certificates of a text in PEM; `None` if it has none, or is not PEM.
     #[must_use]
     pub fn parse(text: &str) -> Option<TlsTrust> {
         let slice_iter = CertificateDer::pem_slice_iter(text.as_bytes());
@@ -170,7 +170,7 @@ impl TlsVersion {
 }
 
 impl TlsSuite {
-    /// All that can be spoken.
+    /// All supported suites.
     pub const ALL: [TlsSuite; 6] = [
         TlsSuite::EcdsaAes128,
         TlsSuite::EcdsaAes256,
@@ -180,7 +180,7 @@ impl TlsSuite {
         TlsSuite::RsaChacha20,
     ];
 
-    /// What OpenSSL calls it.
+    /// Its name in OpenSSL.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 
 use crate::connection::slot::SlotState;
 
-/// The connections of a pool by what they are doing.
+/// The connections of a pool by their state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ConnectionCounts {
     pub(crate) connecting: usize,
@@ -22,7 +22,7 @@ impl ConnectionCounts {
         self.made += 1;
     }
 
-    /// What a slot had in this state is gone.
+    /// A slot has left this state.
     pub(super) fn leaves(&mut self, state: SlotState) {
         match state {
             SlotState::Connecting => self.connecting -= 1,

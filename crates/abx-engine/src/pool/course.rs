@@ -1,5 +1,5 @@
-//! Keeps the course of a slice: at the end of each interval of it, what its tally has had since
-//! the last one. Nothing is done for a request.
+//! Keeps the course of a slice: at the end of each interval, the growth of its tally since the
+//! last one. No work is done per request.
 
 use abx_evidence::{CourseTally, Histogram, Interval, Outcomes, Tally};
 use abx_sys::Nanos;
@@ -15,7 +15,7 @@ pub(crate) struct CourseKeeper {
     number: usize,
     /// When it is over; never, when no course is kept.
     due: Nanos,
-    /// What the tally had at the end of the last one.
+    /// The tally's counts at the end of the last one.
     outcomes: Outcomes,
     response: Histogram,
 }
@@ -54,12 +54,12 @@ impl CourseKeeper {
         self.due = self.end_of(0);
     }
 
-    /// When it is to be asked again.
+    /// When it must be called again.
     pub(crate) fn due(&self) -> Nanos {
         self.due
     }
 
-    /// Takes note of the intervals that are over. What the tally has had since the last look
+    /// Records the intervals that are over. The growth of the tally since the last look
     /// belongs to the first of them.
     pub(crate) fn look(&mut self, now: Nanos, tally: &mut Tally, participants: &SliceParticipants) {
         while now >= self.due {
@@ -73,7 +73,7 @@ impl CourseKeeper {
         }
     }
 
-    /// The slice has ended: what is left is a shorter interval.
+    /// The slice has ended: the rest is a shorter interval.
     pub(crate) fn finish(
         &mut self,
         now: Nanos,

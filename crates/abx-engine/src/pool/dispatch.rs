@@ -1,4 +1,4 @@
-//! What the connections of a pool do next, by its dispatcher.
+//! The next actions of a pool's connections, by its dispatcher.
 
 use abx_sys::Nanos;
 
@@ -98,7 +98,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Sends what is due, as far as slots are free for it.
+    /// Sends the requests that are due, as far as slots are free for them.
     pub(super) fn dispatch(&mut self, now: Nanos) {
         if !self.progress.may_send(now) {
             return;
@@ -125,7 +125,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.unpark(now);
     }
 
-    /// Sends what was due before `end`, as far as slots are free for it.
+    /// Sends the requests that were due before `end`, as far as slots are free for them.
     #[cold]
     #[inline(never)]
     pub(super) fn send_late(&mut self, end: Nanos, now: Nanos) {
@@ -144,7 +144,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Takes note of requests that were due before `end` and never sent.
+    /// Counts requests that were due before `end` and never sent.
     pub(super) fn count_unsent(&mut self, end: Nanos) {
         while let Some(due) = self.dispatcher.due()
             && due < end
@@ -184,7 +184,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let total = u64::from(self.plan.connections);
         let last = Nanos(self.dispatcher.counted_until.0.saturating_sub(1));
         let value = stages.value_at(now.min(last).since(self.dispatcher.start));
-        // A slice that is longer than its stages ends with nobody.
+        // A slice that is longer than its stages ends without any slot allowed.
         let value = value.map_or(0, crate::schedule::Amount::rounded).min(total);
         let before = |connection: usize| value * connection as u64 / total;
         let share = before(self.first + self.slots.len()) - before(self.first);

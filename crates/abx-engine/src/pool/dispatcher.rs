@@ -1,11 +1,11 @@
-//! When a slot that is free sends next: at once, when the schedule says so, or
-//! after a time to think.
+//! When a free slot sends next: at once, at a moment of the schedule, or after a
+//! think time.
 //!
 //! A request that is due waits for the slot that was free for longest, so that
-//! connections take turns and never send in waves; when none is idle, those take
-//! turns that have room for one more in flight. Requests that no slot is free
-//! for wait in order: they are what the pacer has not given yet, so a backlog
-//! takes no memory and keeps its intended times.
+//! connections take turns and never send in waves. If none is idle, slots with room
+//! for one more in flight take turns. Requests without a free slot wait in order:
+//! the pacer has not given them out yet, so a backlog takes no memory and keeps its
+//! intended times.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ use crate::schedule::{Pacer, Schedule};
 
 pub(super) struct Dispatcher {
     pub(super) start: Nanos,
-    /// Nothing that is due from here on is sent.
+    /// No request that is due from here on is sent.
     pub(super) end: Nanos,
-    /// Behind it the load stays what it was then.
+    /// After it the load stays as it was then.
     pub(super) counted_until: Nanos,
     /// `None` in a closed loop.
     pub(super) pacer: Option<Pacer>,
@@ -81,7 +81,7 @@ impl Dispatcher {
         (due < self.end).then_some(due)
     }
 
-    /// Which of the load's requests is due, where the schedule says so.
+    /// Which of the load's requests is due, if the schedule sets it.
     pub(super) fn request(&self) -> Option<usize> {
         self.pacer.as_ref()?.request()
     }

@@ -1,4 +1,4 @@
-//! How requests go out and answers come in.
+//! Sends requests and receives responses.
 
 use std::io;
 
@@ -13,8 +13,8 @@ use crate::io::{Io, Received, Token, is_cut_off};
 use crate::protocol::Protocol;
 use crate::protocol::intake::{Intake, StreamState};
 
-/// The end of a skipped body is read, so that bytes behind it come to light
-/// with it and make the response malformed, as they do behind any other.
+/// The end of a skipped body is read, so that any bytes after it arrive with it
+/// and make the response malformed, as for any other response.
 const TAIL: u64 = 1;
 /// No limit to what one receive brings.
 const ALL_BYTES: usize = usize::MAX;
@@ -29,7 +29,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Sends what was not handed over yet, as far as the kernel takes it.
+    /// Sends requests that were not handed over yet, as far as the kernel takes them.
     pub(super) fn hand_over(&mut self, index: usize, now: Nanos) {
         if C::HAS_STREAMS {
             return self.begin_streams(index, now);
@@ -37,8 +37,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         while self.hand_over_run(index, now) {}
     }
 
-    /// Sends the next run of equal requests by one call, or one that is put together.
-    /// Answers whether more can be handed over behind it.
+    /// Sends the next run of equal requests by one call, or one request built from a template.
+    /// Returns whether more can be handed over after it.
     #[inline(always)]
     fn hand_over_run(&mut self, index: usize, now: Nanos) -> bool {
         let slot = &mut self.slots[index];
@@ -82,8 +82,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Puts the next request together and sends it. Answers whether more can be handed over
-    /// behind it.
+    /// Builds the next request and sends it. Returns whether more can be handed over after it.
     fn hand_over_filled(&mut self, index: usize, sent: Nanos, now: Nanos) -> bool {
         let slot = &mut self.slots[index];
         let token = slot.token(index);
@@ -115,7 +114,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         slot.handed < slot.flights.len()
     }
 
-    /// There is room for the rest of what was handed over.
+    /// There is room for the rest of a request that was handed over in part.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         if (slot.unsent_bytes == 0 && !has_outbox::<C>(slot)) || slot.is_cut_off {
@@ -145,7 +144,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Sends what had to wait for the peer to read.
+    /// Sends requests that had to wait for the peer to read.
     pub(super) fn resume(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         for flight in slot.flights.iter_mut().skip(slot.handed) {
@@ -154,8 +153,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.hand_over(index, now);
     }
 
-    /// A server may respond before it has read all of a request, and close. So what it sent is
-    /// received first, and the end of it decides what became of the request.
+    /// A server may respond before it has read all of a request, and close. So its bytes are
+    /// received first, and how they end decides the outcome of the request.
     pub(super) fn cannot_send(&mut self, index: usize, error: &io::Error, now: Nanos) {
         if is_cut_off(error) {
             self.slots[index].is_cut_off = true;
@@ -167,7 +166,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.freed(index, now);
     }
 
-    /// Says how much a receive should bring of the response that is awaited next.
+    /// Sets how much a receive should bring of the next awaited response.
     fn limit_receive(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
         if let Some(flight) = slot.flights.first()
@@ -178,7 +177,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Counts a connection that was to be kept, and ended in a slice after a response that had
-    /// not announced it.
+    /// not announced the end.
     #[cold]
     #[inline(never)]
     fn note_idle_end(&mut self, index: usize) {
@@ -189,7 +188,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     pub(super) fn receive(&mut self, token: Token, now: Nanos) {
         let index = token.slot as usize;
         let mut has_room = false;
-        // What was pulled may have closed the connection.
+        // The bytes of the last pull may have closed the connection.
         while self.is_current(token) {
             let received = self.io.receive(token);
             if matches!(received, Received::Nothing) {
@@ -237,7 +236,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 }
                 StreamState::Over => self.over(index, now),
                 StreamState::Broken(outcome) => {
-                    // A connection that did nothing is lost without anyone's turn.
+                    // An idle connection that is lost takes no turn.
                     has_room |= !self.slots[index].flights.is_empty();
                     let outcome = self.loss_of(token, outcome, has_ended);
                     self.broken(index, outcome, now);
@@ -249,7 +248,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Sends what receiving has made due, and gives what the connection is then.
+    /// Sends the output that receiving produced, and returns the state of the connection.
     #[inline(always)]
     fn flush_after(&mut self, token: Token, parsed: StreamState) -> StreamState {
         let index = token.slot as usize;
@@ -266,7 +265,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// What the end of a connection was for its requests: an early one may be the peer's refusal
+    /// The outcome of a connection's end for its requests: an early end may be the peer's refusal
     /// to read on, or its whole response to a request that it took.
     #[cold]
     fn loss_of(&mut self, token: Token, outcome: Outcome, has_ended: bool) -> Outcome {
@@ -292,7 +291,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             && self.io.is_acknowledged(token)
     }
 
-    /// Leaves the rest of a body unread that nobody will look at.
+    /// Leaves the rest of a body unread if it need not be inspected.
     fn skip_rest(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
         let ahead = C::ahead(&slot.client);
@@ -302,8 +301,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Begins a stream for each request of a slot that has none yet, as far as the peer
-    /// allows it, and sends all of them by one call. Those that it does not allow wait, and
-    /// their time runs.
+    /// allows, and sends all of them by one call. The others wait, and their time runs.
     fn begin_streams(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         if !slot.may_hand_over() || has_outbox::<C>(slot) {
@@ -314,7 +312,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress.acted(sent);
         while let Some(flight) = slot.flights.at_mut(slot.handed) {
             if let Some(template) = &self.encoded[flight.request].template
-                // What is put together is sent: each number is.
+                // Filled only if it can be sent, so that every number is sent.
                 && C::may_begin_stream(&slot.client)
                 && let Some(request) = self.protocol.request_mut(flight.request)
             {
@@ -333,8 +331,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Puts those requests of a slot first whose responses have begun, and says how many
-    /// they are.
+    /// Moves those requests of a slot to the front whose responses have begun, and returns
+    /// their number.
     pub(super) fn bring_begun_first(&mut self, index: usize) -> usize {
         let slot = &mut self.slots[index];
         let mut begun = 0;
@@ -349,8 +347,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 }
 
-/// What broke a connection, as the back end says. A broken record of TLS is the server's doing,
-/// whether a receive or a later send meets it.
+/// The outcome of a broken connection, as the back end reports it. A broken TLS record is the
+/// server's fault, whether a receive or a later send meets it.
 #[cold]
 fn broken_by<I: Io, T>(io: &mut I, slot: &Slot<T>, token: Token) -> Outcome {
     match io.take_fault(token) {
@@ -360,8 +358,8 @@ fn broken_by<I: Io, T>(io: &mut I, slot: &Slot<T>, token: Token) -> Outcome {
     }
 }
 
-/// Sends what is left of what was handed over, which is the end of these bytes: of all copies
-/// of a request so many as are wanted.
+/// Sends the unsent rest of `bytes`, the part at their end. For copies of a request, `bytes`
+/// holds as many copies as are to be sent.
 #[inline(always)]
 fn send_rest<I: Io, T>(
     io: &mut I,
@@ -374,7 +372,7 @@ fn send_rest<I: Io, T>(
     Ok(())
 }
 
-/// How much a receive should bring of a large response: all, or not what is skipped.
+/// How much a receive should bring of a large response: all of it to hash, or else only its head.
 fn receive_bytes<T>(slot: &Slot<T>) -> usize {
     if slot.is_hashing() {
         ALL_BYTES

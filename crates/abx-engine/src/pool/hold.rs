@@ -1,4 +1,4 @@
-//! Time in which nothing is sent: connections are held, and pings answered.
+//! Time in which nothing is sent: connections are held, and pings get pongs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -37,13 +37,13 @@ impl<I: Io, C: Protocol> Driver for Listening<'_, I, C> {
 }
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// Takes what comes until then, and returns the last reading of the clock.
+    /// Handles events until then, and returns the last reading of the clock.
     pub fn listen(&mut self, until: Nanos, stop: &AtomicBool) -> Nanos {
         event_loop(&mut Listening { pool: self, until }, stop)
     }
 
-    /// Holds the connections until the slice ends. What is closed stays closed.
-    /// A slice without an end in time has none to wait for, and is over at once.
+    /// Holds the connections until the slice ends. Closed connections stay closed.
+    /// A slice without an end in time has nothing to wait for, and is over at once.
     pub(super) fn hold(&mut self, slice: &WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         self.begin_tally(slice.start);
         self.progress = Progress::idle();

@@ -1,46 +1,46 @@
-//! What becomes of requests whose connection is gone before they were answered.
+//! Outcomes of requests whose connection is lost before their response.
 //!
-//! Each attempt has one outcome, and a request that is sent again keeps its first
-//! intent, so its time runs on: nothing is lost, nothing counted twice, and no
+//! Each attempt has one outcome. A request that is sent again keeps its first intended
+//! time, so its response time runs on: nothing is lost, nothing counted twice, and no
 //! subject gets faster by closing connections. The rules, for one request in
 //! flight and for many alike:
 //!
-//! - The one whose response had begun failed, as the connection did, and so did all of them
-//!   whose streams had. Bytes that break a rule of the protocol are such a beginning.
-//! - Behind a response that ends its connection (`Connection: close`, or a body
-//!   that ends with the close) the others were never served: a server may end a
-//!   connection so at any time (RFC 9112, sections 9.3.2 and 9.6). Each attempt is
+//! - A request whose response had begun fails with the connection's outcome, as do all
+//!   requests whose streams had begun. Bytes that break the protocol are such a beginning.
+//! - After a response that ends its connection (`Connection: close`, or a body
+//!   that ends with the close), the others were never served: a server may end a
+//!   connection that way at any time (RFC 9112, sections 9.3.2 and 9.6). Each attempt is
 //!   `idle_close`, and each request is sent again, as often as that happens: every
-//!   time, one more was answered.
-//! - So it is with the streams behind the last one that a server will answer, when it says
-//!   so (GOAWAY: RFC 9113, section 6.8), once it has answered that one. A stream that it
-//!   resets failed by itself (`stream_reset`); its connection and the others go on.
-//! - On a connection that broke and had given a whole response before, each one
+//!   time, one more request gets its response.
+//! - The same holds for streams after the last one that a server announces it will serve
+//!   (GOAWAY: RFC 9113, section 6.8), once it has served that one. A stream that it
+//!   resets fails alone (`stream_reset`); its connection and the other streams continue.
+//! - On a connection that broke and had carried a whole response before, each request
 //!   whose response had not begun is `idle_close` and is sent once more; a second
-//!   time it fails as the connection did. On a fresh connection it fails at once.
-//! - So it is with the first requests on a connection behind a rest of a second or more
-//!   between two slices, whether it is fresh or not: each is `rest_close`. A server may end
-//!   what is idle, and it is we who let it idle.
-//! - Only one that is idempotent is sent again after that (RFC 9110, section 9.2.2);
-//!   another one fails as the connection did, since nobody knows what became of it.
-//! - But a peer that took a request and closed without a byte of a response has failed it:
+//!   time it fails with the connection's outcome. On a new connection it fails at once.
+//! - The same holds for the first requests on a connection after a rest of a second or more
+//!   between two slices, whether it is new or not: each is `rest_close`. A server may close
+//!   an idle connection, and the generator let it idle.
+//! - Only an idempotent request is sent again after that (RFC 9110, section 9.2.2).
+//!   Any other fails with the connection's outcome, since its effect is unknown.
+//! - A peer that took a request and closed without a byte of a response has failed it:
 //!   `empty_response`, and it is not sent again. See below.
-//! - Behind one that timed out it is we who close, so each of the others is
-//!   `idle_close` and is sent once more, on a fresh connection too. Its time to
-//!   time out runs on. A second time it is given up with the first one: `timeout`.
-//! - What waited unsent behind a full send buffer was no attempt: it goes out on
-//!   the next connection.
+//! - After a request that timed out, the generator closes the connection. Each other request
+//!   is `idle_close` and is sent once more, on a new connection too. Its timeout runs on.
+//!   A second time it is given up with the first one: `timeout`.
+//! - A request that waited unsent because of a full send buffer was no attempt: it goes
+//!   out on the next connection.
 //!
-//! Whether a peer took a request is told by its kernel. A socket that is closed in an
-//! orderly way sends its end behind an acknowledgement of all that had come by then. When
-//! that is all of the request, the connection was open when it came, and the peer read it:
-//! closing with unread bytes is a reset (RFC 2525, section 2.17). Not so behind a rest, when
-//! an idle timeout may be noticed that late: servers then shut a connection down, which
-//! sends the same end, with the request unread. When the end crossed with
-//! the request, this is acknowledged by nobody. A reset tells less: the peer had not read
-//! the request, or threw its connection away after that; so it remains `idle_close` on a
-//! connection that is used again, which a finding counts. Nor is it known of several in
-//! flight which of them a peer had come to.
+//! The peer's kernel shows whether the peer took a request. A socket that is closed in an
+//! orderly way sends its FIN after an acknowledgement of all bytes that had arrived. If those
+//! are the whole request, the connection was open when it arrived, and the peer read it:
+//! closing with unread bytes is a reset (RFC 2525, section 2.17). After a rest this does not
+//! hold, as the server may notice an idle timeout that late. Servers then shut a connection
+//! down, which sends the same FIN with the request unread. If the FIN crossed with the
+//! request, the request is never acknowledged. A reset shows less: the peer had not read
+//! the request, or dropped its connection after that. So it remains `idle_close` on a
+//! reused connection, which a finding counts. With several requests in flight, it is unknown
+//! which of them the peer had reached.
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -89,7 +89,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 ConnectionUse::Rested | ConnectionUse::Used => Again::Once,
             },
         };
-        // What broke a rule was said, even where its parser kept none of it.
+        // Bytes that broke a rule were sent, even if the parser kept none of them.
         let has_said = slot.handed > 0 && !is_silent(outcome);
         let begun = if C::HAS_STREAMS {
             self.bring_begun_first(index).max(usize::from(has_said))
@@ -109,7 +109,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.reconnect(index, now);
     }
 
-    /// Bytes came that no request asked for.
+    /// Bytes arrived without a request.
     fn count_unsolicited(&mut self, now: Nanos) {
         if self.progress.counting.counts(now) {
             self.tally.outcomes.add(Outcome::Unsolicited)

@@ -2,7 +2,7 @@
 //!
 //! `slots.rs` has the connections and makes one; `opening.rs` makes all of them
 //! before a slice, `request_slice.rs` runs one, `exchange.rs` sends requests and receives,
-//! `protocol/intake.rs` says what was received, and `lost.rs` what becomes of requests
+//! `protocol/intake.rs` interprets received bytes, and `lost.rs` decides on requests
 //! whose connection is gone.
 
 mod broadcast;

@@ -1,11 +1,11 @@
 //! The opening of a pool's connections before a slice.
 //!
 //! Each connect has the whole timeout, and all of them together have as long as they
-//! need while they go on succeeding. When none has succeeded for one timeout, or this
+//! need while they continue to succeed. If none has succeeded for one timeout, or this
 //! machine has nothing left to connect with, no further one is begun: those that were
-//! never tried are [`Outcome::Unopened`], which speaks against nobody.
+//! never tried are [`Outcome::Unopened`], which counts against no subject.
 //!
-//! Connections that have rested are opened anew where requests must not be sent twice.
+//! Connections that have rested are replaced if requests must not be sent twice.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -20,36 +20,36 @@ use crate::io::{Awaits, Io, Ready, Token};
 use crate::protocol::Protocol;
 use crate::schedule::{Arrivals, Pacer, Schedule};
 
-/// Connections that are being made at one time, unless a rate is asked for; more would
+/// The most connections in the making at one time, unless a rate is set; more would
 /// overflow the listen queue of a subject that is not to blame for it.
 pub(super) const CONNECTING_MAX: usize = 128;
-/// For so long at most is taken what came since the last slice.
+/// The most time spent on events since the last slice.
 const BACKLOG_MAX: Nanos = Nanos(50_000_000);
 
 struct OpeningProgress {
     /// Slots that were not tried yet, the next one last.
     untried: Vec<usize>,
-    /// Connects by when they were begun, which is the order of their deadlines; those that
-    /// have ended are passed over.
+    /// Connects by when they were begun, which is the order of their deadlines. Those that
+    /// have ended are skipped.
     begun: VecDeque<(Nanos, Token)>,
     start: Nanos,
-    /// Nothing is waited for any longer.
+    /// When all waiting ends.
     end: Nanos,
     timeout: Nanos,
     /// When each next one is begun; `None` for as soon as few enough are under way.
     pacer: Option<Pacer>,
-    /// Since when none has succeeded of those that were tried.
+    /// Since when none of the attempts has succeeded.
     silent_since: Option<Nanos>,
-    /// Places of connects that timed out, of which each success gives one back: a subject
-    /// that is slower than its timeout gets fewer at a time, and one that takes none any
-    /// more no others.
+    /// Places of connects that timed out, of which each success gives one back. So a subject
+    /// slower than its timeout gets fewer at a time, and a subject that accepts none any
+    /// more gets no others.
     timed_out: usize,
-    /// Connections of the pool that had stood when one last did.
+    /// The pool's successful connects at the last success.
     made: u64,
-    /// Connects that had failed by then for want of something of this machine.
+    /// Connects that had failed by then because this machine lacked a resource.
     lacked: u64,
-    /// So many more of those in a row mean that there is no more: each source address has
-    /// ports of its own.
+    /// After this many more such failures in a row the resource is exhausted: each source
+    /// address has ports of its own.
     lacks_max: u64,
 }
 
@@ -77,7 +77,7 @@ impl OpeningProgress {
         }
     }
 
-    /// Until when there is nothing to do but to wait.
+    /// Until when there is nothing to do but wait.
     fn wakes(&self, goes_on: bool) -> Nanos {
         let deadline = self
             .begun
@@ -114,7 +114,7 @@ impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
             return None;
         }
         let until = if goes_on && opening.pacer.is_none() && pool.has_place(opening) {
-            // Those that failed at once have left their places.
+            // Connects that failed at once have freed their places.
             now
         } else {
             opening.wakes(goes_on)
@@ -133,7 +133,7 @@ impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
     }
 }
 
-/// What came since the last slice, while it is taken.
+/// Handles the events since the last slice.
 struct Backlog<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
     until: Nanos,
@@ -163,8 +163,8 @@ impl<I: Io, C: Protocol> Driver for Backlog<'_, I, C> {
 
 impl<I: Io, C: Protocol> Pool<I, C> {
     /// Connects every slot that has no connection, as far as that is possible, and waits
-    /// until each try has ended. Answers how many connections stand, and how many of them
-    /// are new.
+    /// until each attempt has ended. Returns how many connections are open, and how many of
+    /// them are new.
     pub fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
         self.take_what_came(stop);
         if !self.plan.keep_alive {
@@ -185,8 +185,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         (standing, standing.saturating_sub(stood))
     }
 
-    /// Takes what has come since the last slice. One wait gives so many events at most, and more
-    /// connections may have died; a peer that sends without end is not waited for.
+    /// Handles events since the last slice. One wait gives a limited number of events, and more
+    /// connections may have closed; a peer that sends without end is not waited for.
     fn take_what_came(&mut self, stop: &AtomicBool) {
         let until = self.io.now().plus(BACKLOG_MAX);
         let mut backlog = Backlog {
@@ -197,9 +197,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         event_loop(&mut backlog, stop);
     }
 
-    /// Closes connections that were idle for so long that their servers may be about to end
-    /// them, where a request must not be sent twice: one that meets such an end has failed,
-    /// though it was we who let the connection idle.
+    /// Closes connections that were idle for so long that their servers may be about to close
+    /// them, if a request must not be sent twice: a request that meets such a close fails,
+    /// although the generator let the connection idle.
     fn close_rested(&mut self) {
         if self.encoded.iter().all(|encoded| encoded.is_idempotent) {
             return;
@@ -241,7 +241,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Begins those whose turn it is, and looks at what came of others now and then.
+    /// Begins the connects that are due, and checks the results of others now and then.
     fn begin_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
         for _ in 0..CONNECTING_MAX {
             let goes_on = opening.goes_on(&self.connect_failures, now);
@@ -291,7 +291,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Nothing more is waited for: it was stopped, or every try has ended.
+    /// The wait is over: it was stopped, or every attempt has ended.
     fn end_opening(&mut self, opening: &OpeningProgress) {
         for (_, token) in &opening.begun {
             if self.is_under_way(*token) {
@@ -309,7 +309,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 }
 
-/// How often this machine had nothing to connect with.
+/// How often this machine lacked a resource to connect with.
 fn lacks(failures: &Outcomes) -> u64 {
     let outcomes = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
     outcomes.map(|outcome| failures.count(outcome)).iter().sum()

@@ -1,6 +1,6 @@
-//! What a connection says of its own, beside the requests: its handshake, pongs.
+//! A connection's own output, apart from requests: its handshake, pongs.
 //!
-//! It is a slice of its own among the bytes of a connection, so it waits for the
+//! It is a section of its own among the bytes of a connection, so it waits for the
 //! rest of a request, and requests wait for it.
 
 use std::io;
@@ -13,8 +13,7 @@ use crate::io::Io;
 use crate::protocol::Protocol;
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// Says what is to be said, as far as the kernel takes it; the rest follows when
-    /// there is room.
+    /// Sends the outbox, as far as the kernel takes it; the rest follows when there is room.
     ///
     /// # Errors
     /// The connection is broken.
@@ -35,8 +34,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         Ok(())
     }
 
-    /// Goes on with a connection that has taken bytes: they may have been the last of
-    /// its handshake, and requests may have waited for what was said about them.
+    /// Continues with a connection that has taken bytes: they may have been the last of
+    /// its handshake, and requests may have waited for the outbox.
     #[inline(always)]
     pub(super) fn go_on(&mut self, index: usize, now: Nanos) {
         if !C::HAS_HANDSHAKE {
@@ -51,7 +50,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 }
 
-/// Whether something waits to be said.
+/// Whether something waits in the outbox.
 #[inline(always)]
 pub(super) fn has_outbox<C: Protocol>(slot: &mut Slot<C::Client>) -> bool {
     C::outbox(&mut slot.client).is_some_and(|outbox| !outbox.is_empty())

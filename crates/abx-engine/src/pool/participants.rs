@@ -1,5 +1,5 @@
-//! The workers of one slice, each of which keeps up its part of the load until all of
-//! them know what they need, or none of them gets a response any more.
+//! The workers of one slice. Each of them keeps up its part of the load until all of
+//! them have what they need, or none of them gets a response any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ pub struct AwaitedResponses {
     pub at_most_ns: u64,
 }
 
-/// What one worker saw in an interval of a slice.
+/// One worker's measurements in an interval of a slice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedInterval {
     /// Which interval, from zero.
@@ -29,7 +29,7 @@ pub struct ReportedInterval {
     pub interval: Interval,
 }
 
-/// What the workers of one slice know of each other.
+/// The state that the workers of one slice share.
 #[derive(Debug)]
 pub struct SharedSlice {
     /// Workers that still need the load.
@@ -49,7 +49,7 @@ impl SharedSlice {
         SharedSlice::told_to(None, workers, with_connections)
     }
 
-    /// The same, whose intervals somebody is told.
+    /// The same, with a listener for its intervals.
     pub fn told_to(
         listener: Option<Sender<ReportedInterval>>,
         workers: usize,
@@ -87,9 +87,9 @@ pub enum Part {
 pub struct SliceParticipants {
     shared: Arc<SharedSlice>,
     has_left: bool,
-    /// Whether it is one of those that get answers.
+    /// Whether it is one of those that get responses.
     has_response: bool,
-    /// Connections that it said it waits for.
+    /// Connections that it reported to wait for.
     awaited: u64,
 }
 
@@ -98,7 +98,7 @@ impl SliceParticipants {
         SliceParticipants::of(&SharedSlice::new(1, 1), Part::Connections)
     }
 
-    /// One of those that are counted there.
+    /// One of the workers that `shared` counts.
     pub fn of(shared: &Arc<SharedSlice>, part: Part) -> SliceParticipants {
         SliceParticipants {
             shared: Arc::clone(shared),
@@ -115,12 +115,12 @@ impl SliceParticipants {
         }
     }
 
-    /// Whether nobody needs it.
+    /// Whether no worker needs the load.
     pub fn is_over(&self) -> bool {
         self.shared.unsettled.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether this worker's connections get answers.
+    /// Sets whether this worker's connections get responses.
     pub(crate) fn has_response(&mut self, has_response: bool) {
         if std::mem::replace(&mut self.has_response, has_response) == has_response {
             return;
@@ -148,12 +148,12 @@ impl SliceParticipants {
 
     pub(super) fn reports_interval(&self, number: usize, interval: Interval) {
         if let Some(listener) = &self.shared.listener {
-            // Nobody may listen any more.
+            // The listener may be gone.
             let _ = listener.send(ReportedInterval { number, interval });
         }
     }
 
-    /// Whether no worker's connections get any: those that have ended get none either.
+    /// Whether no worker's connections get responses: workers that have ended get none either.
     pub(crate) fn is_silent(&self) -> bool {
         self.shared.responded.load(Ordering::Relaxed) == 0
     }
@@ -166,7 +166,7 @@ impl SliceParticipants {
 }
 
 impl Drop for SliceParticipants {
-    /// Nobody waits for a worker that has died.
+    /// No worker waits for one that has exited.
     fn drop(&mut self) {
         self.end();
     }

@@ -1,4 +1,4 @@
-//! How a slice runs on a pool: what is due, what is out of time, when it ends.
+//! How a slice runs on a pool: requests due, timeouts, and the end of the slice.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,10 +19,10 @@ use crate::schedule::Arrivals;
 /// A subject has stopped responding after this many failures per connection in a
 /// row, or when every connection timed out, without one whole response in between.
 const FAILURES_PER_SLOT_MAX: usize = 3;
-/// Who has had no response in a slice is waited for behind it for this part of a timeout,
+/// After a slice, connections without any response get at least this fraction of a timeout,
 /// if the slice itself is shorter.
 const PATIENCE_OF_TIMEOUT: u64 = 20;
-/// So long after the counted part, and then so often, a worker tells whom it waits for.
+/// From this long after the counted part, and this often, a worker reports what it waits for.
 pub(super) const TELL_EVERY: Nanos = Nanos(500_000_000);
 
 struct RequestSlice<'p, I: Io, C: Protocol> {
@@ -88,7 +88,7 @@ impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
 }
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// Loads the subject for one slice and waits for what is in flight.
+    /// Loads the subject for one slice and waits for requests in flight.
     pub fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         if self.plan.shape.hold_ns().is_some() {
             return self.hold(&slice, stop);
@@ -164,7 +164,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// An interval of the slice is over, or it is at or behind the end of its counted part.
+    /// An interval of the slice is over, or its counted part has reached its end.
     fn reach_edge(&mut self, slice: &WorkerSlice, now: Nanos) {
         self.course.look(now, &mut self.tally, &self.participants);
         if self.progress.open && now >= self.progress.settles {
@@ -181,9 +181,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress.edge = self.progress.edge.min(self.course.due());
     }
 
-    /// The counted part has ended, and what was due in it and not sent never will be.
-    /// After as long a time again those are not waited for any more that have nothing in
-    /// flight, who think or rest, nor those that have had no response where others had.
+    /// The counted part has ended. Requests that were due in it and not sent are never sent.
+    /// After the same span again, it waits no longer for connections with nothing in flight
+    /// (thinking or resting), nor for those without a response when others had one.
     fn settle_clocks(&mut self, slice: &WorkerSlice, now: Nanos) {
         let patience = Nanos(self.plan.timeout_ns() / PATIENCE_OF_TIMEOUT);
         if self.progress.settles == slice.end {
@@ -203,7 +203,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress.settles = now.plus(now.since(slice.end));
     }
 
-    /// Tells how many connections the end of the slice waits for, and since when.
+    /// Reports how many connections the end of the slice waits for, and since when.
     fn tell_awaited(&mut self) {
         let Progress { open, counting, .. } = &self.progress;
         let firsts = self.slots.iter().filter_map(|slot| {
@@ -227,7 +227,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Whether nobody waits any longer for what was due in a slice in which the subject is
+    /// Whether the wait for outstanding requests is over in a slice in which the subject is
     /// expected to fail: a response would be late by now.
     fn is_over_without_response(&self, slice: &WorkerSlice, now: Nanos) -> bool {
         let kept = self.plan.timeline;
@@ -239,13 +239,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         now >= self.progress.counting.end && self.progress.counting.is_settled()
     }
 
-    /// Nothing is sent any more, and what still ends does not count.
+    /// Nothing more is sent, and outcomes from now on do not count.
     fn stop_load(&mut self, now: Nanos) {
         self.progress.open = false;
         match self.progress.counting.basis {
             // The others go on without its connections.
             Basis::Requests => self.participants.end(),
-            // All of them end together, and what it heard until then was heard.
+            // All of them end together, and bytes received until then count.
             Basis::Completions | Basis::Flow | Basis::Window => self.participants.leave(),
         }
         self.progress.counting.stop_flow(now);
@@ -274,8 +274,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress.open && (self.progress.resting > 0 || self.dispatcher.has_more())
     }
 
-    /// Whether no worker's connections get answers any more; a worker without any has
-    /// nothing to say of that.
+    /// Whether no worker's connections get responses any more. A worker without connections
+    /// does not report.
     fn has_stopped_responding(&mut self, now: Nanos) -> bool {
         let slots = self.slots.len();
         if !self.progress.open || slots == 0 || self.plan.is_to_fail() {
@@ -293,7 +293,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// The subject has fallen silent for all workers, for this one earlier than for
-    /// others: what it has sent since then is not waited for.
+    /// others. Requests sent since then are abandoned.
     fn abandon_begun_in_silence(&mut self, now: Nanos) {
         let since = self.progress.silent_since.filter(|since| *since < now);
         if let Some(since) = since {
@@ -301,7 +301,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Sums the connections' clocks and answers when the last outcome was.
+    /// Sums the connections' clocks and returns the moment of the last outcome.
     fn close_clocks(&mut self, start: Nanos, counted_until: Nanos) -> Nanos {
         let counting = &self.progress.counting;
         let last = self.slots.iter().map(|slot| slot.clock.last());
@@ -325,7 +325,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 
     /// Gives a slot that has room its next request, due at `intended`: in a closed
     /// loop now, as its connection has room now. [`Pool::go`] then sends it. Only
-    /// while [`Progress::may_send`] says so.
+    /// if [`Progress::may_send`] is true.
     #[inline(always)]
     pub(super) fn begin(&mut self, index: usize, intended: Nanos, now: Nanos) {
         self.progress.requests_left -= 1;
@@ -335,7 +335,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let counted = self.progress.counting.counts(intended);
         self.progress.counting.in_flight += usize::from(counted);
         let request = self.chooser.draw();
-        // A body that is not known beforehand cannot be compared.
+        // A body whose content is not known in advance cannot be compared.
         let is_known = self.plan.requests[request].expect.body.is_some();
         let sampled = self.sampler.draw();
         let slot = &mut self.slots[index];
@@ -396,13 +396,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 }
                 free.push(index);
             }
-            // What was sent again has a time of its own.
+            // A request that was sent again has its own timeout.
             if let Some(due) = self.due(index) {
                 self.progress.next_check = self.progress.next_check.min(due);
             }
         }
-        // When all of them timed out the slice ends here, not after another timeout;
-        // nor does it wait for another one of those that do not answer at its end.
+        // If all of them timed out, the slice ends here, not after another timeout. At the
+        // end of a slice, it does not wait again for connections without a response.
         let is_over = now >= self.progress.counting.end;
         if is_over || self.has_stopped_responding(now) {
             let counting = &mut self.progress.counting;
@@ -426,7 +426,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Gives up what is in flight on the connections whose first request is one of these.
+    /// Gives up the requests in flight on connections whose first request matches.
     fn abandon(&mut self, now: Nanos, is_given_up: impl Fn(&Flight) -> bool) {
         for index in 0..self.slots.len() {
             if self.slots[index].flights.first().is_some_and(&is_given_up) {

@@ -1,4 +1,4 @@
-//! How far the workers of one pool are with its connections, for whoever waits for them.
+//! The progress of one pool's workers with its connections, for the thread that waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub struct AwaitedConnections {
     pub at_most: Duration,
 }
 
-/// What the workers that open connections tell.
+/// The progress that the workers report while they open connections.
 #[derive(Debug, Default)]
 pub(crate) struct SharedOpening {
     open: AtomicU64,
@@ -38,7 +38,7 @@ impl OpeningPart {
         }
     }
 
-    /// So many of this worker's connections stand, each of which had this timeout.
+    /// This many of this worker's connections are open, each of which had this timeout.
     pub(super) fn tells(&mut self, open: usize, timeout: Nanos) {
         let before = std::mem::replace(&mut self.told, open as u64);
         // A difference below zero wraps around to the right sum.

@@ -30,7 +30,7 @@ pub(super) const REST_DOUBLINGS_MAX: u32 = 7;
 /// Copies of one request that are kept to be sent by one call take so many bytes at most.
 const COPIES_BYTES_MAX: usize = 1024 * 1024;
 
-/// Connections to one subject and what came over them.
+/// The connections to one subject and their results.
 pub struct Pool<I: Io, C: Protocol> {
     pub(super) plan: LoadPlan,
     pub(super) protocol: C,
@@ -65,18 +65,18 @@ pub struct Pool<I: Io, C: Protocol> {
     pub(super) suspended_since: Nanos,
     /// Slices that have run, each of which draws its own arrivals.
     pub(super) slices: u64,
-    /// Connections that bytes came on which no request asked for, outside of what counts;
-    /// those since the last slice are told with the next one.
+    /// Connections that received bytes without a request, outside the counted part.
+    /// The next slice reports those since the last slice.
     pub(super) unsolicited: u64,
     /// How connects outside of slices ended badly.
     pub connect_failures: Outcomes,
 }
 
-/// Below how many requests in flight a slot gets more of them.
+/// A slot with fewer requests in flight than this gets more of them.
 ///
 /// In an open loop a request goes out when it is due, so any room will do. A
 /// closed loop waits until half of the window is left, so that one call sends many,
-/// which halves what a send costs and leaves the subject enough to do meanwhile.
+/// which halves the cost of a send and leaves the subject enough work meanwhile.
 fn refill_below(plan: &LoadPlan, window: usize) -> usize {
     match plan.pacing.arrivals {
         Arrivals::Closed => window / 2 + 1,
@@ -106,7 +106,7 @@ fn encoded_of<C: Protocol>(
     };
     Encoded {
         bytes: match template {
-            // When the last one was not sent, those before it were, however long it is.
+            // If the last one was not sent, those before it were, however long it is.
             Some(_) => usize::MAX,
             None => bytes.len(),
         },
@@ -174,25 +174,25 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Says which of the connections that are opened at a rate are this worker's, and which
-    /// of the numbers and lines that are filled in.
+    /// Sets which of the connections opened at a rate are this worker's, and which of the
+    /// numbers and lines that are filled in.
     pub fn with_share(mut self, share: ScheduleShare) -> Pool<I, C> {
         self.opening_share = share;
         self.values.take_share(share);
         self
     }
 
-    /// Says to whom it is told how the next opening goes.
+    /// Sets where the progress of the next opening is reported.
     pub(crate) fn tells(&mut self, opening_part: OpeningPart) {
         self.opening_part = opening_part;
     }
 
-    /// Says with whom the next slice is run.
+    /// Sets the participants of the next slice.
     pub fn joins(&mut self, participants: SliceParticipants) {
         self.participants = participants;
     }
 
-    /// Counts anew, from the start of a slice.
+    /// Resets the tally, from the start of a slice.
     pub(super) fn begin_tally(&mut self, start: Nanos) {
         self.tally.clear();
         self.waiter.restart(start);
@@ -202,7 +202,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         &self.tally
     }
 
-    /// Whether its connections are what a load is about.
+    /// Whether the load is about connections.
     pub(crate) fn carries_websocket(&self) -> bool {
         self.plan.shape.is_websocket()
     }
@@ -211,7 +211,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.connection_counts.standing
     }
 
-    /// What was waited awake since this was last asked.
+    /// The time waited awake since the last call.
     pub(crate) fn take_awake(&mut self) -> Awake {
         self.io.take_awake()
     }
@@ -226,8 +226,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// SUBTLE: A connection may have been closed since the list was made, by what
-    /// stands before it in the same list; then its generation is another one.
+    /// SUBTLE: An earlier event of the same list may have closed this connection; then its
+    /// generation is another one.
     fn handle(&mut self, ready: &Ready, now: Nanos) {
         match ready {
             Ready::Receivable(token) if self.is_current(*token) => self.receive(*token, now),
@@ -265,7 +265,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let flights = &self.slots[index].flights;
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
         let began = if flights.iter().any(|flight| flight.sampled) {
-            // In a large batch it may begin long after what made it due.
+            // In a large batch it may begin long after the event that made it due.
             self.io.now()
         } else {
             now
@@ -314,12 +314,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         for flight in slot.flights.iter_mut() {
             flight.possible = now;
         }
-        // There is room beside those that it was made for, and all may go out together.
+        // There is room beyond the requests that it was made for, and all may go out together.
         self.freed(index, now);
         self.hand_over(index, now);
     }
 
-    /// The back end has nothing of this connection any more.
+    /// The back end no longer has this connection.
     pub(super) fn connect_failed(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         self.protocol.lost(Lost {
             index,
@@ -348,8 +348,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 }
 
 impl<I: Io, C: Protocol> Drop for Pool<I, C> {
-    /// Says goodbye on every connection that stands, as far as the kernel takes it at
-    /// once, and waits for nobody's response: what was to be measured is over.
+    /// Announces the close on every open connection, as far as the kernel takes it at
+    /// once, and waits for no response: the measurement is over.
     fn drop(&mut self) {
         for index in 0..self.slots.len() {
             if self.slots[index].state == SlotState::Standing {

@@ -1,4 +1,4 @@
-//! What one worker has of a slice: its times, its part of the schedule, and its outcome.
+//! One worker's part of a slice: its times, its part of the schedule, and its outcome.
 
 use abx_evidence::CoursePlan;
 use abx_sys::Nanos;
@@ -15,10 +15,10 @@ const FLOW_MIN: f64 = 100.0;
 #[derive(Debug, Clone, Copy)]
 pub struct WorkerSlice {
     pub start: Nanos,
-    /// What is sent from here on counts.
+    /// Requests sent from here on count.
     pub counted_from: Nanos,
-    /// What is sent from here on does not. Without a number of requests the load goes
-    /// on until all that counts is known.
+    /// Requests sent from here on do not. Without a number of requests the load continues
+    /// until every counted outcome is known.
     pub end: Nanos,
     /// At most this many requests are sent.
     pub requests_max: u64,
@@ -32,14 +32,14 @@ pub struct WorkerSlice {
 pub struct SliceOutcome {
     /// The last outcome's time.
     pub end: Nanos,
-    /// The end of the time over which answers are counted.
+    /// The end of the time over which responses are counted.
     pub counted_until: Nanos,
     /// It ended early because no connection got a response any more.
     pub stopped_responding: bool,
 }
 
 impl WorkerSlice {
-    /// What its throughput is counted over.
+    /// The basis of its throughput.
     pub(crate) fn basis(&self, plan: &LoadPlan) -> Basis {
         if self.ends_by_requests() {
             return Basis::Requests;
@@ -50,7 +50,7 @@ impl WorkerSlice {
         match plan.pacing.arrivals {
             Arrivals::Closed => Basis::Completions,
             Arrivals::Stages(_) | Arrivals::Replay(_) => Basis::Window,
-            // What is lost and what comes back is counted over the time that it had.
+            // Losses and the recovery are counted over the whole time of the slice.
             _ if plan.is_to_fail() => Basis::Window,
             Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => {
                 let counted_s = self.end.since(self.counted_from).0 as f64 / 1e9;
@@ -64,7 +64,7 @@ impl WorkerSlice {
         }
     }
 
-    /// Until when requests are sent, as far as that is known beforehand.
+    /// Until when requests are sent, as far as that is known in advance.
     pub(super) fn sends_until(&self) -> Nanos {
         if self.ends_by_requests() {
             self.end

@@ -1,16 +1,16 @@
-//! What the head of a response says to people beside its status.
+//! Fields of a response's head that interest users, apart from its status.
 
 use abx_wire::http1::response_header;
 
 /// Bytes of a response that are kept for a look at its headers.
 pub(super) const START_BYTES: usize = 16 * 1024;
 
-/// Fields of a response's head, each `None` where it is not there.
+/// Fields of a response's head, each `None` if it is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFields {
     /// Mostly the server's name and version (`Server`).
     pub server: Option<String>,
-    /// Where a redirection leads (`Location`).
+    /// The target of a redirection (`Location`).
     pub location: Option<String>,
     /// The methods that are allowed (`Allow`).
     pub allow: Option<String>,

@@ -9,7 +9,7 @@ use super::line::{Patience, ProbeConnection};
 use super::response::{ProbeBody, Response};
 use crate::plan::{RequestPlan, TlsPlan};
 
-/// Asks once, and reads the response to its end.
+/// Sends one request, and reads the response to its end.
 ///
 /// # Errors
 /// As [`super::probe`].

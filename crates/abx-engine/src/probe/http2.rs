@@ -9,7 +9,7 @@ use super::line::{Patience, ProbeConnection};
 use super::response::{ProbeBody, Response};
 use crate::plan::{RequestPlan, TlsPlan};
 
-/// Asks once, when the server's settings have come, and reads the response to its end.
+/// Sends one request after the server's settings, and reads the response to its end.
 ///
 /// # Errors
 /// As [`super::probe`].
@@ -49,7 +49,7 @@ pub(super) fn probe_http2(
                 Event::Head { .. } => head_fields = HeadFields::of(client.head_text()),
                 Event::Body { bytes, .. } => body.add(bytes),
                 Event::Done { done, .. } => return Ok(body.whole(done, head_fields, &line)),
-                // What it says of other streams is of no matter; ours may still be answered.
+                // Its effect on other streams does not matter; this one may still get its response.
                 Event::GoAway { .. } => {}
                 Event::StreamFailed { fault, .. } => return Err(ProbeError::Stream(fault)),
                 Event::Failed(fault) => return Err(ProbeError::Http2(fault)),

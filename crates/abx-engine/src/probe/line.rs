@@ -22,14 +22,14 @@ const TOKEN: Token = Token {
     generation: 0,
 };
 
-/// How long a probe waits: until its time is over, or somebody stops it.
+/// How long a probe waits: until its time is over, or the stopper stops it.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     /// From before the connect to the end of the response.
     pub timeout: Duration,
-    /// Who may stop it before that.
+    /// Stops it before that.
     pub stopper: Option<&'a Stopper>,
-    /// Who hears now and then that it still waits, and for how long it has.
+    /// Called now and then while it still waits, with how long it has waited.
     pub on_wait: Option<&'a dyn Fn(Duration)>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct ProbeConnection<'a> {
     io: Box<dyn Io>,
     unsent: Vec<u8>,
     waiter: Waiter,
-    /// What the last wait gave: nothing yet, or that it is over and why.
+    /// The result of the last wait: none yet, or that it is over and why.
     waited: Option<Result<(), ProbeError>>,
     has_received: bool,
     begun: Instant,
@@ -56,7 +56,7 @@ pub(super) struct ProbeConnection<'a> {
 }
 
 impl<'a> ProbeConnection<'a> {
-    /// Connects, and shakes hands where TLS is spoken.
+    /// Connects, with a handshake if TLS is used.
     pub(super) fn connect(
         address: ServerAddress,
         tls: Option<&TlsPlan>,
@@ -104,7 +104,7 @@ impl<'a> ProbeConnection<'a> {
             match self.io.send(TOKEN, &self.unsent) {
                 Ok(0) => break,
                 Ok(sent) => drop(self.unsent.drain(..sent)),
-                // What it sent before it closed is received, and then its end.
+                // Bytes that it sent before it closed are received, and then its end.
                 Err(error) if is_cut_off(&error) => self.unsent.clear(),
                 Err(error) => return Err(broken(error, self.patience.timeout)),
             }
@@ -116,7 +116,7 @@ impl<'a> ProbeConnection<'a> {
     pub(super) fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<(), ProbeError> {
         buffer.clear();
         loop {
-            // A peer that always has more to say must not keep it busy for ever.
+            // A peer that sends without end must not keep it busy endlessly.
             self.left()?;
             self.send_rest()?;
             match self.io.receive(TOKEN) {
@@ -195,7 +195,7 @@ impl Driver for ProbeConnection<'_> {
     }
 }
 
-/// The same error where the connection itself was waited for.
+/// The same error if the probe was waiting for the connection itself.
 fn unconnected(error: ProbeError) -> ProbeError {
     match error {
         ProbeError::Timeout(timeout) => ProbeError::Unconnected(timeout),

@@ -1,4 +1,4 @@
-//! One request outside of any load: is it ready, and what does it answer?
+//! One request outside of any load: is the server ready, and how does it respond?
 
 mod error;
 mod head_fields;
@@ -18,8 +18,8 @@ pub use line::Patience;
 pub use response::{BODY_START_BYTES, Response};
 pub use websocket::{Echo, WebSocketResponse, probe_websocket};
 
-/// Asks once on a fresh connection, which the server is asked to close, and reads the response to its end.
-/// The connection is encrypted as `tls` says.
+/// Sends one request on a new connection, with a request to close it, and reads the response to its
+/// end. The connection is encrypted if `tls` is given.
 ///
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole response comes.

@@ -16,14 +16,14 @@ pub const BODY_START_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     pub status: u16,
-    /// What the load compares answers with.
+    /// The identity with which the load compares responses.
     pub body: BodyIdentity,
     pub said: HeadFields,
     /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
     pub sha256: String,
     /// The first bytes of the body, at most [`BODY_START_BYTES`], for messages.
     pub body_start: Vec<u8>,
-    /// What was agreed on in the TLS handshake; `None` without one.
+    /// The parameters agreed on in the TLS handshake; `None` without one.
     pub tls: Option<TlsSession>,
 }
 

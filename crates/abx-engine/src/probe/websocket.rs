@@ -18,19 +18,19 @@ use crate::plan::{BodyIdentity, RequestPlan, TlsPlan};
 use crate::protocol::message::{frame_kind, payload};
 use crate::random::Random;
 
-/// What a WebSocket answered.
+/// The response of a WebSocket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebSocketResponse {
     /// The status of the handshake's response: 101 when it stands, and another one
     /// when it was refused.
     pub status: u16,
-    /// What the head of the handshake's response says.
+    /// Fields of the head of the handshake's response.
     pub said: HeadFields,
-    /// The first message that came behind ours; `None` when none was sent.
+    /// The first message that came after the probe's own; `None` if none was sent.
     pub echo: Option<Echo>,
     /// From before the connect to the last byte that was waited for.
     pub elapsed: Duration,
-    /// What was agreed on in the TLS handshake; `None` without one.
+    /// The parameters agreed on in the TLS handshake; `None` without one.
     pub tls: Option<TlsSession>,
 }
 
@@ -38,14 +38,14 @@ pub struct WebSocketResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
     pub is_text: bool,
-    /// What loads compare echoes with. A right echo has that of [`payload`].
+    /// The identity with which loads compare echoes. A correct echo has that of [`payload`].
     pub body: BodyIdentity,
 }
 
 /// Opens a WebSocket with the path, host and headers of `request`, sends `message`,
-/// whose bytes follow from `seed`, awaits what comes back, and closes.
+/// whose bytes follow from `seed`, awaits the echo, and closes.
 ///
-/// A handshake that is answered with another status is a response, without an echo.
+/// A handshake with another response status is a response, without an echo.
 ///
 /// # Errors
 /// One [`ProbeError`] for each way in which no whole response comes.
@@ -112,7 +112,7 @@ impl ProbeProtocol<'_> {
         }
     }
 
-    /// Takes what was received; gives the status and the echo when all has come.
+    /// Takes received bytes. Returns the status and the echo when all of it has come.
     fn take(
         &mut self,
         mut input: &[u8],
@@ -149,7 +149,7 @@ impl ProbeProtocol<'_> {
         Ok(None)
     }
 
-    /// All has come: takes leave, which nobody waits for.
+    /// All of it has come: announces the close, without waiting for it.
     fn response(
         mut self,
         status: u16,
@@ -161,7 +161,7 @@ impl ProbeProtocol<'_> {
             reason: "",
         };
         if self.client.close(normal, &mut self.out).is_ok() {
-            // It has answered; whether it hears the end is of no matter.
+            // It has responded; whether it receives the close does not matter.
             let _ = self.line.send(&self.out);
         }
         Ok(WebSocketResponse {

@@ -59,10 +59,10 @@ pub(crate) fn hash(
     }
 }
 
-/// Chooses at random which answers have their body hashed.
+/// Chooses at random which responses have their body hashed.
 ///
-/// At random, since a subject that fails on every hundredth answer would never
-/// be seen by a check of every hundredth one.
+/// At random, since a check of every hundredth response would never see a subject
+/// that fails on every hundredth one.
 pub(crate) struct Sampler {
     every: u32,
     until_next: u32,

@@ -1,4 +1,4 @@
-//! What a pool asks of a protocol.
+//! The interface between a pool and a protocol.
 
 use abx_evidence::Outcome;
 use abx_wire::http1::ResponseKind;
@@ -15,14 +15,14 @@ pub struct Lost {
     pub(crate) has_stood: bool,
 }
 
-/// A protocol, as a client of it speaks over many connections.
+/// The client side of a protocol, over many connections.
 pub trait Protocol: Sized + 'static {
     type Client;
 
-    /// Whether a connection stands only when a handshake was answered.
+    /// Whether a connection is open only after the response to a handshake.
     const HAS_HANDSHAKE: bool = false;
 
-    /// Whether each request has a stream of its own, on which it is answered in any order.
+    /// Whether each request has a stream of its own, on which responses come in any order.
     const HAS_STREAMS: bool = false;
 
     /// The end of a new connection, whose place in the pool is `index`.
@@ -31,26 +31,25 @@ pub trait Protocol: Sized + 'static {
     /// A connection is gone, or could not be made.
     fn lost(&mut self, _: Lost) {}
 
-    /// Whether the handshake was answered rightly, and requests may be sent.
+    /// Whether the handshake succeeded, and requests may be sent.
     fn is_open(_: &Self::Client) -> bool {
         true
     }
 
-    /// What the connection has to say of its own, beside requests: the end of a new
-    /// one has its handshake there. `None` when it never has anything.
+    /// The connection's own output, apart from requests: a new connection has its
+    /// handshake there. `None` if it never has any.
     fn outbox(_: &mut Self::Client) -> Option<&mut Vec<u8>> {
         None
     }
 
-    /// Has a connection that is about to be left say so, where the protocol has a
-    /// word for it.
+    /// Announces the close of a connection, if the protocol has a message for that.
     fn begin_close(_: &mut Self::Client) {}
 
-    /// A request was handed over: its response is awaited, behind those that already are.
+    /// A request was handed over: its response is awaited, after those already awaited.
     fn expect(client: &mut Self::Client, kind: ResponseKind);
 
     /// Begins a stream with this request of the load, which goes to the outbox, and
-    /// answers its number; `None` when the peer allows no further one now.
+    /// returns its number; `None` if the peer allows no further one now.
     fn begin_stream(&mut self, _: &mut Self::Client, _: usize) -> Option<u32> {
         None
     }
@@ -68,13 +67,13 @@ pub trait Protocol: Sized + 'static {
         false
     }
 
-    /// Whether at least one byte of the first awaited answer came.
+    /// Whether at least one byte of the first awaited response came.
     fn has_begun(client: &Self::Client) -> bool;
 
     /// How many of the next bytes need not be looked at.
     fn ahead(client: &Self::Client) -> u64;
 
-    /// So many of these bytes were thrown away unread.
+    /// This many bytes were discarded unread.
     fn skip(client: &mut Self::Client, bytes: u64);
 
     fn take(intake: &mut Intake<'_, Self>, input: &[u8]) -> StreamState;

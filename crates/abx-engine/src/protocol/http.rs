@@ -7,7 +7,7 @@ use super::contract::Protocol;
 use crate::protocol::check;
 use crate::protocol::intake::{Intake, StreamState};
 
-/// HTTP, with the last head that answered each request of the load.
+/// HTTP, with the last response head of each request of the load.
 pub struct Http {
     memos: Box<[HeadMemo]>,
 }
@@ -56,8 +56,8 @@ impl Protocol for Http {
     }
 }
 
-// Made for each receive: what is always inlined keeps all of it in registers, which
-// is a fiftieth of a request's instructions.
+// Made for each receive: inlining all of it keeps it in registers, which saves
+// a fiftieth of a request's instructions.
 impl Intake<'_, Http> {
     /// Hands received bytes to the parser, bodies to the hash, and ends flights.
     #[inline(always)]
@@ -81,12 +81,12 @@ impl Intake<'_, Http> {
                 && !input.is_empty()
                 && let Some(Event::Failed(fault)) = self.next(&mut input)
             {
-                // What nobody asked for came behind it: no correct response.
+                // Unrequested bytes came after it: no correct response.
                 self.received(uncounted as u64);
                 return StreamState::Broken(fault_outcome(fault));
             }
             let goes_on = self.goes_on(&done);
-            // What stands behind the connection's last response is not read.
+            // Bytes after the connection's last response are not read.
             let behind = if goes_on { input.len() } else { 0 };
             self.received((uncounted - behind) as u64);
             uncounted = behind;
@@ -105,12 +105,12 @@ impl Intake<'_, Http> {
         StreamState::More
     }
 
-    /// How the next response ends, its body hashed on the way; `None` when it goes on
-    /// behind these bytes.
+    /// How the next response ends, its body hashed on the way; `None` if it continues
+    /// after these bytes.
     #[inline(always)]
     fn next_end(&mut self, input: &mut &[u8]) -> Option<Result<Done, Fault>> {
         let memo = &self.protocol.memos[self.request()];
-        // Servers mostly answer a request with the head of last time.
+        // Servers mostly repeat the last response head of a request.
         if let Some((done, body)) = self.slot.client.receive_whole(memo, input) {
             self.hash(body);
             return Some(Ok(done));
@@ -139,7 +139,7 @@ impl Intake<'_, Http> {
         self.slot.client.receive_with(memo, input)
     }
 
-    /// Which request of the plan the next bytes answer.
+    /// The request of the plan to which the next bytes respond.
     #[inline(always)]
     fn request(&self) -> usize {
         let first = self.slot.flights.first();
@@ -164,9 +164,9 @@ impl Intake<'_, Http> {
         }
     }
 
-    /// Whether the connection goes on behind the first flight's whole response.
+    /// Whether the connection stays open after the first flight's whole response.
     fn goes_on(&self, done: &Done) -> bool {
-        // What is left of a request would run into the next one.
+        // The rest of an unfinished request would run into the next one.
         let was_sent = self.slot.unsent_bytes == 0
             || self
                 .slot
@@ -189,8 +189,8 @@ impl Intake<'_, Http> {
         }
     }
 
-    /// Ends the first flight with its whole response, of which these bytes were received last,
-    /// with what stands behind it.
+    /// Ends the first flight with its whole response, of which `received` came last,
+    /// with any bytes after it.
     #[inline(always)]
     fn responded(&mut self, done: &Done, received: &[u8]) {
         if self.slot.is_sampled() {
@@ -202,7 +202,7 @@ impl Intake<'_, Http> {
     }
 }
 
-/// What a response came to that is none.
+/// The outcome of a faulty response.
 pub(crate) fn fault_outcome(fault: Fault) -> Outcome {
     match fault {
         Fault::ClosedIdle | Fault::ClosedEarly => Outcome::EarlyClose,

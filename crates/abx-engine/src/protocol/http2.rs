@@ -1,8 +1,8 @@
-//! Requests of HTTP/2: each on a stream of its own, answered in any order.
+//! HTTP/2 requests: each on a stream of its own, with responses in any order.
 //!
-//! A connection stands when the server's settings came. What its parser has to say goes to
-//! the outbox, and so do requests; of the flights the one whose stream something is about is
-//! made the first, and is ended as any other.
+//! A connection is open when the server's settings came. The parser's output goes to the
+//! outbox, and so do requests. An event of a stream makes that stream's flight the first,
+//! which then ends as any other.
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -23,11 +23,11 @@ pub struct Http2 {
 pub struct StreamsEnd {
     client: Client,
     outbox: Vec<u8>,
-    /// The streams that are looked at more closely and whose responses have begun.
+    /// The sampled streams whose responses have begun.
     sampled: Vec<SampledStream>,
 }
 
-/// A response that is looked at more closely, whose head came.
+/// A sampled response whose head came.
 struct SampledStream {
     number: u32,
     first_byte: Nanos,
@@ -158,7 +158,7 @@ impl Intake<'_, Http2> {
             }
         }
         self.received(uncounted as u64);
-        // Those of one receive are one failure: they had one cause.
+        // Failures of one receive count as one: they had one cause.
         self.progress.failures += usize::from(has_failed);
         if self.slot.client.client.is_over() {
             self.over()
@@ -167,10 +167,10 @@ impl Intake<'_, Http2> {
         }
     }
 
-    /// The server takes no more streams, and has answered all that it will.
+    /// The server takes no more streams, and has sent all its responses.
     #[cold]
     fn over(&mut self) -> StreamState {
-        // A server that answers nothing at all must not be asked for ever.
+        // A server that never responds must not get requests endlessly.
         if self.slot.usage != ConnectionUse::Used && !self.slot.flights.is_empty() {
             return StreamState::Broken(Outcome::EarlyClose);
         }

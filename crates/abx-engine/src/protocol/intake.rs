@@ -1,8 +1,8 @@
-//! What received bytes are to the flights of one slot.
+//! The effect of received bytes on the flights of one slot.
 //!
 //! It sends nothing and closes nothing, so it reads the bytes where the back end
 //! has them: several responses of one receive are ended one by one, and only then
-//! does the pool go on with the connection.
+//! does the pool continue with the connection.
 
 use abx_evidence::{Outcome, PhaseSplit, Tally};
 use abx_sys::Nanos;
@@ -15,17 +15,17 @@ use crate::plan::{ExpectedResponse, LoadPlan};
 use crate::protocol::Protocol;
 use crate::protocol::check::Hashers;
 
-/// What the bytes of one receive amounted to, beside whole responses.
+/// The result of the bytes of one receive, apart from whole responses.
 pub enum StreamState {
     More,
-    /// The last response was whole and ended the connection, so that those behind
-    /// it will not come (RFC 9112, section 9.6).
+    /// The last response was whole and ended the connection, so that later responses
+    /// will not come (RFC 9112, section 9.6).
     Over,
     /// The connection is of no further use.
     Broken(Outcome),
 }
 
-/// One slot and what takes note of its responses.
+/// One slot, and the records of its responses.
 pub struct Intake<'a, C: Protocol> {
     pub(crate) slot: &'a mut Slot<C::Client>,
     pub(crate) plan: &'a LoadPlan,
@@ -40,7 +40,7 @@ pub struct Intake<'a, C: Protocol> {
 }
 
 impl<C: Protocol> Intake<'_, C> {
-    /// Counts bytes of a body that were thrown away unread.
+    /// Counts bytes of a body that were discarded unread.
     pub fn skipped(&mut self, bytes: u64) {
         self.received(bytes);
         C::skip(&mut self.slot.client, bytes);
@@ -54,8 +54,8 @@ impl<C: Protocol> Intake<'_, C> {
         }
     }
 
-    /// The response of the first flight goes on behind what was received, if it began:
-    /// then these bytes are its first ones, or such that came later.
+    /// The response of the first flight continues after the received bytes, if it began:
+    /// then these bytes are its first ones, or later ones.
     pub(crate) fn note_first_byte(&mut self, received: &[u8]) {
         if self.slot.is_sampled() && C::has_begun(&self.slot.client) {
             let is_first = self.slot.timing.receives(self.now);
@@ -66,9 +66,9 @@ impl<C: Protocol> Intake<'_, C> {
         }
     }
 
-    /// Ends the first flight with its whole response, whose body has so many bytes, and of
-    /// which these were received last; `judge` is given what was expected, the body's hash
-    /// when it was hashed, and the tally when the request counts.
+    /// Ends the first flight with its whole response, whose body has this many bytes, and of
+    /// which `received` came last. `judge` gets the expectation, the body's hash if it was
+    /// hashed, and the tally if the request counts.
     #[inline(always)]
     pub fn whole(
         &mut self,
@@ -109,7 +109,7 @@ impl<C: Protocol> Intake<'_, C> {
         self.slot.complete(self.window, self.now);
     }
 
-    /// Ends the first flight without a whole response, and its connection goes on.
+    /// Ends the first flight without a whole response; its connection continues.
     #[cold]
     pub fn failed(&mut self, outcome: Outcome) {
         self.responses += 1;
@@ -126,9 +126,9 @@ impl<C: Protocol> Intake<'_, C> {
     }
 }
 
-/// Takes note of where the time of a slot's first flight went, which is in the
-/// sample and has its whole response; the last one before it was whole at `before`. Answers the
-/// hash of its body, if it has one.
+/// Records how the time of a slot's first flight was spent, which is in the sample and has
+/// its whole response; the response before it was whole at `before`. Returns the hash of
+/// its body, if it has one.
 #[cold]
 fn look_closer<T>(
     slot: &mut Slot<T>,
@@ -170,7 +170,7 @@ fn note_beginning(tally: &mut Tally, received: &[u8]) {
     note_server_times(tally, received);
 }
 
-/// Counts what a server says of its own time, where its head begins these bytes.
+/// Counts the times that a server reports in its head, if the head begins these bytes.
 #[cold]
 pub(crate) fn note_server_times(tally: &mut Tally, received: &[u8]) {
     for server_timing in server_timings(received) {

@@ -60,12 +60,12 @@ pub fn frame(message: Message, seed: u64) -> Vec<u8> {
     frame
 }
 
-/// A message that is said again and again, each time with another number in the
+/// A message that is sent again and again, each time with another number at the
 /// beginning of its payload: `NUMBER_BYTES` hexadecimal digits.
 pub struct MessageSource {
     message: Message,
     frame: Vec<u8>,
-    /// Where in the frame its payload begins, behind the mask.
+    /// The offset of its payload in the frame, after the mask.
     payload_at: usize,
 }
 
@@ -111,7 +111,7 @@ pub fn number(beginning: &[u8]) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
-/// Length of a number, in bytes: what is kept of a message's beginning.
+/// Length of a number, in bytes: the part of a message's beginning that is kept.
 pub(crate) const NUMBER_BYTES: usize = BEGINNING_BYTES;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";

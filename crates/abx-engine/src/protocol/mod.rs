@@ -1,8 +1,8 @@
-//! What the connections of a pool carry.
+//! The protocols that a pool's connections carry.
 //!
-//! The pool knows connections, requests in flight and their times; a
-//! [`Protocol`] knows what the bytes mean. It is a type parameter of the pool,
-//! so that what runs per request is compiled for each and asks no more.
+//! The pool manages connections, requests in flight and their times; a
+//! [`Protocol`] interprets the bytes. It is a type parameter of the pool, so that
+//! the code per request is compiled for each protocol and does not check it again.
 
 pub(crate) mod check;
 mod contract;

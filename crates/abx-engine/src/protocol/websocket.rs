@@ -1,7 +1,7 @@
 //! WebSocket: messages and their echoes over connections that a handshake opens.
 //!
-//! What the server is to be told at once (the handshake, pongs, the response to a
-//! close) the parser writes to [`Talker::outbox`]; the pool sends it between messages.
+//! The parser writes what the server must receive at once (the handshake, pongs, the response
+//! to a close) to [`Talker::outbox`]; the pool sends it between messages.
 
 use abx_evidence::{Outcome, Shape};
 use abx_wire::http1::ResponseKind;
@@ -17,8 +17,8 @@ use crate::protocol::intake::{Intake, StreamState};
 use crate::protocol::message;
 use crate::random::Random;
 
-/// A peer that makes more than this wait to be said, pongs above all, and reads
-/// none of it, is given up.
+/// A peer is given up if it causes more than this to wait for sending, mostly pongs, and
+/// reads none of it.
 const UNSAID_BYTES_MAX: usize = 64 * 1024;
 
 /// WebSocket, for all connections of one worker.
@@ -27,9 +27,9 @@ pub struct WebSocket {
     options: ClientOptions,
     messages: Messages,
     random: Random,
-    /// What was received since it was last taken, of [`Messages::Received`] only.
+    /// Messages since the last take, of [`Messages::Received`] only.
     pub(crate) received: Vec<ReceivedMessage>,
-    /// Which connections were lost since that was last taken, of the same only.
+    /// Connections lost since the last take, of the same only.
     pub(crate) gone: Vec<Lost>,
 }
 
@@ -37,9 +37,9 @@ pub struct WebSocket {
 pub(crate) enum Messages {
     /// Each is the echo of the first one in flight on its connection, of this kind.
     Echoes(MessageKind),
-    /// They are what somebody says, and are put down.
+    /// They come from a speaker, and are recorded.
     Received,
-    /// They are nothing to us.
+    /// They are ignored.
     Ignored,
 }
 
@@ -61,9 +61,9 @@ pub struct Talker {
     has_begun: bool,
     /// Bytes of it that came in earlier receives.
     came_before: u64,
-    /// What is to be sent beside messages, and was not yet.
+    /// Bytes to send between messages, not sent yet.
     outbox: Vec<u8>,
-    /// How much of it at most is what we say of our own accord, in bytes.
+    /// Upper bound of the client's own part of it, in bytes.
     own_bytes: usize,
 }
 
@@ -80,7 +80,7 @@ impl WebSocket {
                     frame_bytes: usual.frame_bytes.max(longest),
                     message_bytes: usual.message_bytes.max(longest),
                 },
-                // Of pongs and closes, which are few: nobody reads along.
+                // Of pongs and closes, which are few: no one reads along.
                 masking: Masking::Seeded(plan.seed),
             },
             messages: Messages::of(plan.shape),
@@ -90,7 +90,7 @@ impl WebSocket {
         }
     }
 
-    /// A key of its own for each connection, as the standard has it.
+    /// A key of its own for each connection, as the standard requires.
     fn nonce(&mut self) -> [u8; NONCE_BYTES] {
         [(); NONCE_BYTES].map(|()| u8::try_from(self.random.below(256)).expect("below 256"))
     }
@@ -107,14 +107,14 @@ impl Messages {
 }
 
 impl Talker {
-    /// Says something of our own accord, which goes out behind what already waits.
+    /// Sends something unprompted, after the bytes that already wait.
     pub fn say(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let before = self.outbox.len();
         write(&mut self.outbox);
         self.own_bytes = self.own_bytes.min(before) + self.outbox.len() - before;
     }
 
-    /// How much waits to be said at least because the peer made it so.
+    /// Lower bound of the waiting bytes that the peer caused.
     fn replies_bytes(&self) -> usize {
         self.outbox.len().saturating_sub(self.own_bytes)
     }
@@ -157,7 +157,7 @@ impl Protocol for WebSocket {
             code: Some(CloseCode::NORMAL),
             reason: "",
         };
-        // What is not open, or is closing, has nothing more to say.
+        // A connection that is not open, or is closing, needs no close.
         let _ = talker.socket.close(close, &mut talker.outbox);
     }
 
@@ -206,7 +206,7 @@ impl Protocol for WebSocket {
                     let behind = intake.behind_last(&mut input);
                     uncounted = input.len();
                     if behind == Some(Behind::Message) {
-                        // What nobody asked for came behind it: no correct response.
+                        // Unrequested bytes came after it: no correct response.
                         StreamState::Broken(Outcome::Malformed)
                     } else if let Err(outcome) = intake.message(&message, received) {
                         StreamState::Broken(outcome)
@@ -233,16 +233,16 @@ impl Protocol for WebSocket {
     }
 }
 
-/// What comes behind the echo of the last message in flight, in the same bytes.
+/// What follows the echo of the last message in flight, in the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Behind {
-    /// A message, or its beginning, that answers nothing.
+    /// A message, or its beginning, for which there was no request.
     Message,
     End(Outcome),
 }
 
 impl Intake<'_, WebSocket> {
-    /// What stands behind a message that has come, when it is an echo and no other is
+    /// What follows a received message, if that is an echo and no other is
     /// awaited; pings and pongs do not matter.
     fn behind_last(&mut self, input: &mut &[u8]) -> Option<Behind> {
         let is_echo = matches!(self.protocol.messages, Messages::Echoes(_));
@@ -263,7 +263,7 @@ impl Intake<'_, WebSocket> {
     /// A whole message has come, which ended `received` bytes.
     ///
     /// # Errors
-    /// What becomes of the connection when nothing was said that it could answer.
+    /// The outcome of the connection if no message was sent that this could echo.
     fn message(&mut self, message: &Message, received: u64) -> Result<(), Outcome> {
         self.slot.client.has_begun = false;
         let came_before = std::mem::take(&mut self.slot.client.came_before);

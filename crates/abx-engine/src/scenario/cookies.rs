@@ -2,9 +2,9 @@
 
 /// The cookies of one session.
 ///
-/// They are kept by name and path. `Max-Age` of zero or less, or an `Expires` in 1970, which is
-/// how servers take cookies back, forgets one; other ends are beyond a session. `Domain` and
-/// `Secure` say nothing here, since there is one server and its URL was chosen by the person.
+/// They are kept by name and path. `Max-Age` of zero or less, or an `Expires` in 1970, which
+/// servers use to delete cookies, removes one; other expiry times are beyond a session. `Domain`
+/// and `Secure` do not matter here, since there is one server, and the user chose its URL.
 #[derive(Debug, Default)]
 pub(super) struct CookieJar(Vec<Cookie>);
 
@@ -20,7 +20,7 @@ impl CookieJar {
         self.0.clear();
     }
 
-    /// Takes what a `Set-Cookie` says in the response to a request of this path and query.
+    /// Takes a `Set-Cookie` line in the response to a request of this path and query.
     pub(super) fn set(&mut self, line: &str, request: &str) {
         let mut parts = line.split(';');
         let pair = parts.next().and_then(|pair| pair.split_once('='));
@@ -56,7 +56,7 @@ impl CookieJar {
         }
     }
 
-    /// What is sent with a request of this path and query; `None` for nothing. Longer paths
+    /// The header for a request of this path and query; `None` for no cookies. Longer paths
     /// come first.
     pub(super) fn header(&self, request: &str) -> Option<String> {
         let mut fit: Vec<&Cookie> = self
@@ -77,7 +77,7 @@ fn path_of(request: &str) -> &str {
     request.split('?').next().unwrap_or_default()
 }
 
-/// Where a cookie goes that does not say so: RFC 6265, section 5.1.4.
+/// The path of a cookie that does not set one: RFC 6265, section 5.1.4.
 fn default_path(request: &str) -> &str {
     match path_of(request).rfind('/') {
         None | Some(0) => "/",

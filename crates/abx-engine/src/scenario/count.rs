@@ -1,4 +1,4 @@
-//! What a slice counts of the sessions of one worker's users.
+//! A slice's counts of the sessions of one worker's users.
 
 use abx_evidence::{Outcome, SessionSample, Tally, TimelineTally};
 use abx_sys::Nanos;
@@ -10,20 +10,20 @@ use crate::connection::clock::{Clock, Counting};
 use crate::plan::LoadPlan;
 use crate::pool::{CourseKeeper, SliceParticipants, WorkerSlice};
 
-/// A subject has stopped responding after this many failures without a response for each user,
-/// one behind the other, or when all users waited in vain.
+/// A subject has stopped responding after this many failures without a response per user,
+/// in a row, or when all users waited until their timeout.
 const FAILURES_PER_USER_MAX: usize = 3;
 
-/// What a slice counts of the sessions of one worker's users.
+/// A slice's counts of the sessions of one worker's users.
 pub(crate) struct SessionCount {
     counting: Counting,
     clocks: Vec<Clock>,
     tally: Tally,
     course: CourseKeeper,
     participants: SliceParticipants,
-    /// Nobody is waited for behind this moment.
+    /// The wait ends at this moment.
     patience: Nanos,
-    /// Failures without a response, one behind the other, and those of them in vain.
+    /// Failures without a response in a row, and those of them that timed out.
     failures: usize,
     timeouts: usize,
     /// The end of the time over which sessions are counted.
@@ -36,7 +36,7 @@ pub(crate) struct SessionCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadNeed {
     Needed,
-    /// Begin nothing more; what is under way is no matter.
+    /// Begin nothing more; sessions under way do not matter.
     Over,
 }
 
@@ -53,7 +53,7 @@ impl SessionCount {
         let length_ns = slice.end.since(slice.start).0;
         let thinks = plan.steps.iter().filter_map(|step| step.think);
         let thinks = thinks.fold(Nanos(0), |sum, think| sum.plus(think.most));
-        // Who is in a session at the end may need another one whole.
+        // A user in a session at the end may need another whole session.
         let patience = Nanos(length_ns).max(plan.timeout);
         let patience = patience.plus(thinks).plus(thinks);
         let mut tally = Tally {
@@ -78,7 +78,7 @@ impl SessionCount {
         }
     }
 
-    /// A session begins. Answers whether it counts.
+    /// A session begins. Returns whether it counts.
     pub(super) fn begins(&mut self, now: Nanos) -> bool {
         let counts = self.counting.counts(now);
         self.counting.in_flight += usize::from(counts);
@@ -116,7 +116,7 @@ impl SessionCount {
         }
     }
 
-    /// When it wants to look although nothing has come.
+    /// When it needs a look even without an event.
     pub(super) fn next_look(&self) -> Nanos {
         self.course.due()
     }
@@ -146,7 +146,7 @@ impl SessionCount {
         }
     }
 
-    /// Nothing that ends later counts.
+    /// Sessions that end later do not count.
     pub(super) fn stops(&mut self, now: Nanos) {
         self.counted_until = self.counted_until.min(now);
         for clock in &mut self.clocks {

@@ -1,4 +1,4 @@
-//! What must hold for any response of a server, called by the fuzz target and by property tests.
+//! Properties for any response of a server, called by the fuzz target and by property tests.
 
 use abx_wire::http1::response_headers;
 
@@ -6,10 +6,10 @@ use super::cookies::CookieJar;
 use crate::plan::{Extraction, ValueSource};
 
 /// Takes cookies and values from bytes that are a response. Cookies can be sent in a header,
-/// also where they were folded, and a value is never empty.
+/// even if they were folded, and a value is never empty.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_response(response: &[u8]) {
     let mut jar = CookieJar::default();
     for line in response_headers(response, "set-cookie") {
@@ -62,7 +62,7 @@ mod tests {
             ]), 0..9), 0..5),
             body in "([{}\\[\\]\"a=;0,: ]|\\\\u0000){0,12}",
         ) {
-            // Method: the fuzz target's body, on heads of the words that mean something.
+            // Method: the fuzz target's body, on heads of meaningful words.
             let lines: Vec<String> = lines.iter().map(|words| words.concat()).collect();
             let response = format!("HTTP/1.1 200 OK\r\n{}\r\n\r\n{body}", lines.join("\r\n"));
             any_response(response.as_bytes());

@@ -1,4 +1,4 @@
-//! What users of a scenario do. Plain data, checked by who makes it.
+//! The plan of a scenario's users. Plain data, checked by the code that makes it.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use abx_sys::{Nanos, ServerAddress};
 
 use crate::plan::{LoadPlan, ScenarioStep, ScenarioUsers, SliceEnd, TlsPlan};
 
-/// What users do, each in sessions one behind the other.
+/// The plan of users, each with one session after the other.
 #[derive(Debug, Clone)]
 pub struct ScenarioPlan {
     pub address: ServerAddress,
@@ -14,14 +14,14 @@ pub struct ScenarioPlan {
     pub tls: Option<TlsPlan>,
     /// Local addresses that connections come from, in turn; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
-    /// What the server is told that it is called.
+    /// The host name that the server receives.
     pub host: String,
     /// How many users there are, at least one.
     pub users: u32,
     /// When they begin no further session.
     pub end: SliceEnd,
-    /// The values that a session begins with, those of [`crate::OWN_VALUES`] first, whatever stands
-    /// there; `None` for those that a response will give.
+    /// The values with which a session begins, those of [`crate::OWN_VALUES`] first, whatever is
+    /// set there; `None` for values that a response will give.
     pub values: Vec<Option<String>>,
     /// The steps of a session, at least one.
     pub steps: Vec<ScenarioStep>,
@@ -31,12 +31,12 @@ pub struct ScenarioPlan {
     pub body_max: usize,
     /// How long a step may take from when it is due, its connection's making included.
     pub timeout: Nanos,
-    /// What pauses are drawn from.
+    /// The seed of the pauses.
     pub seed: u64,
 }
 
 impl ScenarioPlan {
-    /// What the users of a load do, without an end.
+    /// The plan for the users of a load, without an end.
     pub(crate) fn of_load(load: &LoadPlan, scenario: &ScenarioUsers) -> ScenarioPlan {
         let script = &scenario.script;
         ScenarioPlan {

@@ -1,9 +1,9 @@
 //! Users of a scenario as a pool: slices of a load whose unit is the session.
 //!
-//! A user takes a connection's place and a session that of a request, so what counts and over
-//! which time is as for any closed loop: each user from its first session that ends behind the
-//! lead-in to its first one that ends behind the end, and the load goes on until all sessions
-//! that count are over (docs/explain/statistics/blocks.md).
+//! A user takes a connection's place and a session that of a request. So what counts, and over
+//! which time, is as in any closed loop: each user counts from its first session that ends after
+//! the lead-in to its first one that ends after the end, and the load continues until all
+//! sessions that count are over (docs/explain/statistics/blocks.md).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -30,7 +30,7 @@ pub struct ScenarioPool<I: Io> {
 }
 
 impl<I: Io> ScenarioPool<I> {
-    /// Those of `count` users of a load whose numbers begin with `first`.
+    /// The pool of `count` users of a load whose numbers begin with `first`.
     pub fn new(
         io: I,
         load: LoadPlan,

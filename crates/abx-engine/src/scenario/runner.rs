@@ -16,8 +16,8 @@ use crate::plan::SliceEnd;
 use crate::pool::connect_outcome;
 use crate::stopper::Stopper;
 
-/// After a session that failed without a response its user waits so long: a server that is gone
-/// is not asked as fast as refusals come.
+/// After a session that failed without a response, its user waits this long, so that a server
+/// that is gone does not get requests as fast as refusals come.
 const REST: Nanos = Nanos(100_000_000);
 
 pub struct ScenarioRunner<'a, I: Io> {
@@ -32,10 +32,10 @@ pub struct ScenarioRunner<'a, I: Io> {
     waiter: Waiter,
     /// Steps of sessions that do not count.
     uncounted: ScenarioTally,
-    /// What a slice counts; `None` where all sessions count.
+    /// Counts of a slice; `None` if all sessions count.
     slice: Option<SessionCount>,
     active: usize,
-    /// Those of them who wait for a response.
+    /// The active users that wait for a response.
     asking: usize,
     /// Looks at users that are planned, the earliest first.
     looks: Timers<u32>,
@@ -89,13 +89,13 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Runs all of it. Returns what was counted and how long it took.
+    /// Runs the load. Returns what was counted and how long it took.
     pub fn run(mut self, stopper: &Stopper) -> (ScenarioTally, Nanos) {
         let now = self.load(stopper.as_flag());
         (self.tally, now.since(self.start))
     }
 
-    /// Counts what a slice counts, of at most so many sessions.
+    /// Counts as the slice requires, for at most this many sessions.
     pub(super) fn counts(&mut self, slice: SessionCount, sessions_max: u64) {
         (self.slice, self.sessions_left) = (Some(slice), sessions_max);
     }
@@ -112,7 +112,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Has all users make their sessions; answers when the last of them was through.
+    /// Has all users make their sessions. Returns the moment when the last of them finished.
     fn load(&mut self, stop: &AtomicBool) -> Nanos {
         for index in 0..self.users.len() {
             self.begin(index, self.start);
@@ -145,7 +145,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         first.unwrap_or(Nanos::MAX)
     }
 
-    /// The end has come: who pauses does not go on. Answers under way are waited for.
+    /// The end has come: pausing users do not continue. Responses under way are awaited.
     fn end_pauses(&mut self, now: Nanos) {
         self.is_over = true;
         for index in 0..self.users.len() {
@@ -239,7 +239,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             }
             Ready::Unconnected(token, error) if self.is_current(*token) => {
                 let index = token.slot as usize;
-                // Nothing of it is left to be closed.
+                // There is nothing to close.
                 self.users[index].line = LineState::Closed;
                 let outcome = connect_outcome(error);
                 let help = match outcome {
@@ -255,7 +255,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Sends what is unsent of a request, as far as there is room.
+    /// Sends the unsent part of a request, as far as there is room.
     fn send(&mut self, index: usize) {
         let now = self.io.now();
         let token = self.token(index);
@@ -305,7 +305,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             match event {
                 ConnectionEvent::More => {}
                 ConnectionEvent::Responded(done) => self.responded(index, done, now),
-                // What comes while nothing is awaited ends the connection, and no step.
+                // An event while nothing is awaited ends the connection, and no step.
                 _ if !asks => self.close(index),
                 ConnectionEvent::Broken(Fault::ClosedIdle) if has_ended => {
                     let fault = if is_cut_short {
@@ -327,9 +327,9 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// A connection is gone with a request on it. Servers close what is idle when they like,
-    /// which may cross with a request: where the connection had served before and nothing of
-    /// a response has come, the request goes out once more, if that is the same as once
+    /// A connection is lost with a request on it. Servers may close idle connections at any
+    /// time, and that may cross with a request. If the connection had served before and no byte
+    /// of a response has come, an idempotent request goes out once more
     /// (RFC 9110, section 9.2.2).
     fn lost(&mut self, index: usize, fault: StepFault, now: Nanos) {
         let user = &mut self.users[index];
@@ -361,7 +361,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         if let Some(slice) = &mut self.slice {
             slice.has_response();
         }
-        // A server may answer before it has all of a request, and then reads no other one.
+        // A server may respond before it has all of a request, and then reads no other one.
         if !done.reusable || !user.unsent().is_empty() {
             self.close(index);
         }
@@ -423,7 +423,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Stopped: what is under way stays as it is.
+    /// Stopped: activities under way stay as they are.
     fn cut_off(&mut self, index: usize, now: Nanos) {
         let user = &self.users[index];
         match user.activity {
@@ -441,7 +441,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.close(index);
     }
 
-    /// Looks at those whose moment may have come.
+    /// Checks the users whose moment may have come.
     fn look(&mut self, now: Nanos) {
         while let Some((at, slot)) = self.looks.take_due(now) {
             let index = slot as usize;
@@ -535,7 +535,7 @@ impl<I: Io> Driver for ScenarioRunner<'_, I> {
     }
 }
 
-/// Where the step of a user's session is counted.
+/// The tally that counts the current step of a user's session.
 fn step_of<'t>(
     counted: &'t mut ScenarioTally,
     uncounted: &'t mut ScenarioTally,

@@ -1,4 +1,4 @@
-//! What the users of one worker counted: their sessions and each step of them.
+//! The counts of one worker's users: their sessions and each step of them.
 
 use abx_evidence::{Outcome, StepTimes};
 
@@ -9,9 +9,9 @@ pub(super) enum StepFailure {
     Request(Outcome),
     /// The correct response did not have a value that later steps need.
     MissingValue,
-    /// The body that a value is to be taken from is larger than what is kept of bodies.
+    /// The body that a value is to be taken from is larger than the kept part of a body.
     BodyTooLarge,
-    /// A value cannot be sent where the step has it: a path that is none, a line end in a header.
+    /// A value cannot be sent in its place: an invalid path, or a line end in a header.
     UnsendableValue,
 }
 
@@ -26,8 +26,8 @@ impl StepFailure {
         }
     }
 
-    /// The outcome of a session that ended so: a response that does not hold what it has
-    /// to, or holds what cannot be used, is a wrong one.
+    /// The outcome of a session with this failure: a response without a required value, or
+    /// with an unusable one, is a wrong response.
     pub(super) fn outcome(self) -> Outcome {
         match self {
             StepFailure::Request(outcome) => outcome,
@@ -37,7 +37,7 @@ impl StepFailure {
     }
 }
 
-/// What became of sessions. Those begun were completed, failed or cut off.
+/// Outcomes of sessions. Those begun were completed, failed or cut off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     pub begun: u64,
@@ -49,7 +49,7 @@ pub struct SessionCounts {
     pub cut_off: u64,
 }
 
-/// What users counted.
+/// The counts of users.
 #[derive(Debug, Clone, Default)]
 pub struct ScenarioTally {
     pub sessions: SessionCounts,
@@ -61,7 +61,7 @@ pub struct ScenarioTally {
 }
 
 impl ScenarioTally {
-    /// Nothing yet of so many steps.
+    /// An empty tally of this many steps.
     pub(super) fn of(steps: usize) -> ScenarioTally {
         ScenarioTally {
             steps: vec![StepTimes::default(); steps],

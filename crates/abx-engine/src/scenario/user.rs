@@ -24,7 +24,7 @@ pub(super) struct ScenarioUser {
     /// The earliest look at that which is planned.
     pub(super) looked_at: Nanos,
     pub(super) line: LineState,
-    /// Counts connections, so that an event of an earlier one is known as stale.
+    /// Counts connections, so that an event of an earlier one is known to be stale.
     pub(super) generation: u32,
     pub(super) has_served: bool,
     pub(super) session: u64,
@@ -72,7 +72,7 @@ pub(super) enum LineState {
     Standing,
 }
 
-/// What bytes or an end amounted to.
+/// The effect of received bytes, or of an end.
 pub(super) enum ConnectionEvent {
     More,
     Responded(Done),
@@ -122,7 +122,7 @@ impl ScenarioUser {
         (self.wakes, self.looked_at) = (Nanos::MAX, Nanos::MAX);
     }
 
-    /// Begins a session, which knows nothing of those before it.
+    /// Begins a session, without any state of those before it.
     pub(super) fn begin(&mut self, session: u64, now: Nanos, plan: &ScenarioPlan) {
         (self.session, self.began) = (session, now);
         (self.think, self.step) = (Nanos(0), 0);
@@ -136,7 +136,7 @@ impl ScenarioUser {
     /// Writes the request of a step that is due.
     ///
     /// # Errors
-    /// What cannot be sent, as a sentence.
+    /// A sentence that names the part that cannot be sent.
     pub(super) fn prepare(&mut self, plan: &ScenarioPlan, due: Nanos) -> Result<(), String> {
         let step = &plan.steps[self.step];
         (self.due, self.is_second_try) = (due, false);
@@ -165,7 +165,7 @@ impl ScenarioUser {
         Ok(())
     }
 
-    /// The request goes out from its beginning, and nothing of a response is there.
+    /// The request goes out from its beginning, and no part of a response is kept.
     pub(super) fn rewind(&mut self) {
         (self.taken, self.is_sent) = (0, false);
         self.head.clear();
@@ -184,7 +184,7 @@ impl ScenarioUser {
         &self.outgoing[self.taken..]
     }
 
-    /// So many bytes were taken, at least one. Answers whether the first one is among them.
+    /// This many bytes were taken, at least one. Returns whether the first one is among them.
     pub(super) fn sends(&mut self, bytes: usize, kind: ResponseKind) -> bool {
         self.taken += bytes;
         let is_first = !std::mem::replace(&mut self.is_sent, true);
@@ -240,7 +240,7 @@ impl ScenarioUser {
         }
     }
 
-    /// Looks at a whole response, and takes from it what later steps need.
+    /// Checks a whole response, and takes the values from it that later steps need.
     ///
     /// # Errors
     /// Why the step failed, and a sentence on it.
@@ -317,7 +317,7 @@ impl ScenarioStep {
 }
 
 /// Path and query as they are sent, of a path or of a URL as servers give it in `Location`.
-/// What a request line may not have is written as %XX (RFC 3986, section 2.1).
+/// Bytes that a request line may not have are written as %XX (RFC 3986, section 2.1).
 fn target(path: &str) -> String {
     let behind = ["http://", "https://"]
         .iter()

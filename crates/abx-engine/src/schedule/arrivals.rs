@@ -1,4 +1,4 @@
-//! How requests arrive, as a plan says it and as moments.
+//! How requests arrive, in a plan and as moments.
 
 use abx_sys::Nanos;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum Arrivals {
     Closed,
     /// At equal distances.
     Constant { per_s: PerSecond },
-    /// At random, independent of each other: many users who know nothing of each other.
+    /// At random, independent of each other: many independent users.
     Poisson { per_s: PerSecond },
     /// At a rate that changes, in the distances that it has at each moment.
     Stages(StageList),
@@ -57,7 +57,7 @@ impl Schedule {
         Some(Schedule { kind })
     }
 
-    /// The moment of the request with this index, from 0; `None` behind the last
+    /// The moment of the request with this index, from 0; `None` after the last
     /// stage or recorded request, or after 584 years.
     ///
     /// Constant and stages compute it, a replay looks it up, Poisson walks there from the beginning:

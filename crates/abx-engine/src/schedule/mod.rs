@@ -1,6 +1,6 @@
 //! When requests are meant to be sent: arrivals as a pure function, without a clock.
 //!
-//! [`Arrivals`] says it in a plan; [`Schedule`] makes moments of it, counted
+//! [`Arrivals`] describes it in a plan; [`Schedule`] turns it into moments, counted
 //! from the schedule's own zero; a [`Pacer`] gives one worker its share of
 //! them. Nothing here waits or reads a time, so a moment that was missed stays
 //! the moment that was intended.
@@ -9,7 +9,7 @@
 //! index, so that nothing drifts. A request is due when the integral of the rate
 //! passes its index, so the first one of a constant rate is due at zero, and
 //! `a..b` holds `ceil(integral to b) - ceil(integral to a)` requests. Moments are
-//! rounded down to a nanosecond. A [`Replay`] lists its moments, and of which request each is.
+//! rounded down to a nanosecond. A [`Replay`] lists its moments, and the request of each.
 
 mod amount;
 mod arrivals;

@@ -30,7 +30,7 @@ pub struct Pacer {
 enum PacerState {
     Planned {
         timetable: Timetable,
-        /// The index of `next`; `None` behind the last number.
+        /// The index of `next`; `None` after the last number.
         index: Option<u64>,
         step: u64,
     },
@@ -61,7 +61,7 @@ impl ScheduleShare {
         }
     }
 
-    /// The share of one worker among several who have this one together.
+    /// The share of one worker among several that split this one.
     ///
     /// # Panics
     /// As [`ScheduleShare::of`].
@@ -74,7 +74,7 @@ impl ScheduleShare {
         }
     }
 
-    /// Which of all requests the one of this number is, of those that fall to this share.
+    /// The index among all requests of the request with this number in this share.
     pub(crate) fn nth(self, number: u64) -> u64 {
         self.worker + self.workers * number
     }
@@ -107,7 +107,7 @@ impl Pacer {
         self.next
     }
 
-    /// Which of the load's requests is due then, where the schedule says so; elsewhere it
+    /// Which of the load's requests is due then, if the schedule sets it; otherwise it
     /// is drawn.
     #[must_use]
     pub fn request(&self) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Arrivals as they were recorded: a list of moments, and of which request each is.
+//! Arrivals as they were recorded: a list of moments, and the request of each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::amount::Amount;
 
-/// Requests at the moments at which somebody else's were recorded.
+/// Requests at the moments at which other clients' were recorded.
 ///
 /// The moments begin at zero. A clone shares the list, so that workers and slices take no
 /// memory for it.
@@ -55,7 +55,7 @@ struct ReplayParts {
 }
 
 impl Replay {
-    /// Requests in the order of their times; the replay is over at `lasts`, which is behind
+    /// Requests in the order of their times; the replay is over at `lasts`, which is after
     /// all of them.
     pub fn new(requests: Vec<ReplayedRequest>, lasts: Nanos) -> Result<Replay, ReplayError> {
         let last = requests.last().ok_or(ReplayError::Empty)?;
@@ -68,8 +68,8 @@ impl Replay {
         })
     }
 
-    /// The same at another speed: each time divided by it, in whole nanoseconds. What would
-    /// take longer than 584 years ends there.
+    /// The same at another speed: each time divided by it, in whole nanoseconds. A replay
+    /// that would take longer than 584 years ends there.
     #[must_use]
     pub fn at_speed(&self, speed: ReplaySpeed) -> Replay {
         let thousandths = |time: Nanos| u128::from(time.0) * 1_000;
@@ -80,7 +80,7 @@ impl Replay {
         });
         Replay {
             requests: requests.collect(),
-            // Rounded up, so that it stays behind the last request.
+            // Rounded up, so that it stays after the last request.
             lasts: within(thousandths(self.lasts).div_ceil(speed.thousandths())),
         }
     }

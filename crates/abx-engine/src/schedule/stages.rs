@@ -54,7 +54,7 @@ pub enum StageListError {
     },
 }
 
-/// What is wrong with one stage.
+/// The fault of one stage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StageError {
     #[error("it is empty: remove the extra comma")]
@@ -87,7 +87,7 @@ impl StageList {
     }
 
     /// The value at a moment, rounded down to a thousandth; `None` once the last
-    /// stage is over. Where two stages meet, that of the second.
+    /// stage is over. At the meeting of two stages, the value of the second.
     #[must_use]
     pub fn value_at(&self, at: Nanos) -> Option<Amount> {
         let mut left = at.0;

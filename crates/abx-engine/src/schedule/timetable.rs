@@ -1,7 +1,7 @@
 //! Planned arrivals: the moment of any request from its index, in whole numbers.
 //!
 //! Let A(t) be the integral of the rate up to t. Request i is due at the last
-//! moment at which A is not above i: where nothing is sent for a while, at the
+//! moment at which A is not above i: if nothing is sent for a while, at the
 //! end of that pause. In whole nanoseconds that is the largest t with A(t) <= i.
 //! The moments of a replay are listed, and looked up.
 
@@ -19,13 +19,13 @@ pub(super) struct Timetable {
 
 #[derive(Debug, Clone)]
 enum PlannedMoments {
-    /// For ever, in thousandths per second.
+    /// Without end, in thousandths per second.
     Constant(u64),
     Stages(Vec<Leg>),
     Recorded(Replay),
 }
 
-/// A stage and what lies before it.
+/// A stage and the totals before it.
 #[derive(Debug, Clone, Copy)]
 struct Leg {
     begins: u64,
@@ -67,7 +67,7 @@ impl Timetable {
         Timetable { moments }
     }
 
-    /// Which of a load's requests this is, where the timetable says so.
+    /// Which of a load's requests this is, if the timetable sets it.
     pub(super) fn request(&self, index: u64) -> Option<usize> {
         match &self.moments {
             PlannedMoments::Constant(_) | PlannedMoments::Stages(_) => None,

@@ -32,12 +32,12 @@ impl Begins {
         self.left > 0 && (self.due.is_some() || self.moments.is_none())
     }
 
-    /// When it does, where that is said.
+    /// When the next one begins, if that is scheduled.
     pub(super) fn due(&self) -> Option<Nanos> {
         self.due.filter(|_| self.are_left())
     }
 
-    /// Takes one that begins now, where `is_idle` says that there is none any more.
+    /// Takes one that begins now. Without a schedule, that is if `is_idle`: none is open.
     pub(super) fn take(&mut self, now: Nanos, is_idle: bool) -> bool {
         let is_due = match self.moments {
             None => is_idle,

@@ -20,7 +20,7 @@ pub(super) struct SessionConnections<I: Io> {
     next_tick: Nanos,
     /// When the load ends at the latest.
     end: Option<Nanos>,
-    /// Of one request; several are answered alike more often than not.
+    /// For one request only; several usually get similar heads.
     memo: HeadMemo,
     sessions: Vec<Session>,
     free: Vec<usize>,
@@ -73,8 +73,8 @@ impl<I: Io> SessionConnections<I> {
         &mut self.sessions[index]
     }
 
-    /// Begins one for so many calls, as which one of those that are begun at one go; answers
-    /// where it is. `None` when it failed at once, which is told.
+    /// Begins a session of `calls` calls; `together` is its number among those begun in one go.
+    /// Returns its index, or `None` if it failed at once, which is reported.
     pub(super) fn begin(
         &mut self,
         calls: u32,
@@ -134,7 +134,7 @@ impl<I: Io> SessionConnections<I> {
         self.tell(now, SessionStep::Stands(took), listener);
     }
 
-    /// Sends what is unsent, as far as there is room; `is_heard` says whether answers can come.
+    /// Sends unsent bytes, as far as there is room; `is_heard` is whether responses can come.
     ///
     /// # Errors
     /// Why the connection is broken.
@@ -194,7 +194,7 @@ impl<I: Io> SessionConnections<I> {
         Some(progress)
     }
 
-    /// The peer has closed; the session goes on not to know.
+    /// The peer has closed; the session does not notice yet.
     pub(super) fn lose(&mut self, index: usize) {
         if !self.sessions[index].is_gone {
             let token = self.token(index);

@@ -1,13 +1,13 @@
-//! Sessions, each over a connection of its own, told step by step.
+//! Sessions, each over a connection of its own, reported step by step.
 //!
-//! A pool counts requests, verifies them and sends some again; what became of each
-//! connection it does not keep. Here the connection is the unit, as it is httperf's: so many
-//! are begun, one behind the other or at given moments, each asks so many times, and a
-//! [`SessionClient`] hears every step. One thread, over the same back ends; nothing is
+//! A pool counts requests, verifies them and sends some again; it does not record the fate of
+//! each connection. Here the connection is the unit, as in httperf: a number of them
+//! is begun, one after the other or at given moments, and each sends a number of requests. A
+//! [`SessionClient`] receives every step. One thread, over the same back ends; nothing is
 //! verified. Start at [`run_sessions`].
 //!
-//! A *visit* is what one user does: bursts of calls with time to think between them, over
-//! connections that each are a session. [`run_visits`] runs so many.
+//! A *visit* is the behaviour of one user: bursts of calls with think time between them, over
+//! connections that are each a session. [`run_visits`] runs a number of visits.
 
 mod begins;
 mod connections;
@@ -31,14 +31,14 @@ pub use step::{SessionClient, SessionFailure, SessionListener, SessionResponse, 
 pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan};
 pub use visits::VisitRunner;
 
-/// So many connections find a TLS session to resume, of those that are opened at a time.
+/// This many connections opened at the same time can each find a TLS session to resume.
 const CONNECTIONS: usize = 1024;
 
-/// Runs sessions until all have ended, or somebody stops them. Answers how long that took.
+/// Runs sessions until all have ended, or the stopper stops them. Returns how long that took.
 ///
 /// # Errors
-/// [`EngineError::System`] when the kernel gives no epoll set, [`EngineError::Tls`] for a name
-/// that no server can have. What the server does is told to the client.
+/// [`EngineError::System`] if the kernel gives no epoll set, [`EngineError::Tls`] for a name
+/// that no server can have. The client receives whatever the server does.
 pub fn run_sessions(
     load: SessionPlan,
     client: &mut dyn SessionClient,
@@ -51,7 +51,7 @@ pub fn run_sessions(
     })
 }
 
-/// Runs visits until all have ended, or somebody stops them. Answers how long that took.
+/// Runs visits until all have ended, or the stopper stops them. Returns how long that took.
 ///
 /// # Errors
 /// As [`run_sessions`].

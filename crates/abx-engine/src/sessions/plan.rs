@@ -1,4 +1,4 @@
-//! What a load of sessions is.
+//! The plan of a load of sessions.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use abx_wire::http1::ResponseKind;
 
 use crate::plan::TlsPlan;
 
-/// What holds for every session of a load.
+/// Options of every session of a load.
 pub struct SessionOptions {
     pub address: SocketAddr,
     /// How connections are encrypted; `None` for not at all.
@@ -16,11 +16,11 @@ pub struct SessionOptions {
     pub timeout: Option<Nanos>,
     /// How much longer it may take until the first byte of a response.
     pub response_timeout: Nanos,
-    /// How often [`SessionStep::Ticks`](super::SessionStep::Ticks) is told, above zero.
+    /// How often [`SessionStep::Ticks`](super::SessionStep::Ticks) is reported, above zero.
     pub tick: Nanos,
-    /// When the load ends at the latest, from its beginning; what is under way then is dropped.
+    /// The latest end of the load, from its beginning; sessions in progress then are dropped.
     pub ends_after: Option<Nanos>,
-    /// What is set on each connection's socket.
+    /// Options of each connection's socket.
     pub tuning: SocketTuning,
 }
 

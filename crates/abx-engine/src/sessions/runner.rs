@@ -12,7 +12,7 @@ use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
 use crate::stopper::Stopper;
 
-/// So many sessions are begun before it is looked at what has come for others.
+/// The most sessions that are begun before events of others are handled.
 pub(super) const BEGUN_MAX: u64 = 128;
 
 pub struct SessionRunner<'a, I: Io> {
@@ -44,13 +44,13 @@ impl<'a, I: Io> SessionRunner<'a, I> {
         }
     }
 
-    /// Runs all of it and answers how long it took.
+    /// Runs the load and returns how long it took.
     pub fn run(mut self, stopper: &Stopper) -> Nanos {
         event_loop(&mut self, stopper.as_flag());
         self.connections.now().since(self.connections.start())
     }
 
-    /// Begins what is due, which without a schedule is the next one when none is open.
+    /// Begins the sessions that are due; without a schedule, the next one if none is open.
     fn begin_due(&mut self) {
         for together in 1..=BEGUN_MAX {
             let now = self.connections.now();
@@ -85,14 +85,14 @@ impl<'a, I: Io> SessionRunner<'a, I> {
         }
     }
 
-    /// Takes up the next requests of a session. Answers whether there was one.
+    /// Prepares the next requests of a session. Returns whether there was one.
     fn prepare(&mut self, index: usize) -> bool {
         let (next, client) = (&mut self.next_call, &mut *self.client);
         let session = self.connections.session(index);
         session.prepare(self.burst, self.kind, next, client)
     }
 
-    /// All that was asked is answered: the next requests, or the end.
+    /// Every request has its response: sends the next requests, or ends the session.
     fn go_on(&mut self, index: usize, now: Nanos) {
         if self.prepare(index) {
             self.send(index, now)
@@ -121,11 +121,11 @@ impl<'a, I: Io> SessionRunner<'a, I> {
         }
     }
 
-    /// The peer has closed behind a response. Who had more to ask does so, as httperf does
-    /// before it looks, and is told that the connection is gone.
+    /// The peer has closed after a response. A session with more requests sends them, as httperf
+    /// does before it checks, and then fails because the connection is gone.
     fn ends(&mut self, index: usize, now: Nanos) {
         if self.prepare(index) {
-            // What came of that is known.
+            // The outcome is known.
             let _ = self.connections.send(index, false, &mut *self.client);
             self.fail(index, SessionFailure::Reset, now);
         } else {

@@ -9,12 +9,12 @@ use super::step::{SessionClient, SessionFailure, SessionListener, SessionRespons
 
 /// A place for one session at a time.
 pub(super) struct Session {
-    /// Counts connections of this place, so that an event of an earlier one is known as stale.
+    /// Counts connections of this place, so that an event of an earlier one is known to be stale.
     pub(super) generation: u32,
     pub(super) is_open: bool,
     /// Whether the connection has been made.
     pub(super) stands: bool,
-    /// Whether nothing of the connection is left to be closed.
+    /// Whether the connection is closed already.
     pub(super) is_gone: bool,
     pub(super) began: Nanos,
     /// When it last made progress.
@@ -24,12 +24,12 @@ pub(super) struct Session {
     pub(super) calls_left: u32,
     pub(super) responses: u64,
     http: Client,
-    /// Calls that were begun to be sent and have no whole response, in their order.
+    /// Calls whose sending has begun and that have no whole response, in order.
     flights: VecDeque<Call>,
-    /// What goes out, of which so many bytes were taken.
+    /// The outgoing bytes, the first `taken` of which were sent.
     outgoing: Vec<u8>,
     taken: usize,
-    /// The calls in it that were not taken whole.
+    /// The calls in `outgoing` that were not sent whole.
     waiting: VecDeque<Unsent>,
     /// The last request that was taken whole ends there.
     sent_until: usize,
@@ -39,7 +39,7 @@ pub(super) struct Session {
 struct Unsent {
     call: u64,
     kind: ResponseKind,
-    /// Where it ends in what goes out.
+    /// Where it ends in the outgoing bytes.
     end: usize,
 }
 
@@ -57,21 +57,21 @@ struct Coming {
     status: u16,
     head_bytes: u64,
     body_bytes: u64,
-    /// Bytes that were no body since the last one that was, or since the head.
+    /// Framing bytes since the last byte of the body, or since the head.
     framing_bytes: u64,
 }
 
-/// What bytes or an end amounted to for a session.
+/// The effect of received bytes, or of an end, on a session.
 pub(super) enum SessionProgress {
     GoesOn,
     HasResponse,
-    /// So it is, and the peer has closed.
+    /// The same, and the peer has closed.
     IsOver,
     Failed(SessionFailure),
 }
 
-/// Between a chunk's data and the trailer: the line end behind the data, and the line of the
-/// last chunk, which says 0.
+/// Between a chunk's data and the trailer: the line end after the data, and the line of the
+/// last chunk, which is 0.
 const LAST_CHUNK: u64 = b"\r\n0\r\n".len() as u64;
 /// The same without any data.
 const ONLY_CHUNK: u64 = b"0\r\n".len() as u64;
@@ -98,7 +98,7 @@ impl Session {
         }
     }
 
-    /// Forgets what was, and begins with so many calls to make.
+    /// Resets the state, and begins with this many calls to make.
     pub(super) fn begin(&mut self, calls: u32, now: Nanos) {
         self.is_open = true;
         (self.stands, self.is_gone) = (false, false);
@@ -115,13 +115,13 @@ impl Session {
         self.coming = Coming::default();
     }
 
-    /// Its connection is closed, or was never made; nothing more is heard of it.
+    /// Its connection is closed, or was never made; no further event of it counts.
     pub(super) fn lose(&mut self) {
         self.is_gone = true;
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// Whether it was answered and nothing is under way.
+    /// Whether it had a response and nothing is in progress.
     pub(super) fn rests(&self) -> bool {
         self.responses > 0 && self.flights.is_empty() && self.has_sent_all()
     }
@@ -131,8 +131,8 @@ impl Session {
         self.has_sent_all() && !self.flights.is_empty() && self.coming.first_byte.is_none()
     }
 
-    /// Takes up the next requests, at most so many, to be sent together. Those are numbered
-    /// from `next`, which counts on. Answers whether there was one.
+    /// Prepares the next requests, at most `burst`, to be sent together. They are numbered
+    /// from `next`, which is advanced. Returns whether there was one.
     pub(super) fn prepare(
         &mut self,
         burst: u32,
@@ -153,7 +153,7 @@ impl Session {
         !self.waiting.is_empty()
     }
 
-    /// Takes up one request, to be sent behind what is not sent yet.
+    /// Queues one request after the unsent ones.
     pub(super) fn ask(&mut self, call: u64, kind: ResponseKind, request: &[u8]) {
         if self.has_sent_all() {
             self.forget_sent();
@@ -167,7 +167,7 @@ impl Session {
         (self.taken, self.sent_until) = (0, 0);
     }
 
-    /// What goes out ends with this call.
+    /// This call is the last one in the outgoing bytes.
     fn queue(&mut self, call: u64, kind: ResponseKind) {
         let end = self.outgoing.len();
         self.waiting.push_back(Unsent { call, kind, end });
@@ -181,8 +181,8 @@ impl Session {
         self.taken == self.outgoing.len()
     }
 
-    /// So many bytes of what is unsent were taken, by a send that began at this moment of the
-    /// load. Answers are awaited, unless the connection is known to bring none.
+    /// This many unsent bytes were taken, by a send that began at this moment of the
+    /// load. Responses are awaited, unless the connection is known to bring none.
     pub(super) fn sends(
         &mut self,
         bytes: usize,
@@ -193,7 +193,7 @@ impl Session {
         let until = self.taken + bytes;
         let mut begins = self.sent_until;
         for unsent in &self.waiting {
-            // The first byte of this one is among what was taken now.
+            // The first byte of this call is among the bytes taken now.
             if (self.taken..until).contains(&begins) {
                 self.flights.push_back(Call {
                     number: unsent.call,
@@ -257,7 +257,7 @@ impl Session {
 
     /// Counts bytes for the part of the response that they belong to.
     fn count(&mut self, taken: &[u8], at: Nanos, listener: &mut dyn SessionListener) {
-        // What comes behind the last response of a connection is nobody's.
+        // Bytes after the last response of a connection belong to no call.
         if taken.is_empty() || self.flights.is_empty() {
             return;
         }
@@ -270,14 +270,14 @@ impl Session {
         }
     }
 
-    /// The peer closed. Answers `IsOver` when that ended the response to the last request.
+    /// The peer closed. Returns `IsOver` if that ended the response to the last request.
     pub(super) fn end(&mut self, at: Nanos, listener: &mut dyn SessionListener) -> SessionProgress {
         let is_cut = match self.http.eof() {
             Some(Event::Done(done)) => {
                 self.responded(done, false, at, listener);
                 false
             }
-            // As far as it came it is a response to httperf; whoever hears is told.
+            // For httperf, the bytes that came are a response; the listener learns that it is cut.
             Some(Event::Failed(Fault::ClosedEarly)) if self.coming.has_head => true,
             _ => return SessionProgress::Failed(SessionFailure::Reset),
         };

@@ -1,30 +1,30 @@
-//! What happens in a load of sessions, and who hears it.
+//! The events of a load of sessions, and their listeners.
 
 use std::io;
 
 use abx_sys::Nanos;
 
-/// Who hears what becomes of sessions.
+/// Receives the events of sessions.
 pub trait SessionListener {
-    /// Hears the next step, which was at this moment from the load's beginning.
+    /// Receives the next step, at this moment from the load's beginning.
     fn hears(&mut self, at: Nanos, step: SessionStep<'_>);
 }
 
-/// Who asks in sessions, and hears what becomes of that.
+/// Supplies the requests of sessions, and receives their events.
 pub trait SessionClient: SessionListener {
-    /// Writes the next request behind what stands in `bytes`. False when there is none left,
-    /// which ends the session that it was for.
+    /// Appends the next request to `bytes`. Returns false if there is none left, which
+    /// ends that session.
     fn ask(&mut self, bytes: &mut Vec<u8>) -> bool;
 }
 
-/// What happens in a load of sessions. Calls are counted over all of them, from 0.
+/// An event in a load of sessions. Calls are counted over all sessions, from 0.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SessionStep<'a> {
     /// A connection is being made.
     Begins {
         /// How many are open or being made, this one included.
         open: u64,
-        /// How many were begun at one go so far, this one included.
+        /// How many were begun in one go so far, this one included.
         together: u64,
     },
     /// It stands, and did so much later than it was begun; with TLS the handshake is in that.
@@ -33,22 +33,22 @@ pub enum SessionStep<'a> {
     Sent { call: u64, request: &'a [u8] },
     /// A part of a response's head, interim ones and the empty line included.
     Head {
-        /// The call that it answers.
+        /// The call of this response.
         call: u64,
         bytes: &'a [u8],
     },
     /// A part of a response's body, without framing.
     Body {
-        /// The call that it answers.
+        /// The call of this response.
         call: u64,
         bytes: &'a [u8],
     },
     Responded {
-        /// The call that it answers.
+        /// The call of this response.
         call: u64,
         response: SessionResponse,
     },
-    /// A session ends here that had more to do, or one could not be begun at all.
+    /// A session ends with work left to do, or one could not be begun at all.
     Fails(SessionFailure),
     /// A connection that was begun is closed.
     Ends {
@@ -69,7 +69,7 @@ pub struct SessionResponse {
     pub head_bytes: u64,
     /// Bytes of its body without framing.
     pub body_bytes: u64,
-    /// Bytes behind the last chunk of a chunked body: its trailer and the empty line.
+    /// Bytes after the last chunk of a chunked body: its trailer and the empty line.
     pub footer_bytes: u64,
     /// From the first byte of its request being sent to its own first byte.
     pub first_byte: Nanos,

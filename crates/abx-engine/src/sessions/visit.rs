@@ -10,7 +10,7 @@ use super::step::SessionListener;
 
 /// A load of visits.
 pub struct VisitPlan {
-    /// What holds for every connection.
+    /// Options of every connection.
     pub terms: SessionOptions,
     /// How many visits there are.
     pub visits: u64,
@@ -21,16 +21,16 @@ pub struct VisitPlan {
     pub connections: usize,
     /// Calls that may be under way over one of them, at least one.
     pub piped: usize,
-    /// Whether a connection is kept behind a response.
+    /// Whether a connection is kept after a response.
     pub keeps: bool,
     /// A response with this status ends its visit as failed.
     pub failure_status: Option<u16>,
-    /// Whether calls are asked again, for as long as it takes, whose response would fail the
-    /// visit or whose connection failed. Those of one that was reset behind a response always are.
+    /// Whether calls are sent again, for as long as it takes, if their response would fail the
+    /// visit or their connection failed. Calls on a connection reset after a response always are.
     pub retries: bool,
 }
 
-/// Calls of a visit that belong together: the first one, and behind its response all others.
+/// Calls of a visit that belong together: the first one, and after its response all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitBurst {
     /// How many, at least one.
@@ -50,7 +50,7 @@ pub struct VisitCall {
     pub number: u64,
 }
 
-/// What became of a visit.
+/// The result of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitEnd {
     pub visit: u64,
@@ -59,24 +59,24 @@ pub struct VisitEnd {
     /// Connections that were begun for it.
     pub connections: u64,
     pub responses: u64,
-    /// Whether all of it was answered, and nothing failed it.
+    /// Whether every call had a response, and nothing failed the visit.
     pub is_whole: bool,
 }
 
-/// Who visits, and hears what becomes of that.
+/// Supplies visits and their requests, and receives their events.
 pub trait VisitClient: SessionListener {
-    /// What the next visit does, burst by burst.
+    /// The bursts of the next visit.
     fn visits(&mut self) -> Vec<VisitBurst>;
 
-    /// Writes the request of a call; answers whether it is for a head alone, whose response has
+    /// Writes the request of a call. Returns whether it is for a head alone, whose response has
     /// no body.
     fn asks(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool;
 
-    /// Hears that a visit has ended, at this moment from the load's beginning.
+    /// A visit has ended, at this moment from the load's beginning.
     fn ends(&mut self, at: Nanos, end: VisitEnd);
 }
 
-/// A call with its request, until it is answered.
+/// A call with its request, until it has its response.
 pub(super) struct AskedCall {
     pub(super) number: u64,
     pub(super) kind: ResponseKind,
@@ -86,19 +86,19 @@ pub(super) struct AskedCall {
 pub(super) struct Link {
     /// Its place among the connections of the load.
     pub(super) index: usize,
-    /// What was asked over it and is not answered.
+    /// Calls sent over it that have no response yet.
     pub(super) calls: VecDeque<AskedCall>,
 }
 
 pub(super) struct VisitState {
     pub(super) began: Nanos,
-    /// The one that it is at, and those behind it.
+    /// The current burst, and those after it.
     bursts: VecDeque<VisitBurst>,
-    /// Calls of the first of these that were asked.
+    /// Calls of the current burst that were requested.
     asked: u32,
     pub(super) asked_calls: usize,
     pub(super) waiting: VecDeque<AskedCall>,
-    /// In the order in which they were begun.
+    /// In the order of their beginning.
     pub(super) links: Vec<Link>,
     pub(super) connections: u64,
     pub(super) responses: u64,
@@ -125,7 +125,7 @@ impl VisitState {
         }
     }
 
-    /// Goes on to what it does next.
+    /// Advances to the next action.
     pub(super) fn next(&mut self) -> VisitNext {
         let has_response = self.links.iter().all(|link| link.calls.is_empty());
         if !(has_response && self.waiting.is_empty()) {
@@ -135,7 +135,7 @@ impl VisitState {
             return VisitNext::Ends;
         };
         if self.asked < burst.calls {
-            // The first call alone, as of a page whose parts are only known from it.
+            // The first call alone, as for a page whose parts are only known after it is loaded.
             let calls = if self.asked == 0 { 1 } else { burst.calls - 1 };
             self.asked += calls;
             return VisitNext::Asks(calls);
@@ -149,13 +149,13 @@ impl VisitState {
         }
     }
 
-    /// The connection with room for a further call, the one first that was begun first.
+    /// The oldest connection with room for a further call.
     pub(super) fn roomy(&mut self, piped: usize) -> Option<&mut Link> {
         let mut links = self.links.iter_mut();
         links.find(|link| link.calls.len() < piped)
     }
 
-    /// Gives up a connection, with what is under way over it.
+    /// Gives up a connection, with its calls in flight.
     pub(super) fn unlink(&mut self, index: usize) -> Option<Link> {
         let place = self.links.iter().position(|link| link.index == index)?;
         Some(self.links.remove(place))

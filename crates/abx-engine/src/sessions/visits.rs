@@ -23,16 +23,16 @@ pub struct VisitRunner<'a, I: Io> {
     terms: VisitOptions,
     client: &'a mut dyn VisitClient,
     visits: BTreeMap<u64, VisitState>,
-    /// Whose each connection is, by its place.
+    /// The visit of each connection, by its place.
     owners: Vec<u64>,
     /// When which visit has thought, the earliest first.
     thoughts: Timers<u64>,
-    /// Visits whose connections are still to be closed: as httperf does, behind the beginning
-    /// of the next one.
+    /// Visits whose connections are still to be closed: after the beginning of the next visit,
+    /// as in httperf.
     ended: VecDeque<(VisitState, VisitEnd)>,
     next_visit: u64,
     next_call: u64,
-    /// Connections that were begun since there was last waited.
+    /// Connections that were begun since the last wait.
     together: u64,
 }
 
@@ -52,7 +52,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             connections,
             terms: VisitOptions {
                 connections: load.connections,
-                // What is not kept takes one call.
+                // A connection that is not kept takes one call.
                 piped: if load.keeps { load.piped } else { 1 },
                 keeps: load.keeps,
                 failure_status: load.failure_status,
@@ -69,14 +69,14 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// Runs all of it and answers how long it took.
+    /// Runs the load and returns how long it took.
     pub fn run(mut self, stopper: &Stopper) -> Nanos {
         event_loop(&mut self, stopper.as_flag());
         self.settle();
         self.connections.now().since(self.connections.start())
     }
 
-    /// Begins what is due, which without a schedule is the next one when there is none.
+    /// Begins the visits that are due; without a schedule, the next one if none is open.
     fn begin_due(&mut self) {
         for _ in 0..BEGUN_MAX {
             let now = self.connections.now();
@@ -126,7 +126,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// All that was asked in a visit may be answered, or it has thought: what it does next.
+    /// All calls of a visit may have responses, or its think time is over: takes the next action.
     fn go_on(&mut self, number: u64, now: Nanos) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
@@ -261,7 +261,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// So many calls of a connection are answered. Those that failed may be asked again.
+    /// This many calls of a connection have responses. Those that failed may be sent again.
     fn responded(&mut self, index: usize, number: u64, responded: usize, failed: &[u64]) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
@@ -276,7 +276,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// The visit goes on behind answers, for which its connection is kept or not.
+    /// The visit continues after responses; its connection is kept or not.
     fn kept(&mut self, index: usize, number: u64, responded: usize, now: Nanos) {
         if responded == 0 {
             return;
@@ -292,8 +292,8 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// A connection has failed. What was under way over it is asked again over others, or
-    /// fails its visit.
+    /// A connection has failed. Its calls in flight are sent again over other connections, or
+    /// fail its visit.
     fn lost(&mut self, index: usize, failure: SessionFailure, now: Nanos) {
         let number = self.owners[index];
         let had_response = self.connections.session(index).responses > 0;
@@ -314,7 +314,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         } else if has_lost_calls {
             self.end(number, false, now);
         }
-        // Behind that, since httperf only closes then.
+        // After that, since httperf only closes then.
         let client = &mut *self.client;
         self.connections.fail(index, failure, now, client);
     }
@@ -369,12 +369,12 @@ impl<I: Io> Driver for VisitRunner<'_, I> {
     }
 }
 
-/// Hears along with a client, and counts the responses.
+/// Forwards steps to a client, and counts the responses.
 struct Ear<'a> {
     client: &'a mut dyn VisitClient,
     failure_status: Option<u16>,
     responded: usize,
-    /// The calls of those that have the failing status.
+    /// The calls whose responses have the failing status.
     failed: Vec<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! A pool of any protocol, chosen when it is made: what runs per request is compiled for
-//! each of them and asks no more.
+//! A pool of any protocol, chosen when it is made: the code that runs per request is compiled
+//! for each protocol and does not check it again.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use crate::schedule::ScheduleShare;
 use crate::workers::error::EngineError;
 use crate::workers::prepared::Prepared;
 
-/// What one worker needs to make its part of a pool.
+/// The input with which one worker makes its part of a pool.
 pub(crate) struct PoolParts {
     pub(crate) wait: Wait,
     pub(crate) load: Prepared,
@@ -29,8 +29,8 @@ pub(crate) struct PoolParts {
 
 /// One worker's share of a load's connections.
 pub(crate) trait AnyPool {
-    /// Makes the connections that are missing; answers how many stand, how many
-    /// of them are new, and how tries ended badly.
+    /// Makes the missing connections. Returns how many are open, how many of them
+    /// are new, and the outcomes of failed attempts.
     fn connect_all(&mut self, part: OpeningPart, stop: &AtomicBool) -> (usize, usize, Outcomes);
 
     /// Loads the subject for one slice, together with others.
@@ -43,10 +43,10 @@ pub(crate) trait AnyPool {
 
     fn tally(&self) -> &Tally;
 
-    /// How many connections stand, where that is what a load is about.
+    /// The number of open connections, if the load is about connections.
     fn standing(&self) -> Option<usize>;
 
-    /// What was waited awake since this was last asked.
+    /// The time waited awake since the last call.
     fn take_awake(&mut self) -> Awake;
 
     fn now(&mut self) -> Nanos;

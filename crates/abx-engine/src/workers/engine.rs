@@ -22,28 +22,28 @@ use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
 use crate::workers::worker::{SliceShare, WorkerCommand, WorkerReply, work};
 
-/// So long after a slice was to end, or an opening began, and then so often, it is told
-/// what it waits for.
+/// This long after the planned end of a slice, or the beginning of an opening, and then at
+/// this interval, the engine reports what it waits for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// So often it is told how a slice goes, where the plan asks for that.
+/// How often the course of a slice is reported, if the plan requests that.
 const COURSE_EVERY: Duration = Duration::from_millis(400);
 
 /// How the making of connections went.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenReport {
-    /// Connections that stand (without keep-alive, those that will be made).
+    /// Connections that are open (without keep-alive, those that will be made).
     pub standing: usize,
     /// How many of them were opened by this call.
     pub opened: usize,
     pub failures: Outcomes,
 }
 
-/// What is told of a slice that runs.
+/// An event of a running slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SliceEvent {
-    /// Whom its end waits for.
+    /// The responses that the end of the slice waits for.
     Awaits(AwaitedResponses),
-    /// What workers saw in its last intervals.
+    /// What workers measured in its last intervals.
     Intervals(Vec<ReportedInterval>),
 }
 
@@ -101,19 +101,19 @@ impl Engine {
         self.workers.len()
     }
 
-    /// Makes a pool and its connections, and waits until each try has ended.
+    /// Makes a pool and its connections, and waits until each attempt has ended.
     ///
     /// # Errors
     /// [`EngineError::Zero`] without a connection, [`EngineError::Request`] for
-    /// a request that cannot be written, [`EngineError::Placeholders`] where none are filled
+    /// a request that cannot be written, [`EngineError::Placeholders`] if none can be filled
     /// in, [`EngineError::Tls`] for certificates, [`EngineError::Opening`] and
-    /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] when the kernel
+    /// [`EngineError::Shape`] for WebSocket, [`EngineError::System`] if the kernel
     /// refuses an epoll set. Refused connections are in the report.
     pub fn open(&mut self, plan: &LoadPlan) -> Result<(PoolId, OpenReport), EngineError> {
         self.open_watched(plan, &mut |_| {})
     }
 
-    /// The same, and tells every second how far it is.
+    /// The same, and reports its progress every second.
     ///
     /// # Errors
     /// As [`Engine::open`].
@@ -138,7 +138,7 @@ impl Engine {
         let load = Prepared::of(plan)?;
         check_part(&load.plan, part)?;
         let workers = match load.plan.shape {
-            // Who speaks and who listens are one thing, on one clock.
+            // Speaker and listeners are one thing, on one clock.
             Shape::Broadcast(_) => 1,
             _ => self.workers.len() as u64,
         };
@@ -174,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// Reopens the connections of a pool that have died since its last slice.
+    /// Reopens the connections of a pool that have closed since its last slice.
     ///
     /// # Errors
     /// [`EngineError::WorkerDied`] only.
@@ -182,7 +182,7 @@ impl Engine {
         self.refresh_watched(pool, &mut |_| {})
     }
 
-    /// The same, and tells every second how far it is.
+    /// The same, and reports its progress every second.
     ///
     /// # Errors
     /// As [`Engine::refresh`].
@@ -198,7 +198,7 @@ impl Engine {
         self.connected(&mut OpeningLook::at(&shared, pool.size()), on_wait)
     }
 
-    /// Loads a pool for one slice and waits for what is in flight.
+    /// Loads a pool for one slice and waits for requests in flight.
     ///
     /// # Errors
     /// [`EngineError::WorkerDied`] only: what the subject does is in the tally.
@@ -206,8 +206,8 @@ impl Engine {
         self.slice_watched(pool, plan, &mut |_| {})
     }
 
-    /// The same, and tells whom it waits for every second from one second after the
-    /// slice's end in time on; and what its workers saw of each interval, if the plan says so.
+    /// The same. From one second after the slice's planned end on, reports every second what it
+    /// waits for; and what its workers measured in each interval, if the plan requests that.
     ///
     /// # Errors
     /// As [`Engine::slice`].
@@ -221,7 +221,7 @@ impl Engine {
         let (listener, intervals) = channel();
         let listener = is_told.then_some(listener);
         let shared = self.order_slice(pool, plan, listener)?;
-        // Nobody wakes up for a look while the slice counts, unless its course is told.
+        // No thread wakes up for a look while the slice counts, unless its course is reported.
         let (first, every) = match (is_told, plan.end) {
             (true, _) => (Some(COURSE_EVERY), COURSE_EVERY),
             (false, SliceEnd::AfterNs(span)) => {
@@ -257,7 +257,7 @@ impl Engine {
         Ok(sum.expect("there is at least one worker"))
     }
 
-    /// Has every worker begin its share of a slice; answers what they know of each other.
+    /// Starts every worker's share of a slice. Returns the state that the workers share.
     fn order_slice(
         &self,
         pool: PoolId,
@@ -298,7 +298,7 @@ impl Engine {
     /// Closes a pool's connections.
     pub fn close(&mut self, pool: PoolId) {
         for worker in &self.workers {
-            // A worker that has died has closed its connections too.
+            // A worker that has exited has closed its connections too.
             let _ = worker.order(WorkerCommand::Close(pool));
         }
     }
@@ -314,8 +314,8 @@ impl Engine {
         (before(number), before(number + 1))
     }
 
-    /// Which part of a schedule a worker has. Those without a connection have
-    /// none; they are the last, and get one that they cannot send.
+    /// A worker's part of a schedule. Workers without a connection have none; they are
+    /// the last, and get a part that they cannot send.
     fn part_of_schedule(&self, worker: usize, pool: PoolId) -> schedule::ScheduleShare {
         let most = usize::try_from(pool.size()).unwrap_or(usize::MAX);
         let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);

@@ -6,7 +6,7 @@ use abx_wire::{http1, websocket};
 
 use crate::io::TlsPlanError;
 
-/// Why the engine cannot go on. What a subject does is never an error.
+/// Why the engine cannot continue. A subject's behaviour is never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("{what} is 0: give at least 1")]
@@ -34,7 +34,7 @@ pub enum EngineError {
     Part {
         /// Its number, from 0.
         number: u32,
-        /// How many parts there were to be.
+        /// The requested number of parts.
         of: u32,
         /// How many connections the load has.
         connections: u32,

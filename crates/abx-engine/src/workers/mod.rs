@@ -1,4 +1,4 @@
-//! The threads that make load, and the handle by which they are told to.
+//! The threads that make load, and the handle that commands them.
 
 pub(crate) mod any_pool;
 pub(crate) mod engine;

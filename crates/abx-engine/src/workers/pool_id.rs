@@ -6,7 +6,7 @@ use crate::plan::LoadPart;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PoolId {
     pub(super) number: u64,
-    /// Those of the whole load.
+    /// Connections of the whole load.
     pub(super) connections: u64,
     pub(super) part: LoadPart,
     /// Workers that have a part of it.
@@ -14,8 +14,8 @@ pub struct PoolId {
 }
 
 impl PoolId {
-    /// A name for a pool of so many connections, shared by so many workers. `number`
-    /// tells it from all others of its generator.
+    /// Identifies a pool of this many connections, shared by this many workers. `number`
+    /// is unique within its generator.
     #[must_use]
     pub fn new(number: u64, connections: u64, workers: u64) -> PoolId {
         PoolId {
@@ -37,7 +37,7 @@ impl PoolId {
         next - first
     }
 
-    /// What tells it from all other pools of its generator.
+    /// The number, unique within its generator.
     #[must_use]
     pub fn number(self) -> u64 {
         self.number

@@ -17,11 +17,11 @@ pub struct Prepared {
     pub plan: LoadPlan,
     /// The bytes of each request of the plan, or of its message.
     pub encoded: Vec<Vec<u8>>,
-    /// The same as streams carry them, where there are any; `encoded` is empty then.
+    /// The same requests encoded for streams, if the protocol has them; `encoded` is empty then.
     pub(crate) streamed: Vec<http2::EncodedRequest>,
-    /// What opens a connection, when that takes more than a socket.
+    /// The opening of a connection, if that takes more than a socket.
     pub opening: Option<EncodedOpening>,
-    /// What encrypts connections, when something does.
+    /// Encrypts connections, if the load uses TLS.
     pub tls: Option<TlsClient>,
 }
 
@@ -33,7 +33,7 @@ impl Prepared {
     /// [`EngineError::Placeholders`], [`EngineError::Tls`], [`EngineError::Shape`] and
     /// [`EngineError::Replay`], each for a plan that cannot be run.
     pub fn of(plan: &LoadPlan) -> Result<Prepared, EngineError> {
-        // The steps of a scenario are told by themselves.
+        // A scenario has its own list of steps.
         let requests = match &plan.scenario {
             Some(scenario) => scenario.script.steps.len(),
             None => plan.requests.len(),
@@ -120,7 +120,7 @@ fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     })
 }
 
-/// A message takes a request's place: its echo is what is expected.
+/// A message takes the place of a request; its echo is the expected response.
 fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let needs = |needs| EngineError::Shape {
         load: "WebSocket messages",

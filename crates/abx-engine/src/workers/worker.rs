@@ -1,4 +1,4 @@
-//! One pinned thread: takes orders, runs its share of each slice, answers.
+//! One pinned thread: takes commands, runs its share of each slice, replies.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::workers::any_pool::{AnyPool, PoolParts};
 use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 
-/// What a worker is told. Each order but the last has one response.
+/// A command to a worker. Each command but the last has one reply.
 pub(crate) enum WorkerCommand {
     /// Make a pool of this many connections and connect them.
     Open(PoolId, Box<PoolParts>, OpeningPart),
-    /// Reopen what has died, before a slice.
+    /// Reopen closed connections, before a slice.
     Refresh(PoolId, OpeningPart),
     Run(PoolId, SliceShare),
     Close(PoolId),
@@ -34,7 +34,7 @@ pub(crate) struct SliceShare {
     pub(crate) schedule: schedule::ScheduleShare,
     pub(crate) part: Part,
     pub(crate) course: Option<CoursePlan>,
-    /// What all workers know of each other.
+    /// State that all workers share.
     pub(crate) slice: Arc<SharedSlice>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn work(
     stop: &Arc<AtomicBool>,
 ) {
     if !cpus.is_empty() {
-        // A processor that went away since it was listed leaves the thread where it is.
+        // If the processor went away since it was listed, the thread stays where it is.
         let _ = abx_sys::cpus::pin_thread(cpus);
     }
     // With the usual slack requests only leave some microseconds later.
@@ -118,7 +118,7 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> Wo
         .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))
         .ok()
         .map(|(before, after)| after.wait.since(before.wait).0)
-        // Who only waits for responses misses nothing while another has the processor.
+        // A thread that only waits for responses misses nothing while another has the processor.
         .map(|wait_ns| wait_ns.saturating_sub(awake.off_cpu_ns));
     let mut tally = pool.tally().clone();
     let runnable_ns = cpu_ns + generator_wait_ns.unwrap_or_default();

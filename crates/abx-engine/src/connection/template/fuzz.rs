@@ -1,4 +1,4 @@
-//! What must hold for a request with placeholders anywhere, called by the fuzz target and by tests.
+//! Properties of requests with placeholders anywhere, called by the fuzz target and by tests.
 
 use abx_wire::http1::{Server, ServerEvent};
 
@@ -7,11 +7,11 @@ use crate::plan::{
     HttpVersion, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder, RequestPlan,
 };
 
-/// Fills in a request: the lines of `text` are its path, a header and its body. What can be sent
-/// as it stands can be sent filled in; a server reads one whole request, with nothing left.
+/// Fills in a request: the lines of `text` are its path, a header and its body. A request that can
+/// be sent as it stands can be sent filled in; a server reads one whole request, with nothing left.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_text(text: &str) {
     let mut parts = text.splitn(3, '\n');
     let mut part = || parts.next().unwrap_or_default();

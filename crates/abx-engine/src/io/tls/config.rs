@@ -1,4 +1,4 @@
-//! A plan as rustls wants it.
+//! A TLS plan as a rustls configuration.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use super::tickets::Tickets;
 use super::verifiers::{Given, Unverified};
 use crate::plan::{TlsPlan, TlsSuite, TlsTrust, TlsVersion};
 
-/// What all connections of a load have in common.
+/// The configuration that all connections of a load share.
 #[derive(Clone)]
 pub struct TlsClient {
     pub(super) config: Arc<ClientConfig>,
@@ -88,7 +88,7 @@ impl TlsClient {
     }
 }
 
-/// What offers these suites of TLS 1.2, all without any, and all of TLS 1.3.
+/// A provider that offers these suites of TLS 1.2, or all if none are given, and all of TLS 1.3.
 fn offering(suites: &[TlsSuite]) -> CryptoProvider {
     let mut provider = ring::default_provider();
     if suites.is_empty() {
@@ -117,7 +117,7 @@ fn number(suite: TlsSuite) -> CipherSuite {
     }
 }
 
-/// Those of the machine, read once.
+/// The authorities of the machine, read once.
 fn system_authorities() -> Result<Arc<RootCertStore>, TlsPlanError> {
     static STORE: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     if let Some(store) = STORE.get() {

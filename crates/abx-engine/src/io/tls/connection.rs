@@ -14,7 +14,7 @@ use super::key_bits::key_bits;
 use super::remedy::TlsFault;
 use crate::io::{Handshake, Io, Token};
 
-/// What a record's head, tag and padding take at most (RFC 8446, section 5.2, and
+/// The most that a record's head, tag and padding take (RFC 8446, section 5.2, and
 /// RFC 5246, section 6.2.3).
 const RECORD_OVERHEAD: usize = 256;
 /// The plain bytes of one record, at most.
@@ -23,27 +23,27 @@ const RECORD_BYTES: usize = 16 * 1024;
 /// One connection's keys, and its records on their way.
 pub(super) struct TlsConnection {
     session: UnbufferedClientConnection,
-    /// What came of records that are not whole yet.
+    /// Received bytes of incomplete records.
     incoming: Vec<u8>,
     /// Records that the back end below has not taken yet.
     pub(super) outgoing: Vec<u8>,
     /// When its socket was connected.
     pub(super) connected: Nanos,
-    /// What the handshake was; `None` before its end.
+    /// The handshake's result; `None` before its end.
     pub(super) handshake: Option<Handshake>,
     /// Whether the handshake is over.
     pub(super) is_open: bool,
-    /// Whether it is of no further use: nothing is asked of the session any more.
+    /// Whether it is unusable: the session is not used any more.
     pub(super) has_failed: bool,
-    /// Why, if what came broke a rule of TLS.
+    /// Why, if received bytes broke a rule of TLS.
     pub(super) fault: Option<TlsFault>,
-    /// Whether the peer has said that it will send no more.
+    /// Whether the peer has announced that it will send no more.
     pub(super) has_ended: bool,
     /// Whether the engine waits for room.
     pub(super) awaits_room: bool,
     /// So many of the next plain bytes are of no interest.
     pub(super) skipping: u64,
-    /// Plain bytes behind those, which the engine has not taken yet.
+    /// Plain bytes after those, which the engine has not taken yet.
     pub(super) behind: Vec<u8>,
 }
 
@@ -65,11 +65,11 @@ impl TlsConnection {
         })
     }
 
-    /// Takes bytes that came, and appends to `plain` what they say. The handshake goes on
-    /// with it; what is to be sent for that waits for [`TlsConnection::flush`].
+    /// Takes received bytes, and appends their plain text to `plain`. The handshake advances
+    /// with it; bytes to send for that wait for [`TlsConnection::flush`].
     ///
     /// # Errors
-    /// The peer refused, broke a rule, or is not whom it should be; an alert that says so
+    /// The peer refused, broke a rule, or has the wrong identity. An alert about that
     /// waits to be sent, and nothing more may be taken.
     pub(super) fn take(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsFault> {
         self.incoming.extend_from_slice(bytes);
@@ -112,8 +112,8 @@ impl TlsConnection {
         });
     }
 
-    /// What the peer is told of an error. SUBTLE: the session remembers where in these bytes a
-    /// message goes on that is not whole, so it has to see those again that are not done.
+    /// Encodes the alert of an error. SUBTLE: the session remembers where in these bytes an
+    /// incomplete message continues, so it has to see again the bytes that are not done.
     fn encode_alert(&mut self, done: usize) {
         let status = self.session.process_tls_records(&mut self.incoming[done..]);
         if let Ok(ConnectionState::EncodeTlsData(data)) = status.state {
@@ -121,7 +121,7 @@ impl TlsConnection {
         }
     }
 
-    /// Sends of plain bytes as many as there is room for; answers how many.
+    /// Sends as many plain bytes as there is room for. Returns how many.
     pub(super) fn send<I: Io>(
         &mut self,
         under: &mut I,
@@ -167,7 +167,7 @@ impl TlsConnection {
         }
     }
 
-    /// Hands over records as far as they are taken; answers whether all of them are.
+    /// Hands over records as far as they are taken. Returns whether all of them are.
     pub(super) fn flush<I: Io>(&mut self, under: &mut I, token: Token) -> io::Result<bool> {
         if !self.outgoing.is_empty() {
             let taken = under.send(token, &self.outgoing)?;
@@ -176,7 +176,7 @@ impl TlsConnection {
         Ok(self.outgoing.is_empty())
     }
 
-    /// Tells the peer that nothing more comes, if there is room for it now.
+    /// Sends a close alert to the peer, if there is room for it now.
     pub(super) fn say_goodbye<I: Io>(&mut self, under: &mut I, token: Token) {
         if !self.is_open || self.has_failed || !self.outgoing.is_empty() {
             return;
@@ -187,12 +187,12 @@ impl TlsConnection {
         };
         let mut alert = [0; RECORD_OVERHEAD];
         if let Ok(count) = traffic.queue_close_notify(&mut alert) {
-            // Whether it hears this is of no matter any more.
+            // Whether it arrives does not matter any more.
             let _ = under.send(token, &alert[..count]);
         }
     }
 
-    /// What was agreed on; `None` before it was.
+    /// The parameters agreed on; `None` before that.
     pub(super) fn agreed(&self) -> Option<TlsSession> {
         let version = self.session.protocol_version()?;
         let cipher = self.session.negotiated_cipher_suite()?;
@@ -219,7 +219,7 @@ impl TlsConnection {
     }
 }
 
-/// One that came behind the handshake.
+/// An error after the handshake.
 fn fault_behind(error: rustls::Error) -> TlsFault {
     TlsFault {
         error,
@@ -227,7 +227,7 @@ fn fault_behind(error: rustls::Error) -> TlsFault {
     }
 }
 
-/// Appends a record of the handshake to those that wait to be sent.
+/// Appends a handshake record to those that wait to be sent.
 fn encode(mut data: EncodeTlsData<'_, ClientConnectionData>, outgoing: &mut Vec<u8>) {
     let from = outgoing.len();
     loop {

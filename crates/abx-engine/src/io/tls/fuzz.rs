@@ -1,4 +1,4 @@
-//! What must hold for any bytes of a TLS server, called by the fuzz target and by property tests.
+//! Properties for any bytes of a TLS server, called by the fuzz target and by property tests.
 
 use std::sync::LazyLock;
 
@@ -7,11 +7,11 @@ use super::connection::TlsConnection;
 use crate::plan::{TlsPlan, TlsTrust};
 
 /// The response to a new connection's first record; `data` begins with a byte that chooses the
-/// pieces. What is no TLS, or cannot be decrypted, ends the connection and gives no plain byte.
-/// It does so in any pieces.
+/// pieces. Bytes that are not TLS, or cannot be decrypted, end the connection and give no plain
+/// byte. This holds for any pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_records(data: &[u8]) {
     let [seed, records @ ..] = data else {
         return;
@@ -25,7 +25,7 @@ pub fn any_records(data: &[u8]) {
 /// choose the hello before the messages, the pieces, and how long records are.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_handshake(data: &[u8]) {
     let [choice, record_bytes, messages @ ..] = data else {
         return;
@@ -51,7 +51,7 @@ pub fn any_handshake(data: &[u8]) {
 /// The kind of a record with a part of a handshake (RFC 8446, section 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// Hellos of servers that choose a suite and a key, with nothing of chance in them.
+/// Hellos of servers that choose a suite and a key, without random parts.
 const SERVER_HELLO_12: [u8; 52] = {
     let mut hello = [7; 52];
     (hello[0], hello[1], hello[2], hello[3]) = (2, 0, 0, 48);
@@ -129,7 +129,7 @@ mod tests {
     use crate::io::tls::tickets::tests::believing;
     use crate::plan::TlsVersion;
 
-    /// What a server sends in one record: its kind, and a wrong length now and then.
+    /// A server's record: its kind, and a wrong length now and then.
     fn record() -> impl Strategy<Value = Vec<u8>> {
         let kind = prop::sample::select(vec![20, 21, 22, 22, 22, 23, 0]);
         let length = prop_oneof![9 => Just(None), 1 => any::<u16>().prop_map(Some)];
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn a_message_that_does_not_end_breaks_nothing() {
-        // Method: beginnings of a message whose length is no length of a handshake's, on which
-        // the TLS library once stopped the program; cut at each byte.
+        // Method: beginnings of a message whose length is no length of a handshake message, on
+        // which the TLS library once stopped the program; cut at each byte.
         for records in [
             &b"\x16\x03\x03\x00\x04\x02\xff\xff\xff"[..],
             b"\x16\x03\x03\x00\x04\x02\x01\x00\x00",
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// What is done to the bytes of a real server at some place.
+    /// A change to the bytes of a real server at some place.
     #[derive(Debug, Clone)]
     enum Change {
         Flip(u8),
@@ -239,8 +239,8 @@ mod tests {
         }
     }
 
-    /// Talks with a real server, whose stream is changed at this place, and gives what it sent and
-    /// what came of it.
+    /// Runs a real server with its stream changed at this place. Returns the bytes that it sent and
+    /// those that were handed over.
     fn changed(version: TlsVersion, place: usize, change: &Change, seed: u8) -> [Vec<u8>; 2] {
         let plan = TlsPlan {
             version: Some(version),
@@ -295,8 +295,8 @@ mod tests {
             seed in any::<u8>(),
         ) {
             // Method: a real server's handshake and responses, of which some bytes are changed,
-            // left out, doubled or followed by others, in any pieces. What is handed over is a
-            // beginning of what was sent.
+            // left out, doubled or followed by others, in any pieces. The bytes handed over are a
+            // prefix of those sent.
             let version = if is_new { TlsVersion::Tls13 } else { TlsVersion::Tls12 };
             let [sent, plain] = changed(version, place, &change, seed);
             prop_assert!(sent.starts_with(&plain));
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_is_not_changed_comes_whole() {
-        // Method: the talk of the property test with a change behind its end.
+        // Method: the exchange of the property test with a change after its end.
         for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
             let [sent, plain] = changed(version, usize::MAX, &Change::Flip(1), 5);
             assert!(

@@ -21,14 +21,14 @@ const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 /// Ed25519
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 
-/// Bits of a certificate's public key; `None` when it is of no known kind, or no certificate.
+/// Bits of a certificate's public key; `None` for an unknown kind of key, or no certificate.
 pub(super) fn key_bits(certificate: &[u8]) -> Option<u32> {
     let mut whole = Der(certificate);
     let mut signed = Der(Der(whole.take(SEQUENCE)?).take(SEQUENCE)?);
     // Absent in the first version of certificates.
     let _ = signed.take(VERSION);
     signed.take(INTEGER)?;
-    // What signed it, issuer, validity, subject.
+    // Signature algorithm, issuer, validity, subject.
     for _ in 0..4 {
         signed.take(SEQUENCE)?;
     }
@@ -36,7 +36,7 @@ pub(super) fn key_bits(certificate: &[u8]) -> Option<u32> {
     let mut kind = Der(key.take(SEQUENCE)?);
     match kind.take(OBJECT)? {
         RSA => {
-            // The first byte says how many bits of the last one are unused: none.
+            // The first byte is the number of unused bits in the last one: none.
             let (_, bits) = key.take(BIT_STRING)?.split_first()?;
             let modulus = Der(Der(bits).take(SEQUENCE)?).take(INTEGER)?;
             let zeros = modulus.iter().take_while(|byte| **byte == 0).count();
@@ -53,7 +53,7 @@ pub(super) fn key_bits(certificate: &[u8]) -> Option<u32> {
     }
 }
 
-/// Values of DER, one behind the other.
+/// Values of DER, one after the other.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
@@ -67,7 +67,7 @@ impl<'a> Der<'a> {
         }
         let (length, behind) = match *length {
             short @ 0..=0x7f => (usize::from(short), behind),
-            // So many bytes say how long it is; more than three for no certificate.
+            // This many bytes hold the length; no certificate needs more than three.
             long @ 0x81..=0x83 => {
                 let (bytes, behind) = behind.split_at_checked(usize::from(long - 0x80))?;
                 let length = bytes

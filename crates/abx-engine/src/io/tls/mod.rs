@@ -1,7 +1,7 @@
 //! TLS over any back end: records on one side, plain bytes on the other.
 //!
-//! A connection stands for the engine when its handshake is over, so that what opens a
-//! connection includes it. Nothing can be discarded unread: a skipped body is decrypted
+//! For the engine, a connection is open when its handshake is over, so that the time to open
+//! a connection includes it. Nothing can be discarded unread: a skipped body is decrypted
 //! and counted.
 
 mod config;
@@ -26,7 +26,7 @@ use connection::TlsConnection;
 pub use config::{TlsClient, TlsPlanError};
 pub(crate) use remedy::remedy;
 
-/// Encrypts what goes over the connections of `under`.
+/// Encrypts the bytes of the connections of `under`.
 pub struct Tls<I> {
     under: I,
     client: TlsClient,
@@ -47,14 +47,14 @@ impl<I: Io> Tls<I> {
         }
     }
 
-    /// What an event below is to the engine.
+    /// Translates an event of the back end below for the engine.
     fn pass_on(&mut self, this_ready: Ready, now: Nanos, ready: &mut Vec<Ready>) {
         let (Ready::Connected(token)
         | Ready::Unconnected(token, _)
         | Ready::MaySend(token)
         | Ready::Receivable(token)) = this_ready;
         if self.connections[token.slot as usize].is_none() {
-            // Its handshake has failed by what stood before in the same list.
+            // An earlier event of the same list has failed its handshake.
             return;
         }
         match this_ready {
@@ -68,7 +68,7 @@ impl<I: Io> Tls<I> {
             }
             Ready::MaySend(token) => {
                 let connection = current(&mut self.connections, token);
-                // What it says of a connection that broke is said by the next send.
+                // The next send reports the error of a connection that broke.
                 let has_room = connection.flush(&mut self.under, token).unwrap_or(true);
                 if has_room && connection.is_open && connection.awaits_room {
                     connection.awaits_room = false;
@@ -85,13 +85,13 @@ impl<I: Io> Tls<I> {
         }
     }
 
-    /// Goes on with a handshake, as far as there is anything to go on with.
+    /// Continues a handshake, as far as there are bytes for it.
     fn shake_hands(&mut self, token: Token, now: Nanos, ready: &mut Vec<Ready>) {
         let connection = current(&mut self.connections, token);
         let mut early = Vec::new();
         let mut step = connection.take(&[], &mut early);
         loop {
-            // Also what it says of an error.
+            // This sends the alert of an error too.
             let flushed = connection.flush(&mut self.under, token);
             if let Err(error) = step {
                 let error = io::Error::new(io::ErrorKind::InvalidData, error);
@@ -104,7 +104,7 @@ impl<I: Io> Tls<I> {
                 connection.behind = early;
                 connection.shaken(now);
                 ready.push(Ready::Connected(token));
-                // More may have come, which the back end below tells nothing of any more.
+                // More may have come, for which the back end below lists no further event.
                 ready.push(Ready::Receivable(token));
                 return;
             }
@@ -141,7 +141,7 @@ impl<I: Io> Tls<I> {
                 Received::Bytes(bytes) => connection.take(bytes, &mut self.received),
                 Received::Skipped(_) => unreachable!("nothing is skipped below"),
                 Received::Nothing => return Pull::Nothing,
-                // Many servers end without a word, which HTTP's own lengths make up for.
+                // Many servers end without an alert; HTTP's own lengths make up for it.
                 Received::Ended => return Pull::Ended,
                 Received::Failed => return Pull::Failed,
             };
@@ -206,7 +206,7 @@ impl<I: Io> Io for Tls<I> {
     }
 
     fn limit_receive(&mut self, _: Token, _: usize) {
-        // A wish, and records do not keep to the lengths that are inside of them.
+        // A hint, and records do not keep to the lengths of their contents.
     }
 
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {

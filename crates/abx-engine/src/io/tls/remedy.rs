@@ -1,11 +1,11 @@
-//! Why TLS fails, and what helps when a handshake does.
+//! Why TLS fails, and remedies for a failed handshake.
 
 use std::fmt;
 use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
-/// Why a handshake failed, and how far it had come; or what broke a connection after it.
+/// Why a handshake failed, and how far it had come; or why a connection broke after it.
 #[derive(Debug)]
 pub(super) struct TlsFault {
     pub(super) error: Error,
@@ -28,7 +28,7 @@ impl fmt::Display for TlsFault {
 
 impl std::error::Error for TlsFault {}
 
-/// Words to be put behind an error of a handshake; empty where nothing is known to help.
+/// Text to append to an error of a handshake; empty if no remedy is known.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     let inner = error.get_ref();
     let Some(fault) = inner.and_then(|inner| inner.downcast_ref::<TlsFault>()) else {
@@ -57,7 +57,7 @@ pub(super) fn why_untrusted(error: &Error) -> String {
     .unwrap_or_else(|| error.to_string())
 }
 
-/// What is wrong with a certificate, where an error's own text is not for people.
+/// The fault of a certificate, if the error's own text is not for people.
 fn in_words(error: &CertificateError) -> Option<&'static str> {
     Some(match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -128,7 +128,7 @@ fn of_alert(alert: AlertDescription, had_chosen: bool) -> &'static str {
     }
 }
 
-/// The connection ended without a word of TLS.
+/// The connection ended without any TLS record.
 const NO_WORD: &str = "; if it does not use TLS on this port, use http:// or ws://; otherwise read \
  its log";
 const OTHER_VERSION: &str = "; it does not support this version of TLS: omit --tls-version, or \

@@ -1,7 +1,7 @@
-//! What may be resumed: sessions of one server, enough for all connections of a load.
+//! Sessions to resume: those of one server, enough for all connections of a load.
 //!
-//! The store of rustls keeps eight tickets of TLS 1.3 for each server. Each is shown once
-//! (RFC 8446, appendix C.4), so of twenty connections that are opened at a time some would
+//! The store of rustls keeps eight tickets of TLS 1.3 per server. Each is used once
+//! (RFC 8446, appendix C.4). So if twenty connections are opened at a time, some would
 //! find none, and how many would depend on how the server batches its work.
 
 use std::collections::VecDeque;
@@ -13,8 +13,8 @@ use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSes
 use rustls::pki_types::ServerName;
 
 /// Tickets that are kept per connection of the load, the newest ones. A usual ticket takes about a
-/// kilobyte, and the largest 64: more connections must not mean more room for those of a hostile
-/// server than they need.
+/// kilobyte, and the largest 64: more connections must not give the tickets of a hostile server
+/// more room than the connections need.
 const TICKETS_PER_CONNECTION: usize = 2;
 /// Tickets that are kept at most.
 const TICKETS_MAX: usize = 16 * 1024;
@@ -45,14 +45,14 @@ impl Tickets {
         }
     }
 
-    /// What is kept is whole between any two statements, so a panic elsewhere spoils nothing.
+    /// The kept state is whole between any two statements, so a panic elsewhere spoils nothing.
     fn kept(&self) -> MutexGuard<'_, ObjectiveInput> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Tickets {
-    /// Without what is kept, which is secret.
+    /// Without the tickets, which are secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.kept().tickets.len();
         formatter
@@ -108,7 +108,7 @@ pub(super) mod tests {
     use crate::io::TlsClient;
     use crate::plan::{TlsPlan, TlsTrust};
 
-    /// A client that believes the twin's certificate, and nobody else.
+    /// A client that trusts only the twin's certificate.
     pub(in crate::io::tls) fn believing() -> TlsPlan {
         TlsPlan {
             server_name: certificate::NAME.to_owned(),
@@ -124,7 +124,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_server_that_gives_many_tickets_fills_no_more_than_the_room_of_its_connections() {
-        // Method: a handshake with a server that gives twelve, where room is for 1, 3 and 100
+        // Method: a handshake with a server that gives twelve, with room for 1, 3 and 100
         // connections.
         for (connections, kept) in [(1, 2), (3, 6), (100, 12)] {
             let tickets = Arc::new(Tickets::for_connections(connections));

@@ -1,4 +1,4 @@
-//! Which certificates are trusted, if not those of the machine's authorities.
+//! Trust in certificates other than those of the machine's authorities.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 /// Trusts given certificates and those that they signed, except expired ones. A given one needs no
-/// signature: it may be the server's own, as people make them to try things out.
+/// signature: it may be the server's own, such as a self-signed one for trials.
 #[derive(Debug)]
 pub(super) struct Given {
     certificates: Vec<CertificateDer<'static>>,
@@ -39,7 +39,7 @@ impl Given {
     }
 }
 
-/// Trusts what these have signed, whether they have expired or not.
+/// Trusts certificates signed by these, whether these have expired or not.
 fn signed_by(
     certificates: &[CertificateDer<'static>],
     provider: &Arc<CryptoProvider>,
@@ -53,8 +53,8 @@ fn signed_by(
     signed.map_err(|error| Error::General(error.to_string()))
 }
 
-/// Why a certificate is not valid at this moment. SUBTLE: it is shown as a server's, whose dates
-/// are looked at before anything else; other errors say nothing of an authority.
+/// Why a certificate is not valid at this moment. SUBTLE: it is verified as a server's, whose dates
+/// are checked before anything else; other errors do not matter for an authority.
 fn outdated(
     verifier: &WebPkiServerVerifier,
     certificate: &CertificateDer<'_>,
@@ -116,7 +116,7 @@ impl ServerCertVerifier for Given {
     }
 }
 
-/// Believes every certificate, but not that whoever shows it has its key.
+/// Trusts every certificate, but still verifies that the server has its key.
 #[derive(Debug)]
 pub(super) struct Unverified(pub(super) Arc<CryptoProvider>);
 

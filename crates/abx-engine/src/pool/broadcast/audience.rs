@@ -1,9 +1,9 @@
-//! Who has received which broadcast: rounds in flight, listener by listener.
+//! Which listener has received which broadcast: the rounds in flight.
 //!
-//! Numbers count the broadcasts of a pool from 0 and never begin anew, so that a
-//! late one of an earlier slice is known as late. A round ends when all have it, when
-//! a listener's connection is gone that did not have it, or when its time is out;
-//! who is late then is still received, as late.
+//! Numbers count the broadcasts of a pool from 0 and never restart, so that a late
+//! message of an earlier slice is known to be late. A round ends when all listeners have
+//! it, when a listener's connection is lost before it has it, or when its time is out;
+//! messages that arrive after that are still received, as late.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(super) struct Expected {
 
 struct BroadcastRound {
     flight: Flight,
-    /// Who has it, one bit each.
+    /// The listeners that have it, one bit each.
     has_it: Vec<u64>,
     received: usize,
     first: Nanos,
@@ -36,8 +36,8 @@ pub(super) struct Audience {
     expected: Expected,
     /// The number that each one should get next.
     next: Vec<u64>,
-    /// In the order of their numbers, without gaps; those that have ended in it
-    /// stay until they are the first.
+    /// In the order of their numbers, without gaps. Rounds that have ended stay in it
+    /// until they are the first.
     rounds: VecDeque<Option<BroadcastRound>>,
     /// The number of the first one of `rounds`.
     base: u64,
@@ -129,13 +129,13 @@ impl Audience {
         (round.received == total).then(|| self.complete(place, tally))
     }
 
-    /// A listener has another connection, which is told what is said from now on.
+    /// A listener has a new connection, which receives the messages sent from now on.
     pub(super) fn joins(&mut self, listener: usize) {
         self.next[listener] = self.next_number();
     }
 
-    /// A listener's connection is gone; gives one of the rounds that it misses, which
-    /// has ended with that. Ask until there is none.
+    /// A listener's connection is gone. Ends one of the rounds that it misses and returns
+    /// it. Call it until it returns `None`.
     pub(super) fn misses(
         &mut self,
         listener: usize,
@@ -199,7 +199,7 @@ impl Audience {
         Ended { flight, outcome }
     }
 
-    /// Takes out a round, and those that had ended behind it.
+    /// Removes a round, and those after it that had ended.
     fn end(&mut self, place: usize) -> BroadcastRound {
         self.in_flight -= 1;
         let round = self.rounds[place].take();
@@ -216,7 +216,7 @@ impl BroadcastRound {
         self.has_it[listener / 64] & 1 << (listener % 64) != 0
     }
 
-    /// Notes that a listener has it; false when it had it before.
+    /// Notes that a listener has it. Returns false if it had it before.
     fn takes(&mut self, listener: usize) -> bool {
         if self.has(listener) {
             return false;

@@ -1,8 +1,8 @@
-//! Broadcasts: one connection speaks, and all of them listen.
+//! Broadcasts: one connection sends, and all of them receive.
 //!
-//! A [`Pool`] makes and keeps the connections, which have no requests of their own;
-//! here is what the first of them says, when, and what the others must hear of it.
-//! Nothing is said while a connection is missing, so that no subject gets faster by
+//! A [`Pool`] makes and keeps the connections, which have no requests of their own.
+//! This module decides what the first of them sends, when, and what the others must receive.
+//! Nothing is sent while a connection is missing, so that no subject gets faster by
 //! losing listeners: they are connected again first, and the time runs on.
 
 use std::collections::VecDeque;
@@ -26,10 +26,10 @@ use crate::pool::worker_slice::{SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
 use crate::protocol::{Lost, WebSocket};
 
-/// Rounds that may fail in a row before the subject counts as one that has stopped
-/// to answer.
+/// The number of rounds that may fail in a row before the subject counts as one that
+/// has stopped responding.
 const FAILURES_MAX: usize = 3;
-/// The connection that speaks.
+/// The connection that sends.
 const SPEAKER: usize = 0;
 
 /// A pool of one speaker and many listeners.
@@ -40,7 +40,7 @@ pub struct Broadcast<I: Io> {
     dispatcher: Dispatcher,
     /// Due and not sent: the window has room, and a connection is missing.
     waiting: VecDeque<Flight>,
-    /// The speaker's; the others only listen.
+    /// The speaker's clock; the others only listen.
     clock: Clock,
     counting: Counting,
     /// Since when there is room in the window and every connection stands.
@@ -49,7 +49,7 @@ pub struct Broadcast<I: Io> {
     rests_until: Nanos,
     /// Connects that failed since all connections stood.
     refusals: u32,
-    /// Rounds that failed since the last one that did not.
+    /// Rounds that failed since the last success.
     failures: usize,
     slices: u64,
 }
@@ -136,7 +136,7 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
 }
 
 impl<I: Io> Broadcast<I> {
-    /// Takes a pool of connections that hear what is said by `source`.
+    /// Takes a pool of connections that receive the messages of `source`.
     pub fn new(pool: Pool<I, WebSocket>, source: MessageSource) -> Broadcast<I> {
         let expected = Expected {
             kind: source.kind(),
@@ -158,7 +158,7 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// The connections themselves, and what the last slice gave.
+    /// The connections, and the results of the last slice.
     pub fn pool(&self) -> &Pool<I, WebSocket> {
         &self.pool
     }
@@ -167,7 +167,7 @@ impl<I: Io> Broadcast<I> {
         &mut self.pool
     }
 
-    /// Broadcasts for one slice, and waits for what is in flight.
+    /// Broadcasts for one slice, and waits for rounds in flight.
     pub fn run(&mut self, slice: WorkerSlice, stop: &AtomicBool) -> SliceOutcome {
         self.begin(&slice);
         let mut rounds = BroadcastSlice {
@@ -211,7 +211,7 @@ impl<I: Io> Broadcast<I> {
     }
 
     fn begin(&mut self, slice: &WorkerSlice) {
-        // What came and went since the last slice.
+        // Messages and losses since the last slice.
         self.hear(slice.start);
         for lost in std::mem::take(&mut self.pool.protocol.gone) {
             self.audience.joins(lost.index);
@@ -234,7 +234,7 @@ impl<I: Io> Broadcast<I> {
         self.failures = 0;
     }
 
-    /// Takes what is due, as far as the window has room for it.
+    /// Takes the rounds that are due, as far as the window has room for them.
     fn take_due(&mut self, requests_left: &mut u64, now: Nanos) {
         while *requests_left > 0 && self.has_room() {
             let intended = if self.dispatcher.is_open() {
@@ -265,7 +265,7 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Says what waits, when all are there to hear it; else has them connected.
+    /// Sends the waiting rounds if every listener is connected; else has the others connected.
     fn speak(&mut self, now: Nanos) {
         if self.waiting.is_empty() {
             return;
@@ -286,7 +286,7 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Connects those that are missing, in bursts that a listen queue takes.
+    /// Connects the missing listeners, in bursts that a listen queue takes.
     fn call_in(&mut self, now: Nanos) {
         if now < self.rests_until {
             return;
@@ -325,7 +325,7 @@ impl<I: Io> Broadcast<I> {
         self.audience.in_flight() + self.waiting.len() < self.pool.window
     }
 
-    /// What waited for connections may go out.
+    /// Rounds that waited for connections may go out.
     fn becomes_whole(&mut self, now: Nanos) {
         self.refusals = 0;
         self.free_since = now;
@@ -334,8 +334,8 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Tells how many listeners the end of the slice waits for, and since when: for those
-    /// who do not have the oldest message, or whose connection is missing.
+    /// Reports how many listeners the end of the slice waits for, and since when: those
+    /// without the oldest message, or without a connection.
     fn tell_awaited(&mut self) {
         let (since, timeout) = (self.oldest(), self.timeout());
         let unconnected = (self.pool.slots.len() - self.pool.standing()) as u64;
@@ -357,8 +357,8 @@ impl<I: Io> Broadcast<I> {
         self.pool.protocol.received = received;
     }
 
-    /// Ends the rounds that a listener misses whose connection is gone. What waits
-    /// fails with a connection that could not be made, as any request does.
+    /// Ends the rounds that a listener misses if its connection is gone. Waiting rounds fail
+    /// with a connection that could not be made, as any request does.
     fn miss(&mut self, now: Nanos) {
         let gone = std::mem::take(&mut self.pool.protocol.gone);
         for lost in &gone {
