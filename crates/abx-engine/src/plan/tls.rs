@@ -12,10 +12,10 @@ use crate::plan::input_file::read_up_to;
 /// their PEM is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsPlan {
-    /// Whom the server must prove to be: a name, which is also sent as SNI (RFC 6066,
+    /// The identity that the server must prove: a name, which is also sent as SNI (RFC 6066,
     /// section 3), or an IP address, which is not.
     pub server_name: String,
-    /// Whether its name is not sent all the same.
+    /// Whether the name is withheld from SNI.
     #[serde(default)]
     pub hides_name: bool,
     /// Which certificates are trusted for that.

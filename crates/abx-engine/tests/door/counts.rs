@@ -69,7 +69,7 @@ fn without_keep_alive_every_request_has_a_connection_of_its_own() {
 
 #[test]
 fn a_response_that_ends_its_connection_costs_a_new_one() {
-    // Method: the client would keep the connection, the response says close.
+    // Method: the client would keep the connection, the response has `close`.
     let peer =
         Peer::responding(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
     let slice = run(1, &load(peer.address(), 1), &requests(10));
@@ -107,7 +107,7 @@ fn what_is_sent_in_the_discarded_part_is_not_counted() {
 
 #[test]
 fn what_was_waited_awake_is_told_apart() {
-    // Method: the same load both ways; a peer of another thread answers some of
+    // Method: the same load both ways; a peer of another thread responds to some of
     // a thousand requests later than at the first look.
     let peer = Peer::responding(HELLO);
     let slice = |wait| {
@@ -173,8 +173,8 @@ fn a_request_larger_than_every_buffer_is_sent_whole() {
 
 #[test]
 fn throughput_never_exceeds_what_the_responses_delay_allows() {
-    // Method: Little's law. Ten connections and 5 ms for each response allow 2000
-    // answers per second of connection time, and 1 % for rounding.
+    // Method: Little's law. Ten connections and 5 ms per response allow 2000
+    // responses per second of connection time, and 1 % for rounding.
     let peer = Peer::start(|mut connection| {
         while connection.read_request() {
             wait_ms(5);
@@ -195,8 +195,8 @@ fn throughput_never_exceeds_what_the_responses_delay_allows() {
 
 #[test]
 fn a_mix_of_requests_is_sent_by_weight_and_checked_one_by_one() {
-    // Method: GET with a body and POST with another, 1 to 3. The peer answers
-    // the POST, whose body is not empty, with `other`; were the responses mixed up,
+    // Method: GET with a body and POST with another, 1 to 3. The peer responds to
+    // the POST, whose body is not empty, with `other`; if responses were mixed up,
     // they would be wrong.
     let peer = Peer::start(|mut connection| {
         while let Some(body) = connection.read_body() {

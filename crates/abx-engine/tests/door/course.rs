@@ -1,4 +1,4 @@
-//! The course of a slice, told while it runs and kept to its end.
+//! The course of a slice, reported while it runs and kept to its end.
 
 use abx_engine::{SliceEvent, SlicePlan};
 use abx_evidence::{CoursePlan, CourseTally};
@@ -6,7 +6,7 @@ use abx_evidence::{CoursePlan, CourseTally};
 use crate::peers::peer::Peer;
 use crate::{HELLO, engine, load, requests};
 
-/// An interval of a millisecond, told or not.
+/// An interval of a millisecond, reported or not.
 fn plan(is_told: bool) -> CoursePlan {
     CoursePlan {
         interval_ns: 1_000_000,
@@ -16,8 +16,8 @@ fn plan(is_told: bool) -> CoursePlan {
 
 #[test]
 fn what_is_told_is_what_is_kept_of_all_workers() {
-    // Method: three workers, so many requests as take some intervals; what each worker tells
-    // adds up to what the slice kept, and all of them had their response in one.
+    // Method: three workers, enough requests for some intervals; the reports of all workers
+    // add up to the course that the slice kept, and all of them had their response in one.
     let peer = Peer::start(|mut connection| {
         while connection.read_request() {
             connection.send(HELLO);

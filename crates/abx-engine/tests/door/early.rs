@@ -23,12 +23,12 @@ fn uploads(peer: &Peer, bytes: usize) -> LoadPlan {
     plan
 }
 
-/// What the server does after its response.
+/// The server's action after its response.
 #[derive(Clone, Copy, Debug)]
 enum After {
     /// It closes with the body unread, which resets the connection.
     Closes,
-    /// It reads on for a while, as servers do that want their response to be seen.
+    /// It continues to read for a while, as servers do so that their response is seen.
     Reads,
     /// It keeps the connection, and reads no more.
     Keeps,

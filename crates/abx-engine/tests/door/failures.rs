@@ -1,4 +1,4 @@
-//! What goes wrong is an outcome: refusals, timeouts, closes, resets, interruption.
+//! Every fault is an outcome: refusals, timeouts, closes, resets, interruption.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn a_slice_ends_early_when_the_peer_stops_listening() {
     assert!(slice.tally.outcomes.count(Outcome::Refused) > 0);
     let failed = slice.tally.outcomes.failed();
     assert!(failed <= 24, "{:?}", outcomes(&slice));
-    // Who was still waiting has waited for so long; a refusal took no time of the peer's.
+    // Requests still waiting have waited this long; a refusal took no time of the peer's.
     let waited = slice.tally.outcomes.ok() + slice.tally.outcomes.count(Outcome::Unfinished);
     assert_eq!(
         slice.tally.times.response.count(),
@@ -53,8 +53,8 @@ fn a_slice_ends_early_when_the_peer_stops_listening() {
 
 #[test]
 fn a_request_without_a_response_times_out_and_its_connection_is_replaced() {
-    // Method: the first request is never answered, all others are, until the
-    // fifth of four connections asks. What was waited belongs to the response times.
+    // Method: the first request never gets a response, all others do, until the fifth of
+    // four connections sends one. The time waited belongs to the response times.
     let is_first = AtomicBool::new(true);
     let replaced = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&replaced);
@@ -96,8 +96,8 @@ fn a_request_without_a_response_times_out_and_its_connection_is_replaced() {
 
 #[test]
 fn a_slice_ends_early_when_no_connection_gets_a_response() {
-    // Method: the kernel accepts, nobody reads; an hour of load, in two threads
-    // of two connections each. Second tries that are under way when both have told
+    // Method: the kernel accepts, nothing reads; an hour of load, in two threads
+    // of two connections each. Second tries that are under way when both have reported
     // enough are given up, not waited for.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut plan = load(silent.local_addr().unwrap(), 4);
@@ -140,7 +140,7 @@ fn a_close_in_the_middle_of_a_response_is_an_early_close() {
 
 #[test]
 fn a_reset_in_the_middle_of_a_response_is_a_reset() {
-    // Method: as for the early close, but the kernel is told to reset.
+    // Method: as for the early close, but the kernel is set to reset.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -158,7 +158,7 @@ fn a_reset_in_the_middle_of_a_response_is_a_reset() {
 #[test]
 fn a_fresh_connection_that_takes_a_request_and_gives_nothing_is_an_empty_response() {
     // Method: close after the request, without a byte, on every connection. A
-    // fresh connection is no idle one, so nothing is sent twice.
+    // new connection is no idle one, so nothing is sent twice.
     let peer = Peer::start(|mut connection| {
         connection.read_request();
     });
@@ -173,7 +173,7 @@ fn a_fresh_connection_that_takes_a_request_and_gives_nothing_is_an_empty_respons
 
 #[test]
 fn a_stopped_slice_ends_with_what_was_in_flight_unfinished() {
-    // Method: an hour of load on a peer that answers all but the last; stop
+    // Method: an hour of load on a peer that responds to all but the last; stop
     // once every connection waits.
     let responded = AtomicUsize::new(0);
     let peer = Peer::start(move |mut connection| {

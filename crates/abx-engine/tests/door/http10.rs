@@ -1,4 +1,4 @@
-//! HTTP/1.0: who ends a connection, and after which answers it is used again.
+//! HTTP/1.0: which side ends a connection, and after which responses it is used again.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,18 +11,18 @@ use crate::{identity, load, outcomes, requests, run};
 
 const REQUESTS: u64 = 6;
 
-/// What the peer does behind a response.
+/// The peer's action after a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Then {
     Closes,
-    /// Answers what else comes, and leaves the close to the client.
+    /// Responds to further requests, and leaves the close to the client.
     KeepsOpen,
 }
 
-/// Answers, what the peer does behind each, and whether the connection may
-/// serve again after a request that asked for it.
+/// Responses, the peer's action after each, and whether the connection may
+/// serve again after a request for keep-alive.
 const RESPONSES: &[(&str, Then, bool)] = &[
-    // One side says nothing of keeping: one request for each connection.
+    // One side does not announce keep-alive: one request per connection.
     (
         "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         Then::Closes,
@@ -39,7 +39,7 @@ const RESPONSES: &[(&str, Then, bool)] = &[
         Then::KeepsOpen,
         false,
     ),
-    // Without a length only the close ends it, whatever it says of keeping.
+    // Without a length only the close ends it, whatever it announces.
     (
         "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nhello",
         Then::Closes,
@@ -64,7 +64,7 @@ const RESPONSES: &[(&str, Then, bool)] = &[
     ),
 ];
 
-/// A peer, and the heads that it was asked with.
+/// A peer, and the heads of its requests.
 fn peer(response: &'static str, then: Then) -> (Peer, Arc<Mutex<Vec<String>>>) {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&heads);
@@ -89,9 +89,9 @@ fn plan(peer: &Peer, keep_alive: bool) -> LoadPlan {
 
 #[test]
 fn a_connection_serves_again_only_when_both_sides_say_so() {
-    // Method: answers by table, with keep-alive and without, from peers that
+    // Method: responses by table, with keep-alive and without, from peers that
     // close and peers that keep every connection open. All requests have their
-    // answer, on as many connections as the rules allow, and ask as `ab` does.
+    // response, on as many connections as the rules allow, with the heads of `ab`.
     for &(response, then, may_be_kept) in RESPONSES {
         for keep_alive in [false, true] {
             let case = format!("{response:?}, {then:?}, keep-alive {keep_alive}");
@@ -118,8 +118,8 @@ fn a_connection_serves_again_only_when_both_sides_say_so() {
 
 #[test]
 fn a_response_without_an_end_times_out() {
-    // Method: no length, and a peer that never closes, whether it was asked to
-    // keep the connection or not. The timeout ends each request, and the slice.
+    // Method: no length, and a peer that never closes, whether keep-alive was
+    // requested or not. The timeout ends each request, and the slice.
     for keep_alive in [false, true] {
         let (peer, _) = peer("HTTP/1.0 200 OK\r\n\r\nhello", Then::KeepsOpen);
         let mut plan = plan(&peer, keep_alive);
@@ -134,7 +134,7 @@ fn a_response_without_an_end_times_out() {
 
 #[test]
 fn a_probe_ends_with_the_length_or_the_close() {
-    // Method: the same responses, asked once; only the one without an end fails.
+    // Method: the same responses, requested once; only the one without an end fails.
     let ask =
         |request: &RequestPlan, peer: &Peer, limit| probe(peer.address(), None, request, limit);
     let long = Duration::from_secs(30);

@@ -22,7 +22,7 @@ fn streams(peer: &Peer, connections: u32, streams: u32) -> LoadPlan {
 
 #[test]
 fn responses_come_in_any_order_and_belong_to_their_streams() {
-    // Method: what comes together is answered from the last to the first, heads before
+    // Method: requests that come together get responses from the last to the first, heads before
     // bodies, and bodies in two parts, taking turns; every body is hashed. The peer counts.
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
@@ -44,7 +44,7 @@ fn responses_come_in_any_order_and_belong_to_their_streams() {
 
 #[test]
 fn a_stream_that_is_reset_fails_alone() {
-    // Method: every fifth stream is reset by the server; the connection goes on.
+    // Method: every fifth stream is reset by the server; the connection continues.
     let peer = streaming(SETTINGS, |asked| {
         let each = asked.streams.iter().map(|stream| match stream % 10 {
             9 => reset(*stream, 7),
@@ -60,11 +60,11 @@ fn a_stream_that_is_reset_fails_alone() {
 
 #[test]
 fn a_server_that_goes_away_is_asked_again_over_a_new_connection() {
-    // Method: ten answers or more on each connection, with the last one a GOAWAY; what was
-    // sent behind it is sent again, and counted as that.
+    // Method: ten responses or more on each connection, with the last one a GOAWAY; requests
+    // sent after it are sent again, and counted as that.
     let peer = streaming(SETTINGS, |asked| {
         if asked.before >= 10 {
-            // These came behind its last word.
+            // These came after its GOAWAY.
             return None;
         }
         let last = *asked.streams.last()?;
@@ -94,8 +94,8 @@ fn a_server_that_takes_nothing_is_not_asked_for_ever() {
 
 #[test]
 fn no_more_streams_are_open_than_the_server_allows() {
-    // Method: a server that allows two, asked with eight: it never sees more than two at a
-    // time, and answers all of them.
+    // Method: a server that allows two, with eight requests: it never sees more than two at a
+    // time, and responds to all of them.
     const TWO: &[u8] = &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2];
     let most = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&most);
@@ -157,8 +157,8 @@ fn every_wrong_response_has_its_outcome() {
 
 #[test]
 fn what_had_begun_fails_with_its_connection_and_the_rest_is_sent_again() {
-    // Method: each first connection answers one request; of the next four together it begins
-    // two, and breaks. These fail, the others are sent again and answered.
+    // Method: each first connection serves one request; of the next four together it begins
+    // two, and breaks. These fail, the others are sent again and get their responses.
     let is_broken = Arc::new(AtomicUsize::new(0));
     let broken = Arc::clone(&is_broken);
     let peer = streaming(SETTINGS, move |asked| {
@@ -192,8 +192,8 @@ fn what_had_begun_fails_with_its_connection_and_the_rest_is_sent_again() {
 
 #[test]
 fn bodies_of_requests_go_out_as_there_is_room() {
-    // Method: bodies of 300,000 bytes, four at a time; the peer counts all of them and gives
-    // back what it took.
+    // Method: bodies of 300,000 bytes, four at a time; the peer counts all of them and returns
+    // the credit for the bytes that it took.
     let [count, bytes] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let (counter, taken) = (Arc::clone(&count), Arc::clone(&bytes));
     let peer = streaming(SETTINGS, move |asked| {
@@ -237,8 +237,8 @@ fn without_keep_alive_each_request_has_its_connection() {
 
 #[test]
 fn who_speaks_no_http2_is_known_before_any_request() {
-    // Method: a server of HTTP/1, one that closes, and one that says nothing right: how
-    // connections fail, and what a probe says.
+    // Method: a server of HTTP/1, one that closes, and one that sends nothing correct: how
+    // connections fail, and the error of a probe.
     let http1 = Peer::start(|mut connection| {
         if connection.read().is_some() {
             connection.send(HELLO);

@@ -1,4 +1,4 @@
-//! Each request by itself, where that is asked for.
+//! Each request by itself, if the plan requests a log.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ fn logged(plan: LoadPlan, count: &Arc<RequestCount>) -> LoadPlan {
 
 #[test]
 fn each_request_is_logged_with_its_times() {
-    // Method: 20 requests over four connections of two workers, which are kept or not. Each
-    // connection is made by a request, and what that took is that request's.
+    // Method: 20 requests over four connections of two workers, which are kept or not. A
+    // request makes each connection, and the time for that belongs to that request.
     for keep_alive in [true, false] {
         let peer = Peer::responding(HELLO);
         let count = Arc::default();
@@ -61,7 +61,7 @@ fn each_request_is_logged_with_its_times() {
 
 #[test]
 fn failures_are_logged_and_counted_while_they_happen() {
-    // Method: nobody listens.
+    // Method: nothing listens.
     let count = Arc::default();
     let plan = logged(load(NOBODY, 1), &count);
     let slice = run(1, &plan, &requests(2));

@@ -33,7 +33,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The response that [`load`] expects.
 pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Nobody listens there: all peers listen on other addresses.
+/// Nothing listens there: all peers listen on other addresses.
 pub(crate) const NOBODY: SocketAddr = SocketAddr::new(
     std::net::IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 77)),
     1,

@@ -1,4 +1,4 @@
-//! More workers than this machine has processors: what each has adds up to what was asked for.
+//! More workers than this machine has processors: their parts add up to the requested load.
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ fn a_number_of_requests_is_exact_over_any_number_of_workers() {
 
 #[test]
 fn a_rate_is_exact_over_any_number_of_workers() {
-    // Method: what is due in the counted part of a slice, by the schedule itself, against
-    // what 16 and 64 workers sent of it, or could not send in time. 10 connections are
+    // Method: the requests due in the counted part of a slice, by the schedule itself, against
+    // those that 16 and 64 workers sent, or could not send in time. 10 connections are
     // fewer than workers.
     let peer = Peer::responding(HELLO);
     let per_s = "2000".parse().unwrap();
@@ -57,7 +57,7 @@ fn a_rate_is_exact_over_any_number_of_workers() {
 
 #[test]
 fn workers_without_connections_say_nothing_of_the_subject() {
-    // Method: 64 workers for 3 connections, to a peer that answers and to one that does not.
+    // Method: 64 workers for 3 connections, to a peer that responds and to one that does not.
     let peer = Peer::responding(HELLO);
     let ran = |address| -> SliceTally {
         let mut load = load(address, 3);

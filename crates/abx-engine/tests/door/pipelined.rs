@@ -21,10 +21,10 @@ fn read(connection: &mut Connection, count: usize) -> bool {
 
 #[test]
 fn a_whole_window_is_in_flight_at_first_and_more_than_half_of_it_from_then_on() {
-    // Method: a peer that answers only when it has read the whole window. Then, again
-    // and again, it answers half of it one by one, and the next ones only when it has
-    // read one more than half, byte by byte; with fewer in flight nothing would ever
-    // be answered.
+    // Method: a peer that responds only when it has read the whole window. Then, again
+    // and again, it responds to half of it one by one, and to the next ones only when it has
+    // read one more than half, byte by byte; with fewer in flight no response would ever
+    // come.
     for depth in [2, 16] {
         let (window, half) = (depth as usize, depth as usize / 2);
         let peer = Peer::start(move |mut connection| {
@@ -46,7 +46,7 @@ fn a_whole_window_is_in_flight_at_first_and_more_than_half_of_it_from_then_on() 
                 }
             }
         });
-        // One connection for each thread, which ends with what the peer waits for.
+        // One connection per thread, whose last requests are those that the peer waits for.
         let count = 3 * (window + 40 * (half + half + 1)) as u64;
         let slice = run(3, &deep(&peer, 3, depth), &requests(count));
 
@@ -61,7 +61,7 @@ fn a_whole_window_is_in_flight_at_first_and_more_than_half_of_it_from_then_on() 
 #[test]
 fn each_response_is_checked_by_its_own_request() {
     // Method: GET with a body and POST with another, 1 to 3, sixteen in flight.
-    // Were the responses matched in another order, they would be wrong.
+    // If responses were matched in another order, they would be wrong.
     let peer = Peer::start(|mut connection| {
         while let Some(body) = connection.read_body() {
             connection.send(if body.is_empty() {
@@ -88,7 +88,7 @@ fn each_response_is_checked_by_its_own_request() {
 
 #[test]
 fn large_requests_and_responses_stay_apart() {
-    // Method: requests of 3 MB, which no buffer holds eight of, and answers of
+    // Method: requests of 3 MB, eight of which no buffer holds, and responses of
     // 100 kB, which are skipped or hashed.
     let body: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();
     let asked: Vec<u8> = (0..3_000_000_u32)
@@ -120,8 +120,8 @@ fn large_requests_and_responses_stay_apart() {
 
 #[test]
 fn behind_an_announced_close_nothing_fails() {
-    // Method: four in flight; each connection reads them, answers two, the second
-    // time with `Connection: close`, and leaves the close to the client.
+    // Method: four in flight; each connection reads them, sends two responses, the second
+    // with `Connection: close`, and leaves the close to the client.
     let peer = Peer::start(|mut connection| {
         // The last connection of the load has two requests only.
         let count = if connection.number() < 19 { 4 } else { 2 };
@@ -141,8 +141,8 @@ fn behind_an_announced_close_nothing_fails() {
 
 #[test]
 fn behind_a_silent_close_each_is_sent_once_more() {
-    // Method: as above, but the peer reads all, answers one, and closes without a
-    // word of it. None of those behind goes out a third time.
+    // Method: as above, but the peer reads all, sends one response, and closes without
+    // notice. None of those after it goes out a third time.
     let peer = Peer::start(|mut connection| {
         let count = if connection.number() == 0 { 4 } else { 3 };
         if read(&mut connection, count) {

@@ -73,7 +73,7 @@ fn every_connection_that_does_not_stand_has_a_reason() {
 
     assert!(report.standing < 200);
     assert_eq!(report.standing as u64 + report.failures.sent(), 200);
-    // As many as are tried at one time, and those that are left blame nobody.
+    // As many as are tried at one time; those that are left do not count against the subject.
     let timeouts = report.failures.count(Outcome::Timeout);
     let untried = report.failures.count(Outcome::Unopened);
     assert_eq!((timeouts, report.failures.failed()), (128, 128));
@@ -101,7 +101,7 @@ fn how_far_an_opening_is_is_told_while_it_lasts() {
     assert_eq!((last.open, last.asked), (report.standing as u64, 100));
     assert_eq!(last.at_most.as_secs(), 4);
     assert!(last.open > 0 && !last.silent.is_zero(), "{last:?}");
-    // What takes no time is not told.
+    // An opening that takes no time is not reported.
     let responding = Peer::responding(HELLO);
     let mut count = 0;
     let plan = load(responding.address(), 4);
@@ -125,8 +125,8 @@ fn a_stopped_engine_opens_nothing() {
 #[test]
 fn a_subject_that_comes_back_is_loaded_again() {
     // Method: each connection is refused once and rests when the slice ends.
-    // Then the address listens but does not answer, and a slice has fewer
-    // requests than connections: who rests from the first slice is no part of it.
+    // Then the address listens but does not respond, and a slice has fewer
+    // requests than connections: those that rest from the first slice are no part of it.
     let gone = TcpListener::bind("127.0.0.78:0").unwrap();
     let address = gone.local_addr().unwrap();
     drop(gone);

@@ -20,7 +20,7 @@ fn ask(address: SocketAddr) -> Result<Response, ProbeError> {
 #[test]
 fn a_whole_response_is_known_by_its_hashes() {
     // Method: each way to end a body gives the same identity; the SHA-256 is
-    // what `printf hello | sha256sum` prints.
+    // that of `printf hello | sha256sum`.
     let responses: [&[u8]; 3] = [
         HELLO,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
@@ -50,7 +50,7 @@ fn nobody_listening_is_refused() {
 
 #[test]
 fn no_response_in_time_is_a_timeout() {
-    // Method: the kernel accepts, nobody reads; and a response that never ends.
+    // Method: the kernel accepts, nothing reads; and a response that never ends.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endless = Peer::start(|mut connection| {
         connection.read_request();
@@ -66,7 +66,7 @@ fn no_response_in_time_is_a_timeout() {
 
 #[test]
 fn a_stop_ends_the_wait_for_a_response() {
-    // Method: the kernel accepts, nobody reads; the stop comes once there is a connection.
+    // Method: the kernel accepts, nothing reads; the stop comes once there is a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let stopper = Stopper::default();

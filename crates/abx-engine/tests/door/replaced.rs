@@ -1,4 +1,4 @@
-//! Connections that the peer ends between requests, and what replaces them.
+//! Connections that the peer ends between requests, and their replacements.
 
 use abx_evidence::Outcome;
 
@@ -7,9 +7,9 @@ use crate::{HELLO, engine, load, outcomes, requests, run};
 
 #[test]
 fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
-    // Method: each connection answers twice, leaves a third request unread for 30 ms, and
-    // closes. The new connection answers it at once, so only a time from the first
-    // intent can hold those 30 ms.
+    // Method: each connection sends two responses, leaves a third request unread for 30 ms, and
+    // closes. The new connection responds to it at once, so only a time from the first
+    // intended moment can include those 30 ms.
     let peer = Peer::start(|mut connection| {
         for _ in 0..2 {
             if connection.read_request() {
@@ -56,7 +56,7 @@ fn a_request_is_not_sent_a_third_time() {
 
 #[test]
 fn a_request_that_was_read_and_dropped_has_failed_and_is_not_sent_again() {
-    // Method: each connection answers one request, and closes when it has read another,
+    // Method: each connection serves one request, and closes when it has read another,
     // at once or after 5 ms.
     for pause in [0, 5] {
         let peer = Peer::start(move |mut connection| {
@@ -79,7 +79,7 @@ fn a_request_that_was_read_and_dropped_has_failed_and_is_not_sent_again() {
 #[test]
 fn no_response_is_lost_when_the_peer_closes_after_each_one() {
     // Method: the close and the next request cross in every possible way; each
-    // request must have its response, and what was sent twice is counted as such.
+    // request must have its response, and requests sent twice are counted as such.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -113,8 +113,8 @@ fn no_response_is_lost_when_the_peer_resets_after_each_one() {
 
 #[test]
 fn a_response_before_the_whole_request_costs_the_connection() {
-    // Method: 16 MB are on their way when the response to their head comes. What
-    // is left of them must not run into the next request.
+    // Method: 16 MB are in transit when the response to their head comes. The
+    // rest of them must not run into the next request.
     let peer = Peer::start(|mut connection| {
         if connection.read_head().is_some() {
             connection.send(HELLO);
@@ -136,9 +136,9 @@ fn a_response_before_the_whole_request_costs_the_connection() {
 
 #[test]
 fn a_connection_that_is_shut_down_unread_after_a_rest_is_opened_again() {
-    // Method: each connection answers once, and is shut down when the next request has come,
-    // as by a server that looks at its idle timeout only then. After a rest of a second
-    // this is no failure; within a slice the server dropped what its kernel had taken.
+    // Method: each connection serves one request, and is shut down when the next has come, as
+    // by a server that checks its idle timeout only then. After a rest of a second this
+    // is no failure; within a slice the server dropped bytes that its kernel had taken.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);

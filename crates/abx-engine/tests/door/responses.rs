@@ -60,7 +60,7 @@ fn a_body_may_end_with_the_connection() {
 
 #[test]
 fn a_response_may_come_in_any_two_pieces() {
-    // Method: one request for every place where a chunked answer can be cut.
+    // Method: one request for every place where a chunked response can be cut.
     let response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
     let peer = Peer::start(|mut connection| {
         for place in 1..response.len() {

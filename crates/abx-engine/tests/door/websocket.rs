@@ -33,7 +33,7 @@ fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketResponse, Probe
 fn every_message_that_comes_back_is_counted_to_the_byte() {
     // Method: texts and binary messages of each length of a frame's head, small ones
     // pipelined; bytes are those of the frames that came. The longest is skipped
-    // where it is not hashed.
+    // if it is not hashed.
     for (is_text, bytes, pipeline, head, every) in [
         (true, 0, 1, 2, 1),
         (true, 125, 1, 2, 1),
@@ -152,7 +152,7 @@ fn a_websocket_that_breaks_off_is_a_fault() {
 #[test]
 fn all_connections_hear_each_broadcast() {
     // Method: ten listeners of a room, by an engine of three threads; each message is
-    // heard ten times, a frame with a head of four bytes each.
+    // received ten times, a frame with a head of four bytes each.
     for pipeline in [1, 4] {
         let peer = room();
         let mut plan = websockets(peer.address(), Shape::Broadcast(TEXT));
@@ -205,7 +205,7 @@ fn held_connections_that_are_lost_are_told() {
 
 #[test]
 fn a_load_of_messages_that_contradicts_itself_is_refused() {
-    // Method: two requests, no keep-alive, no room for a number, a speaker who thinks.
+    // Method: two requests, no keep-alive, no room for a number, a speaker with a think time.
     let mut engine = engine(1);
     let address = crate::NOBODY;
     let mut refused = |change: fn(&mut LoadPlan)| {

@@ -8,7 +8,7 @@ use super::*;
 #[test]
 fn a_constant_rate_never_drifts() {
     // Method: three a second over a year and more; each third one falls on a
-    // whole second, the others a third behind, rounded down.
+    // whole second, the others a third after it, rounded down.
     let three = schedule(&constant("3"));
     for second in [0, 1, 1_000, 40_000_000] {
         let at = [0, 1, 2].map(|extra| three.intended(3 * second + extra).unwrap().0);
@@ -32,7 +32,7 @@ fn rates_below_one_and_with_decimals_are_exact() {
 
 #[test]
 fn what_lies_behind_the_end_of_time_is_never_due() {
-    // Method: the last moment that fits, by hand, and the one behind it.
+    // Method: the last moment that fits, by hand, and the one after it.
     let this_schedule = schedule(&constant("1"));
     let last = u64::MAX / SECOND;
     assert_eq!(this_schedule.intended(last), Some(Nanos(last * SECOND)));
@@ -49,13 +49,13 @@ fn stages_have_their_moments_by_hand() {
         ("0:2@2s", vec![0, 1_414_213_562]),
         // 4t - t²: due at 2 - sqrt(4 - index).
         ("4:0@2s", vec![0, 267_949_192, 585_786_437, 1_000_000_000]),
-        // The second stage goes on where the first one left off: at a half.
+        // The second stage continues from the end of the first one: at a half.
         ("0:1@1s,1@2s", vec![0, 1_500_000_000, 2_500_000_000]),
         (
             "1@1s,10@300ms",
             vec![0, SECOND, 1_100_000_000, 1_200_000_000],
         ),
-        // A pause: what is due at its beginning is due at its end.
+        // A pause: a request due at its beginning is due at its end.
         ("1@2s,0@10s,1@1s", vec![0, SECOND, 12 * SECOND]),
         ("0@10s,1@1s,0@5s", vec![10 * SECOND]),
         ("0.5@1s", vec![0]),
@@ -97,7 +97,7 @@ fn the_largest_stages_are_exact_too() {
 
 #[test]
 fn a_list_tells_its_value_at_any_moment() {
-    // Method: the ends and the middle of a ramp, a jump, and behind the end;
+    // Method: the ends and the middle of a ramp, a jump, and after the end;
     // also as a number of connections.
     let list: StageList = "0:10@4s,3@1s".parse().unwrap();
     let value = |ns| list.value_at(Nanos(ns)).map(|value| value.to_string());
@@ -160,7 +160,7 @@ proptest! {
         length in 0_u64..1_000_000_000_000,
     ) {
         // Method: how many moments lie in the interval, by their indices, against
-        // the formula; the moments beside its edges must lie on the right side.
+        // the formula; the moments next to its edges must lie on the correct side.
         let rate = Amount::from_thousandths(thousandths).expect("small");
         let schedule = schedule(&constant(&rate.to_string()));
         let before = |end: u64| {

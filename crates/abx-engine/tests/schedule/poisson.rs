@@ -108,7 +108,7 @@ fn a_seed_gives_the_same_arrivals_again_and_another_gives_others() {
 
 #[test]
 fn an_index_and_a_count_are_those_of_the_stream() {
-    // Method: walking there against asking.
+    // Method: walking there against a direct lookup.
     let schedule = schedule(&poisson("200"));
     let due = schedule.pacer(ScheduleShare::WHOLE).nth(99).unwrap();
     assert_eq!(schedule.intended(99), Some(due));

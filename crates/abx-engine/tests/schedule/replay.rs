@@ -17,7 +17,7 @@ fn speed(text: &str) -> ReplaySpeed {
     text.parse().expect("the test writes a speed")
 }
 
-/// What a worker is to send, and when.
+/// A worker's requests, and when they are due.
 fn of_worker(replay: &Replay, share: ScheduleShare) -> Vec<(u64, usize)> {
     let mut pacer = schedule(&Arrivals::Replay(replay.clone())).pacer(share);
     let next = || {
@@ -29,8 +29,8 @@ fn of_worker(replay: &Replay, share: ScheduleShare) -> Vec<(u64, usize)> {
 
 #[test]
 fn a_replay_has_its_moments_and_its_requests() {
-    // Method: four requests, two of one moment, by a pacer and by index; what is drawn
-    // elsewhere is told here.
+    // Method: four requests, two of one moment, by a pacer and by index; the request that
+    // is drawn elsewhere is given here.
     let replay = recorded(&[(0, 2), (7, 0), (7, 2), (9, 1)], 12).unwrap();
     assert_eq!(
         of_worker(&replay, ScheduleShare::WHOLE),
@@ -71,7 +71,7 @@ fn twice_the_speed_is_half_the_span() {
 
 #[test]
 fn what_is_no_replay_is_refused() {
-    // Method: nothing, what goes back in time, what is due at the end; numbers that are no
+    // Method: an empty list, times that go back, a request due at the end; numbers that are no
     // speed.
     assert_eq!(recorded(&[], 1), Err(ReplayError::Empty));
     assert_eq!(recorded(&[(5, 0), (4, 0)], 9), Err(ReplayError::Unordered));
@@ -95,8 +95,8 @@ proptest! {
         workers in 1_usize..20,
         thousandths in 10_u64..1_000_000,
     ) {
-        // Method: gaps of any length, each with a request; what the workers have, put in
-        // order by index, is the whole list, in order and before its end.
+        // Method: gaps of any length, each with a request; the workers' shares, put in
+        // order by index, are the whole list, in order and before its end.
         let mut due = 0;
         let each: Vec<(u64, u32)> = gaps.iter().map(|(gap, request)| {
             due += gap;

@@ -97,7 +97,7 @@ fn numbers_are_taken_exactly_or_not_at_all() {
 
 #[test]
 fn arrivals_are_plain_json_and_read_back() {
-    // Method: the text of each, there and back; what no flag takes is refused here too.
+    // Method: the text of each, there and back; text that no flag takes is refused here too.
     let each = [(0, 1), (5, 0)].map(|(due, request)| ReplayedRequest {
         due: Nanos(due),
         request,

@@ -1,4 +1,4 @@
-//! What every back end promises, tested alike on each of them.
+//! The contract of every back end, tested alike on each of them.
 //!
 //! A further back end is one more `contract!` at the end: a name and a maker.
 
@@ -14,7 +14,7 @@ use abx_evidence::Wait;
 use abx_sys::{Nanos, ServerAddress};
 use abx_twin::{Loopback, NOBODY, Network, PeerScript, PeerStep, Sealed, Sim, certificate, sealed};
 
-/// A back end, where its peer listens, and what must live for the peer to live.
+/// A back end, the address of its peer, and the value that must be kept for the peer to run.
 struct Made<I>(I, ServerAddress, Box<dyn Any>);
 
 type Maker<I> = fn(PeerScript) -> Made<I>;
@@ -63,7 +63,7 @@ fn on_tls(version: TlsVersion, script: PeerScript) -> Made<Tls<EpollIo>> {
     Made(io, peer.server_address(), Box::new(peer))
 }
 
-/// How long a test waits for what must come, on the back end's clock.
+/// How long a test waits for an event that must come, on the back end's clock.
 const PATIENCE: Nanos = Nanos(20_000_000_000);
 
 /// A user of a back end that follows the contract.
@@ -132,7 +132,7 @@ impl<I: Io> User<I> {
         }
     }
 
-    /// Sends all of something; what comes meanwhile must be nothing but room.
+    /// Sends all of the bytes; the only event meanwhile must be room.
     fn send(&mut self, token: Token, bytes: &[u8]) {
         let mut sent = self.io.send(token, bytes).unwrap();
         while sent < bytes.len() {
@@ -187,8 +187,8 @@ impl<I: Io> User<I> {
 }
 
 fn refusals_are_told<I: Io>(maker: Maker<I>) {
-    // Method: nobody listens; at once or by `wait`, the error is the same, and
-    // the place is free for a connection that stands.
+    // Method: nothing listens; at once or by `wait`, the error is the same, and
+    // the place is free for a working connection.
     let mut user = User::new(maker, |_| Vec::new());
     let error = match user.io.connect(token(0, 0), &NOBODY.into(), None) {
         Err(error) => error,
@@ -239,7 +239,7 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
 
 fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
     // Method: a peer that closes when it has read the request; and one that had closed
-    // before, whose kernel answers the request with a reset.
+    // before, whose kernel responds to the request with a reset.
     for has_read in [true, false] {
         let mut user = User::new(maker, move |_| {
             if has_read {
@@ -359,7 +359,7 @@ fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
 
 fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
     // Method: each connection of one place is closed with bytes, an end or
-    // nothing on its way; the next one must see its own bytes alone.
+    // nothing in transit; the next one must see only its own bytes.
     const ROUNDS: u32 = 60;
     let mut user = User::new(maker, |number| {
         vec![
@@ -477,7 +477,7 @@ macro_rules! contract {
             contract!(shared $maker);
         }
     };
-    // What a layer that has an end of its own keeps as well: it may come before the kernel's.
+    // Properties of a layer with an end of its own: it may come before the kernel's.
     (layer $name:ident, $maker:expr) => {
         mod $name {
             contract!(shared $maker);

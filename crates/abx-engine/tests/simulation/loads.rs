@@ -61,7 +61,7 @@ pub(crate) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
     }
 }
 
-/// A pool on a peer that reads a request, works, and answers with `body`, again and again.
+/// A pool on a peer that reads a request, works, and responds with `body`, again and again.
 pub(crate) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim, Http> {
     pool_of(
         network,

@@ -39,7 +39,7 @@ pub(crate) fn all_faults(seed: u64) -> Network {
     network
 }
 
-/// A response, with a field that says more about the connection.
+/// A response, with an additional header field.
 fn response(field: &str, body: &[u8]) -> Arc<[u8]> {
     let head = format!(
         "HTTP/1.1 200 OK\r\n{field}Content-Length: {}\r\n\r\n",
@@ -53,8 +53,8 @@ fn connected(mut pool: Pool<Sim, Http>) -> Pool<Sim, Http> {
     pool
 }
 
-/// A faultless pool of one connection at a time, each with its steps: `responses`
-/// gives what it answers, and `end` what it does then.
+/// A faultless pool of one connection at a time, each with its steps: the peer sends
+/// `responses` in order, and then does `end`.
 fn scripted(plan: LoadPlan, responses: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Sim, Http> {
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let steps = responses
@@ -72,7 +72,7 @@ fn scripted(plan: LoadPlan, responses: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Si
 #[test]
 fn nothing_is_lost_or_counted_twice_at_any_depth() {
     // Method: many seeds, each with its own mix of all faults, bodies that are
-    // skipped and others, at depth 4 and 16. As many requests are asked for as
+    // skipped and others, at depth 4 and 16. As many requests are planned as
     // there must be final outcomes; every completed one has its times.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
     let mut seen = Outcomes::default();
@@ -107,7 +107,7 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
             assert_eq!(count(tally, wrong), 0, "seed {seed}: {wrong:?}");
         }
         if seed % 4 == 0 {
-            // No request is left unanswered by the peer, and none is stuck here.
+            // The peer responds to every request, and none is stuck here.
             assert_eq!(count(tally, Outcome::Timeout), 0, "seed {seed}");
         }
         seen.merge(&tally.outcomes);
@@ -126,8 +126,8 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
 
 #[test]
 fn every_response_counts_once_when_nothing_goes_wrong() {
-    // Method: cut anywhere and told in any order, at several depths; every
-    // count is exact, and no window is wider than asked for.
+    // Method: cut anywhere and listed in any order, at several depths; every
+    // count is exact, and no window is wider than planned.
     for depth in [1, 2, 4, 16, 50] {
         for bytes in [0, 87, 30_000] {
             let body = vec![b'b'; bytes];
@@ -159,7 +159,7 @@ fn every_response_counts_once_when_nothing_goes_wrong() {
 fn a_window_slides_with_the_responses() {
     // Method: one connection, one request served at a time for 100 us, and 50 us
     // there and back. At depth 1 the way is added to each request; from 2 on the
-    // server is never idle, so answers come every 100 us, and the longest takes
+    // server is never idle, so responses come every 100 us, and the longest takes
     // as long as all of the window before it.
     for (depth, every, each) in [(1, 150, 150), (2, 100, 200), (16, 100, 1_600)] {
         let mut plan = deep(1, BODY, depth, 1);
@@ -185,8 +185,8 @@ fn a_window_slides_with_the_responses() {
 #[test]
 fn a_closed_loop_refills_half_of_its_window_by_one_send() {
     // Method: as above, 1,000 requests on one connection, in sends of the whole
-    // window first and of what is missing to it whenever half of it is left. What
-    // is sent then is intended then: behind eight others that take 100 us each, the
+    // window first and then of the missing part whenever half of it is left. Requests
+    // sent then are intended then: after eight others that take 100 us each, the
     // eight of a send take 900 to 1,600 us.
     for (depth, sends) in [(1, 1_000), (2, 999), (3, 500), (4, 499), (16, 124)] {
         let mut plan = deep(1, BODY, depth, 1);
@@ -198,7 +198,7 @@ fn a_closed_loop_refills_half_of_its_window_by_one_send() {
         assert_eq!(pool.io.sends, sends, "depth {depth}");
         assert_eq!(tally.times.lateness.max_us(), Some(1), "depth {depth}");
         if depth == 16 {
-            // The first window had nothing before it, but the way to it.
+            // The first window had nothing before it except its transit.
             let first: u64 = (1..=16).map(|place| 50 + 100 * place).sum();
             let send: u64 = (9..=16).map(|place| 100 * place).sum();
             assert_eq!(tally.response_ns_sum, (first + 123 * send) * 1_000);
@@ -240,7 +240,7 @@ fn throughput_by_the_clocks_is_what_the_peer_serves() {
     assert_eq!(tally.outcomes.ok(), tally.outcomes.sent());
     let throughput = 4.0 * tally.clocked as f64 / (tally.connection_ns as f64 / 1e9);
     assert!((throughput / 2_000.0 - 1.0).abs() < 0.02, "{throughput}");
-    // Bytes of what was discarded do not count, although both come together.
+    // Bytes of discarded responses do not count, although both come together.
     let whole = response("", BODY).len() as u64;
     assert_eq!(tally.bytes, tally.outcomes.ok() * whole);
 }
@@ -248,7 +248,7 @@ fn throughput_by_the_clocks_is_what_the_peer_serves() {
 #[test]
 fn responses_are_never_taken_for_each_other_s() {
     // Method: two requests of different lengths with different bodies, mixed by
-    // weight, from a peer that answers each by what it is asked. All are hashed.
+    // weight, from a peer that responds to each by its content. All are hashed.
     let bodies: [&[u8]; 2] = [b"first", b"the second one"];
     for depth in [1, 4, 16] {
         let mut plan = deep(3, bodies[0], depth, 9);
@@ -279,7 +279,7 @@ fn responses_are_never_taken_for_each_other_s() {
         let tally = pool.tally();
         assert_eq!(tally.outcomes.ok(), 2_000, "{:?}", tally.outcomes);
         assert_eq!(tally.hashed, 2_000);
-        // What waits for room in the send buffer is not late by our doing.
+        // A request that waits for room in the send buffer is not late because of the generator.
         assert_eq!(tally.times.lateness.max_us(), Some(1), "depth {depth}");
         let seconds = (tally.body_bytes - 5 * 2_000) / (14 - 5);
         assert!((700..900).contains(&seconds), "{seconds}");
@@ -288,9 +288,9 @@ fn responses_are_never_taken_for_each_other_s() {
 
 #[test]
 fn what_is_behind_an_announced_close_is_sent_again_and_is_no_failure() {
-    // Method: every connection answers three times, the third time with
+    // Method: every connection sends three responses, the third with
     // `Connection: close`; one at a time, four in flight, of which one is left
-    // unanswered behind each close but the last one.
+    // without a response after each close but the last one.
     let [plain, last] = ["", "Connection: close\r\n"].map(|field| response(field, BODY));
     let responses = vec![Arc::clone(&plain), plain, last];
     let mut pool = scripted(deep(1, BODY, 4, 1), responses, PeerStep::Close);
@@ -304,8 +304,8 @@ fn what_is_behind_an_announced_close_is_sent_again_and_is_no_failure() {
 
 #[test]
 fn a_close_after_each_response_costs_time_and_never_a_request() {
-    // Method: the worst of them: sixteen in flight, one response for each
-    // connection. A request may go out sixteen times, and is still answered.
+    // Method: the worst of them: sixteen in flight, one response per connection.
+    // A request may go out sixteen times, and still gets its response.
     let responses = vec![response("Connection: close\r\n", BODY)];
     let mut pool = scripted(deep(2, BODY, 16, 1), responses, PeerStep::Close);
     run_requests(&mut pool, 200);
@@ -327,8 +327,8 @@ fn a_close_after_each_response_costs_time_and_never_a_request() {
 
 #[test]
 fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
-    // Method: four in flight on one connection after the other. Fresh ones that
-    // close at once fail all four; those that answer once and then close
+    // Method: four in flight on one connection after the other. New connections that
+    // close at once fail all four. Those that send one response and then reset
     // leave three behind, which go out once more, and so on.
     let silent = Vec::new();
     let mut pool = scripted(deep(1, BODY, 4, 1), silent, PeerStep::Close);
@@ -343,7 +343,7 @@ fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
     assert!(!ran.stopped_responding);
     let (ok, reset) = (tally.outcomes.ok(), count(tally, Outcome::Reset));
     assert_eq!(ok + reset, 100);
-    // Each connection answers one; of those behind none goes out a third time.
+    // Each connection sends one response; of the others none goes out a third time.
     assert!(reset > 0 && count(tally, Outcome::IdleClose) <= 100);
     assert!(ok >= 100 / 3, "{ok}");
 }
@@ -360,7 +360,7 @@ fn one_response_that_breaks_off_fails_and_those_behind_it_do_not() {
     run_requests(&mut pool, 3);
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok(), 2);
-    // One cut, and the third was answered by the second connection.
+    // One cut, and the third got its response from the second connection.
     assert_eq!(count(tally, Outcome::Reset), 1);
     assert_eq!(count(tally, Outcome::IdleClose), 1);
     assert_eq!(tally.outcomes.sent(), 4);
@@ -368,8 +368,8 @@ fn one_response_that_breaks_off_fails_and_those_behind_it_do_not() {
 
 #[test]
 fn what_nobody_asked_for_makes_the_last_response_malformed() {
-    // Method: one byte too many behind each response. Behind the last one in
-    // flight it is that one's own; before another it is no head.
+    // Method: one byte too many after each response. After the last one in
+    // flight it belongs to that one; before another it is no head.
     for depth in [1, 4] {
         let longer: Arc<[u8]> = [&response("", BODY)[..], b"!"].concat().into();
         let mut pool = scripted(deep(1, BODY, depth, 1), vec![longer], PeerStep::Again);
@@ -387,9 +387,9 @@ fn what_nobody_asked_for_makes_the_last_response_malformed() {
 
 #[test]
 fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
-    // Method: one connection answers twice, every 2 ms, and then never again; the
-    // next one responses every ms. Four in flight: the third and the fourth time out
-    // together, and those behind them are answered by the second connection.
+    // Method: one connection sends two responses, every 2 ms, and then none; the next
+    // one responds every ms. Four in flight: the third and the fourth time out
+    // together, and those after them get their responses from the second connection.
     let mut plan = deep(1, BODY, 4, 1);
     plan.timeout = Duration::from_nanos(10 * MS);
     let request = plan.requests[0].request.encode(true).unwrap().len();
@@ -417,7 +417,8 @@ fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
     assert_eq!(count(tally, Outcome::Timeout), 2);
     assert_eq!(count(tally, Outcome::IdleClose), 2);
     assert_eq!((tally.outcomes.sent(), tally.connects), (8, 1));
-    // The fifth and the sixth were sent when two were answered, and have their responses after the timeout, a connect of 50 us, the way, and 1 and 2 ms.
+    // The fifth and the sixth were sent after two responses. They have theirs after the timeout,
+    // a connect of 50 us, the way, and 1 and 2 ms.
     let responded = [2_050, 4_050, 11_100 - 4_050, 12_100 - 4_050];
     assert_eq!(tally.response_ns_sum, responded.iter().sum::<u64>() * 1_000);
     assert_eq!(ran.end.since(start), Nanos(12_100_000));
@@ -425,7 +426,7 @@ fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
 
 #[test]
 fn a_subject_that_never_responds_ends_the_slice() {
-    // Method: nothing is ever answered; an hour of load, sixteen in flight.
+    // Method: no response ever comes; an hour of load, sixteen in flight.
     let mut network = Network::faultless(2);
     network.faults.silence = 1000;
     let mut plan = deep(3, BODY, 16, 2);
@@ -468,8 +469,8 @@ fn what_is_due_takes_an_idle_connection_first_and_then_any_with_room() {
 
 #[test]
 fn a_full_window_makes_what_is_due_wait() {
-    // Method: 20,000 a second due on one connection that answers 10,000, two in
-    // flight: half are sent, each one late for the window, and the rest never.
+    // Method: 20,000 a second due on one connection that serves 10,000, two in
+    // flight: half are sent, each one late because of the window, and the rest never.
     let mut plan = deep(1, BODY, 2, 1);
     plan.pacing.arrivals = Arrivals::Constant {
         per_s: "20000".parse().unwrap(),
@@ -487,7 +488,7 @@ fn a_full_window_makes_what_is_due_wait() {
 #[test]
 fn whatever_goes_wrong_every_planned_request_is_accounted_for_at_any_depth() {
     // Method: seeds with all faults on, constant and Poisson, at depth 4 and 16,
-    // below and above what the peer can serve.
+    // below and above the peer's capacity.
     for seed in 0..80 {
         let per_s = ["2000", "30000"][usize::try_from(seed % 2).unwrap()];
         let per_s = per_s.parse().unwrap();
@@ -549,7 +550,7 @@ fn a_window_is_one_where_only_one_makes_sense() {
         let mut pool = connected(pool(Network::faultless(1), plan, BODY));
         run_requests(&mut pool, 20);
         assert_eq!(pool.tally().outcomes.ok(), 20);
-        // One at a time: nobody waited for another one's response.
+        // One at a time: no request waited for another one's response.
         assert!(pool.tally().times.service.max_us() <= Some(150));
     }
 }

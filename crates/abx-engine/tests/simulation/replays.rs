@@ -26,7 +26,7 @@ fn replay(each: impl IntoIterator<Item = (u64, u32)>, lasts: u64) -> Arrivals {
 }
 
 /// A plan of two requests, the second of which expects a status that never comes, so that
-/// outcomes tell them apart.
+/// outcomes distinguish them.
 fn recorded(connections: u32) -> LoadPlan {
     let mut plan = plan(connections, BODY, 1);
     plan.requests[0].request.path = "/a".to_owned();
@@ -79,7 +79,7 @@ fn each_slice_replays_the_same_requests_from_the_beginning() {
 #[test]
 fn requests_that_wait_for_a_connection_keep_their_times_and_their_order() {
     // Method: one connection whose responses take 6 ms; of the three that are due at 10 ms two
-    // wait, for 6 and 12 ms, and nobody else does.
+    // wait, for 6 and 12 ms, and no other request does.
     let mut network = Network::faultless(1);
     network.service = Service::Constant(Nanos(6 * MS - 50_000));
     let mut pool = opened(network, recorded(1));
@@ -92,8 +92,8 @@ fn requests_that_wait_for_a_connection_keep_their_times_and_their_order() {
 
 #[test]
 fn workers_have_each_request_once_together() {
-    // Method: three pools as three workers would have them; together they send what one
-    // would.
+    // Method: three pools as three workers would have them; together they send the requests
+    // of one.
     let mut numbers = [0, 0];
     for worker in 0..3 {
         let mut pool = opened(Network::faultless(1), recorded(2));
@@ -114,8 +114,8 @@ fn workers_have_each_request_once_together() {
 
 #[test]
 fn whatever_goes_wrong_every_recorded_request_is_accounted_for() {
-    // Method: seeds with all faults on, bursts with gaps between them, below and above what
-    // the peer can serve.
+    // Method: seeds with all faults on, bursts with gaps between them, below and above the
+    // peer's capacity.
     for seed in 0..40 {
         let mut network = Network::faultless(seed + 1);
         network.service = Service::Exponential(Nanos(200_000));
@@ -152,7 +152,7 @@ fn whatever_goes_wrong_every_recorded_request_is_accounted_for() {
 
 #[test]
 fn a_load_without_the_requests_of_its_replay_is_refused() {
-    // Method: the plan above, which is right, with a request taken away, and with users who
+    // Method: the plan above, which is correct, with a request taken away, and with users that
     // think.
     let refused = |change: &dyn Fn(&mut LoadPlan)| {
         let mut plan = recorded(1);

@@ -1,4 +1,4 @@
-//! Workers of one slice: whether a subject has stopped responding is for all to say.
+//! Workers of one slice: only all of them together decide that a subject has stopped responding.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use crate::loads::{MS, count, plan, pool_of_steps, run};
 
 const TIMEOUT: u64 = 100 * MS;
 
-/// One worker with one connection, to a peer that never answers; `accepts` is called for
+/// One worker with one connection, to a peer that never responds; `accepts` is called for
 /// each connection.
 fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
     let mut plan = plan(1, b"", 1);
@@ -27,7 +27,7 @@ fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
     pool
 }
 
-/// Fifteen other workers, who need the load no more.
+/// Fifteen other workers, which need the load no more.
 fn others(shared: &Arc<SharedSlice>) -> Vec<SliceParticipants> {
     let mut others = members(shared, 15);
     others.iter_mut().for_each(SliceParticipants::leave);
@@ -41,8 +41,8 @@ fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<SliceParticipants> {
 
 #[test]
 fn one_worker_s_timeouts_do_not_silence_a_subject_that_responds_to_others() {
-    // Method: one of 16 connections, each with a worker of its own, is never answered,
-    // and the others are. Its worker goes on until the slice is over; a timeout that is
+    // Method: one of 16 connections, each with a worker of its own, never gets a response,
+    // and the others do. Its worker continues until the slice is over; a timeout that is
     // under way then is waited for.
     let shared = SharedSlice::new(16, 16);
     let _others = others(&shared);
@@ -59,7 +59,7 @@ fn one_worker_s_timeouts_do_not_silence_a_subject_that_responds_to_others() {
 fn a_subject_that_responds_to_no_worker_has_stopped() {
     // Method: the same, and the others fall silent too: before the first timeout, and
     // when the third request goes out, which is then not waited for. A worker without
-    // connections is none of those who wait for responses.
+    // connections is not among those that wait for responses.
     let shared = SharedSlice::new(17, 16);
     drop(others(&shared));
     drop(SliceParticipants::of(&shared, Part::Nothing));
@@ -93,9 +93,9 @@ fn a_subject_that_responds_to_no_worker_has_stopped() {
 
 #[test]
 fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
-    // Method: a slice of 10 ms on a peer that takes 1 ms for each request, alone, and with
-    // 63 other workers of whom the last is settled when the 40th connection is made. What
-    // counts is the same; what goes out behind the slice's end is not.
+    // Method: a slice of 10 ms on a peer that takes 1 ms per request, alone, and with 63
+    // other workers of which the last is settled when the 40th connection is made. The
+    // counted requests are the same; those sent after the slice's end are not.
     let ran = |shared: &Arc<SharedSlice>, others: Vec<SliceParticipants>| {
         let mut network = Network::faultless(1);
         network.service = Service::Constant(Nanos(MS));

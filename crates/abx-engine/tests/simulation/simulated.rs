@@ -12,7 +12,7 @@ use crate::loads::{MS, SECOND, count, head, plan, pool, pool_of, run, run_reques
 #[test]
 fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
     // Method: many seeds, each with its own mix of all faults, bodies that are
-    // skipped and others, with and without keep-alive. As many requests are asked for as
+    // skipped and others, with and without keep-alive. As many requests are planned as
     // there must be final outcomes; every completed one has its times.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
     let mut seen = abx_evidence::Outcomes::default();
@@ -121,9 +121,9 @@ fn the_clocks_of_a_closed_loop_are_the_sum_of_its_response_times() {
 
 #[test]
 fn throughput_is_what_constant_service_allows_exactly() {
-    // Method: 50 us there and back and 100 us of service, nobody waits: each of 5
+    // Method: 50 us there and back and 100 us of service, without waiting: each of 5
     // connections completes a request every 150 us, the first of which opens its
-    // clock. One that was sent before the end comes behind it and closes the clock,
+    // clock. One that was sent before the end comes after it and closes the clock,
     // and one more finds it closed.
     let body = b"hello";
     let mut pool = pool(Network::faultless(1), plan(5, body, 1), body);
@@ -167,7 +167,7 @@ fn ten_minutes_of_load_pass_in_virtual_time() {
 
 #[test]
 fn a_timeout_ends_at_its_moment_and_every_connection_once() {
-    // Method: no request is ever answered. The slice ends when the last of the
+    // Method: no request ever gets a response. The slice ends when the last of the
     // three has waited for its timeout, to the nanosecond.
     let body = b"hello";
     let mut network = Network::faultless(2);
@@ -190,7 +190,7 @@ fn a_timeout_ends_at_its_moment_and_every_connection_once() {
 
 #[test]
 fn rests_after_refusals_double_and_end_at_their_moments() {
-    // Method: nobody listens; one connection, three tries until the slice gives
+    // Method: nothing listens; one connection, three tries until the slice gives
     // up. Rests of 1 and 2 ms lie between them, and a refusal takes no time or one
     // way there and back, 50 us.
     let body = b"hello";
@@ -229,7 +229,7 @@ fn bodies_are_skipped_only_as_far_as_they_go() {
 
 #[test]
 fn a_skipped_body_of_another_length_is_no_right_response() {
-    // Method: bodies that are skipped, with one byte behind them, and one byte
+    // Method: bodies that are skipped, with one byte after them, and one byte
     // short before a close; neither may count as ok, nor cost the next response.
     let body = vec![b'b'; 50_000];
     let whole = [head(body.len()).as_bytes(), &body].concat();
@@ -261,7 +261,7 @@ fn a_skipped_body_of_another_length_is_no_right_response() {
 #[test]
 fn only_large_bodies_that_are_not_hashed_are_skipped() {
     // Method: below and at the least size, with no response hashed and with all.
-    // Of each skipped body the first bytes, beside the head, and the last one are read.
+    // Of each skipped body the first bytes, with the head, and the last one are read.
     for (bytes, every, skipped) in [
         (18_431, 0, 0),
         (18_432, 0, 18_432 - (2048 - head(18_432).len()) - 1),

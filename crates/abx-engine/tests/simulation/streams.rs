@@ -15,7 +15,7 @@ use crate::loads::{MS, count, plan, run, run_requests};
 use crate::pipelined::all_faults;
 
 const BODY: &[u8] = b"hello";
-/// What a connection begins with on the server's side.
+/// The server's first bytes on a connection.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 /// The response to that.
 const ACKNOWLEDGEMENT_BYTES: usize = 9;
@@ -35,7 +35,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     [&length[1..], &[kind, flags], &stream, payload].concat()
 }
 
-/// A whole response, whose body goes into as many frames as it takes.
+/// A whole response, with its body in as many frames as it takes.
 fn response(stream: u32, body: &[u8]) -> PeerStep {
     let mut bytes = frame(1, 4, stream, &[0x88]);
     let mut parts = body.chunks(FRAME_BYTES_MAX).peekable();
@@ -55,7 +55,7 @@ fn stream(place: u32) -> u32 {
     2 * place + 1
 }
 
-/// What a connection is opened with, the first request, and each other one, in bytes.
+/// The lengths of a connection's opening, of the first request, and of each other one, in bytes.
 pub(crate) struct RequestLengths {
     opening: usize,
     first: usize,
@@ -79,8 +79,8 @@ impl RequestLengths {
         }
     }
 
-    /// The steps of a connection that awaits so many requests in turn; `then` says what it
-    /// does behind each.
+    /// The steps of a connection that awaits this many requests in turn; `then` gives its steps
+    /// after each.
     pub(crate) fn steps(
         &self,
         requests: u32,
@@ -124,9 +124,9 @@ pub(crate) fn pool_of_script(
 
 #[test]
 fn a_closed_loop_of_streams_gets_what_the_server_serves() {
-    // Method: a server of 1,000 a second, five connections of four streams, answered in
-    // their order, and each second one before the one ahead of it; slices of 5, 10 and 50
-    // response times. What is counted is within 1 % of what it can serve.
+    // Method: a server of 1,000 a second, five connections of four streams, with responses in
+    // order, and with each second one before the one ahead of it; slices of 5, 10 and 50
+    // response times. The count is within 1 % of the capacity.
     for discipline in [Discipline::Fifo, Discipline::ByConnection(4)] {
         for is_reversed in [false, true] {
             for (turns, slices) in [(5, 30), (10, 15), (50, 4)] {
@@ -176,8 +176,8 @@ fn a_closed_loop_of_streams_gets_what_the_server_serves() {
 
 #[test]
 fn phases_of_streams_run_side_by_side() {
-    // Method: two requests that are sent together, each of which is looked at. The head of the
-    // first comes before all else and its body last: nobody waits for a turn. To the
+    // Method: two requests that are sent together, both sampled. The head of the first
+    // comes before all else and its body last: neither waits for a turn. To the
     // nanosecond, since the peer's delays are known: 50 µs there and back, 100 for each step.
     let mut plan = streams_plan(1, BODY, 2, 1);
     plan.verify_every = 1;
@@ -216,7 +216,7 @@ fn phases_of_streams_run_side_by_side() {
 fn no_stream_is_lost_or_counted_twice() {
     // Method: many seeds, each with its own mix of all faults, bodies of one frame and of
     // several, 4 and 16 streams; each connection serves 60 requests and then takes no more.
-    // As many requests are asked for as there must be final outcomes.
+    // As many requests are planned as there must be final outcomes.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
     let mut seen = Outcomes::default();
     for seed in 0..120 {

@@ -1,4 +1,4 @@
-//! What is loaded: peers that follow a script.
+//! The subjects of the load: peers that follow a script.
 
 pub(crate) mod peer;
 pub(crate) mod streams;

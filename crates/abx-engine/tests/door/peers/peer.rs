@@ -1,7 +1,7 @@
-//! A peer that does what a test tells it, right or wrong.
+//! A peer that follows a test's script, right or wrong.
 //!
-//! One thread for each connection runs the test's script. It checks nothing:
-//! what it saw is there to be asked. Start at [`Peer::start`].
+//! One thread per connection runs the test's script. It checks nothing:
+//! tests can query its counts. Start at [`Peer::start`].
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ pub struct Peer {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// What came so far.
+/// The counts so far.
 #[derive(Default)]
 struct Seen {
     requests: AtomicUsize,
@@ -55,7 +55,7 @@ impl Peer {
         }
     }
 
-    /// Gives the same response to every request, for as long as the client asks.
+    /// Gives the same response to every request, for as long as the client sends requests.
     pub fn responding(response: &[u8]) -> Peer {
         let response = response.to_vec();
         Peer::start(move |mut connection| {
@@ -84,7 +84,7 @@ impl Peer {
         self.seen.finished.load(Ordering::SeqCst)
     }
 
-    /// Where the connections came from, in no particular order.
+    /// The addresses that the connections came from, in no particular order.
     pub fn sources(&self) -> Vec<IpAddr> {
         self.seen.sources.lock().unwrap().clone()
     }
@@ -174,7 +174,7 @@ impl Connection {
         Some(String::from_utf8(head).expect("the engine sends text"))
     }
 
-    /// Reads what comes next; `None` when there will be nothing.
+    /// Reads the next bytes; `None` if none will come.
     pub fn read(&mut self) -> Option<Vec<u8>> {
         if self.unread.is_empty() {
             self.read_more()?;
@@ -182,7 +182,7 @@ impl Connection {
         Some(std::mem::take(&mut self.unread))
     }
 
-    /// Another end to send by, for who else is to send on this connection.
+    /// Another end to send by, for another thread that sends on this connection.
     pub fn sender(&self) -> TcpStream {
         self.stream.try_clone().unwrap()
     }
@@ -199,7 +199,7 @@ impl Connection {
         self.send(&bytes[place..]);
     }
 
-    /// Keeps the connection without a word until the client closes it.
+    /// Keeps the connection without sending until the client closes it.
     pub fn hold(&mut self) {
         while self.read_more().is_some() {}
     }

@@ -1,5 +1,5 @@
-//! A peer that speaks HTTP/2, right or as wrong as a test tells it: it reads frames, and
-//! writes what it is told.
+//! A peer that uses HTTP/2, right or as wrong as a test sets it: it reads frames, and
+//! writes the test's bytes.
 
 use crate::peers::peer::{Connection, Peer};
 
@@ -53,8 +53,8 @@ pub struct WeightedRequest {
     pub body_bytes: usize,
 }
 
-/// Answers all that came together by what `reply` gives, on each connection from its own
-/// settings on; `None` holds the connection without another word.
+/// Responds to all requests that came together with the result of `reply`, on each connection
+/// after its own settings; `None` holds the connection without sending.
 pub fn streaming(
     settings: &'static [u8],
     reply: impl Fn(&WeightedRequest) -> Option<Vec<u8>> + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! A peer that speaks WebSocket, right or as wrong as a test tells it.
+//! A peer that uses WebSocket, right or as wrong as a test sets it.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -17,8 +17,8 @@ pub struct Said {
     pub number: usize,
 }
 
-/// What is done about a message: it writes what is sent, and says whether the
-/// connection goes on.
+/// The reaction to a message: it writes the bytes to send, and returns whether the
+/// connection continues.
 pub trait Reply: Fn(&mut Server, Said, &mut Vec<u8>) -> bool {}
 
 impl<F: Fn(&mut Server, Said, &mut Vec<u8>) -> bool> Reply for F {}
@@ -37,11 +37,11 @@ pub fn talking(reply: impl Reply + Send + Sync + 'static) -> Peer {
     })
 }
 
-/// Accepts every WebSocket, and tells all of them what one says.
+/// Accepts every WebSocket, and sends each message to all of them.
 pub fn room() -> Peer {
     let members: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
     Peer::start(move |mut connection| {
-        // Under the lock, so that whoever is accepted is a member before anyone speaks.
+        // Under the lock, so that each accepted connection is a member before any message is sent.
         let mut tcp_streams = members.lock().unwrap();
         let Some(server) = accept(&mut connection) else {
             return;
@@ -56,7 +56,7 @@ pub fn room() -> Peer {
                 message_frame(message.kind, &message.payload, &mut frame);
                 // Under the lock, so that all have the messages in one order.
                 let members = members.lock().unwrap();
-                // One that has gone hears nothing.
+                // A connection that has gone receives nothing.
                 members
                     .iter()
                     .for_each(|mut member| drop(member.write_all(&frame)));

@@ -40,7 +40,7 @@ fn a_load_is_verified_and_the_server_counts_the_same() {
         assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 500)]);
         assert_eq!(peer.seen.requests.load(Ordering::SeqCst), 500);
         assert_eq!(peer.handshakes(), [10, 0]);
-        // Those were opened before the slice.
+        // The connections were opened before the slice.
         assert_eq!(slice.tally.times.handshake.count(), 0);
     }
 }
@@ -93,7 +93,7 @@ fn each_request_may_bring_its_own_connection() {
 #[test]
 fn connections_that_are_opened_together_all_have_something_to_resume() {
     // Method: twenty at a time, of a server that gives two tickets with each handshake. In
-    // the first slice the first twenty have none; in the next one everybody has.
+    // the first slice the first twenty have none; in the next one every connection has.
     let peer = TlsPeer::start(BOTH, false);
     let tls = TlsPlan {
         version: Some(TlsVersion::Tls13),
@@ -117,8 +117,8 @@ fn connections_that_are_opened_together_all_have_something_to_resume() {
 
 #[test]
 fn a_server_that_proves_nothing_gets_no_request() {
-    // Method: an authority that did not sign, and another name; whoever believes anyone is
-    // served.
+    // Method: an authority that did not sign, and another name; a client that trusts any
+    // certificate is served.
     let peer = TlsPeer::start(BOTH, false);
     let stranger = TlsPlan {
         trust: TlsTrust::Given(vec![CLIENT.cert.der().to_vec()]),
@@ -144,7 +144,7 @@ fn a_server_that_proves_nothing_gets_no_request() {
 
 #[test]
 fn a_server_without_tls_is_told_apart() {
-    // Method: a peer that answers HTTP to whatever comes, and one that knows another version.
+    // Method: a peer that responds to anything with HTTP, and one with another version only.
     let plain = Peer::start(|mut connection| {
         connection.send(HELLO);
         connection.hold();
@@ -199,9 +199,9 @@ fn a_server_that_breaks_the_handshake_fails_its_requests() {
 
 #[test]
 fn a_record_that_cannot_be_decrypted_fails_its_request_and_no_other() {
-    // Method: behind every third response of a connection comes a record with no right key, in
+    // Method: after every third response of a connection comes a record with no right key, in
     // the same segment. Each response counts, and so does each request that meets such a record.
-    // One that comes while no request is in flight was not asked for.
+    // One that comes while no request is in flight is unsolicited.
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let peer = TlsPeer::start(BOTH, false);
         peer.seen.breaks_after.store(3, Ordering::SeqCst);
@@ -231,8 +231,8 @@ fn a_record_that_cannot_be_decrypted_fails_its_request_and_no_other() {
 
 #[test]
 fn a_client_proves_who_it_is_where_that_is_asked() {
-    // Method: a server that lets nobody else in, with and without our certificate. In TLS
-    // 1.3 it refuses when the handshake is over on our side, and the probe says why.
+    // Method: a server that accepts no other client, with and without the client certificate.
+    // In TLS 1.3 it refuses when the client's handshake is over, and the probe reports why.
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let peer = TlsPeer::start(BOTH, true);
         let unknown = TlsPlan {

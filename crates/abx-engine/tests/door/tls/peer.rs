@@ -16,7 +16,7 @@ use crate::HELLO;
 
 pub(crate) const BOTH: &[&rustls::SupportedProtocolVersion] = rustls::ALL_VERSIONS;
 
-/// What the certificates of these tests are for.
+/// The name in the certificates of these tests.
 const NAME: &str = "server.test";
 
 static SERVER: LazyLock<CertifiedKey<KeyPair>> = LazyLock::new(certified);
@@ -30,7 +30,7 @@ fn key_of(certified: &CertifiedKey<KeyPair>) -> PrivateKeyDer<'static> {
     PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap()
 }
 
-/// Answers `hello` to whatever ends with an empty line, for as long as it is asked.
+/// Responds with `hello` to anything that ends with an empty line, again and again.
 pub(crate) struct TlsPeer {
     pub(crate) address: SocketAddr,
     pub(crate) seen: Arc<Seen>,
@@ -42,7 +42,7 @@ pub(crate) struct Seen {
     pub(crate) requests: AtomicU64,
     full: AtomicU64,
     resumed: AtomicU64,
-    /// Connections that said whom they want.
+    /// Connections that sent a server name.
     pub(crate) named: AtomicU64,
     /// Responses of a connection before a record that cannot be decrypted; 0 for none.
     pub(crate) breaks_after: AtomicU64,

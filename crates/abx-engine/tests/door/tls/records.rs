@@ -14,8 +14,8 @@ use super::peer::{BOTH, TlsPeer, believing};
 
 #[test]
 fn a_step_that_meets_a_broken_record_fails_as_tls() {
-    // Method: a session of two steps over one connection, whose first response has such a record
-    // behind it.
+    // Method: a session of two steps over one connection, whose first response is followed by
+    // such a record.
     let peer = TlsPeer::start(BOTH, false);
     peer.seen.breaks_after.store(1, Ordering::SeqCst);
     let plain = || TextTemplate::parse("/", |_| None).unwrap();
@@ -57,7 +57,7 @@ fn a_step_that_meets_a_broken_record_fails_as_tls() {
     assert!(why.contains("cannot decrypt"), "{why}");
 }
 
-/// Sends the same request each time, and keeps what failed.
+/// Sends the same request each time, and records failures.
 #[derive(Default)]
 struct Asker {
     responded: usize,
@@ -83,7 +83,7 @@ impl SessionListener for Asker {
 
 #[test]
 fn a_session_that_meets_a_broken_record_says_so() {
-    // Method: two sessions of three calls, whose second response has such a record behind it.
+    // Method: two sessions of three calls, whose second response is followed by such a record.
     let peer = TlsPeer::start(BOTH, false);
     peer.seen.breaks_after.store(2, Ordering::SeqCst);
     let load = SessionPlan {

@@ -14,7 +14,7 @@ use crate::loads::{MS, SECOND, count, plan, pool_of_steps, run};
 
 const CONNECTIONS: u32 = 10;
 const SLICE: u64 = 100 * MS;
-/// As [`plan`] has it.
+/// The timeout of [`plan`].
 const TIMEOUT: u64 = SECOND;
 /// A loop that is broken looks at its clock this much too late at most.
 const LATE: u64 = 60 * MS;
@@ -23,13 +23,13 @@ const RIGHT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright";
 /// A peer that breaks.
 struct BrokenPeer {
     name: &'static str,
-    /// What a connection does once it has read a request.
+    /// The steps of a connection once it has read a request.
     steps: Vec<PeerStep>,
     /// Each connection of so many does it, the first one among them; the others are right.
     one_of: usize,
     /// So many correct responses of a connection come before it.
     after: usize,
-    /// What becomes of the requests.
+    /// The outcome of the requests.
     outcome: Outcome,
 }
 
@@ -37,7 +37,7 @@ fn send(bytes: &[u8]) -> PeerStep {
     PeerStep::Send(bytes.into())
 }
 
-/// Answers again and again.
+/// Responds again and again.
 fn always(bytes: &[u8]) -> Vec<PeerStep> {
     vec![send(bytes), PeerStep::Again]
 }
@@ -60,7 +60,7 @@ fn peer(name: &'static str, steps: Vec<PeerStep>, outcome: Outcome) -> BrokenPee
     }
 }
 
-/// Goes mute on one connection of so many, behind so many responses of each.
+/// Goes mute on one connection in `one_of`, after this many responses of each.
 fn mute(one_of: usize, after: usize) -> BrokenPeer {
     BrokenPeer {
         one_of,
@@ -69,7 +69,7 @@ fn mute(one_of: usize, after: usize) -> BrokenPeer {
     }
 }
 
-/// Those whose responses do not come to their end.
+/// Peers whose responses do not come to their end.
 fn unfinished() -> Vec<BrokenPeer> {
     use Outcome::{EarlyClose, EmptyResponse, HeadTooLarge, Reset, Timeout};
     let half = send(&RIGHT[..RIGHT.len() / 2]);
@@ -101,7 +101,7 @@ fn unfinished() -> Vec<BrokenPeer> {
     ]
 }
 
-/// Those that answer, and wrongly.
+/// Peers that send wrong responses.
 fn wrong() -> Vec<BrokenPeer> {
     use Outcome::{Malformed, OtherProtocol, WrongBody, WrongLength, WrongStatus};
     let wrong = |status: &str, body: &str| {
@@ -155,8 +155,8 @@ impl BrokenPeer {
 
 #[test]
 fn a_slice_of_a_broken_peer_ends_within_a_timeout() {
-    // Method: each fault in virtual time, from the first request on or behind right
-    // answers, on some connections or all. One connection that is never answered is
+    // Method: each fault in virtual time, from the first request on or after correct
+    // responses, on some connections or all. One connection that never gets a response is
     // waited for, and two timeouts in a row are not.
     let mut unlike = Vec::new();
     for fault in unfinished().into_iter().chain(wrong()) {
@@ -186,7 +186,7 @@ fn a_slice_of_a_broken_peer_ends_within_a_timeout() {
 
 #[test]
 fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
-    // Method: an address at which nobody listens.
+    // Method: an address at which nothing listens.
     let mut pool = mute(1, 0).pool(TIMEOUT);
     let mut plan = plan(CONNECTIONS, b"right", 1);
     plan.address = NOBODY.into();
@@ -202,8 +202,8 @@ fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
 
 #[test]
 fn who_is_waited_for_is_told_while_it_lasts_and_not_before() {
-    // Method: every second connection goes mute; what was told is looked at 2 s after the
-    // start. With a timeout of a quarter of a second there is no time to tell anything.
+    // Method: every second connection goes mute; the reports are checked 2 s after the
+    // start. With a timeout of a quarter of a second there is no time to report anything.
     let waits = |timeout: u64| {
         let mut pool = mute(2, 20).pool(timeout);
         let shared = SharedSlice::new(1, 1);

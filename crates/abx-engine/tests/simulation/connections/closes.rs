@@ -1,4 +1,4 @@
-//! Connections that the peer closes, and bytes that nobody asked for.
+//! Connections that the peer closes, and bytes without a request.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +20,7 @@ fn plan_of(method: &str, connections: u32) -> LoadPlan {
     plan
 }
 
-/// A pool on a peer that follows `steps` behind each request that it has read.
+/// A pool on a peer that follows `steps` after each request that it has read.
 fn serving(network: Network, plan: LoadPlan, steps: &[PeerStep]) -> Pool<Sim, Http> {
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
     let steps: Vec<PeerStep> = steps
@@ -43,7 +43,7 @@ const READ: PeerStep = PeerStep::Await(0);
 
 #[test]
 fn a_request_that_was_taken_and_dropped_has_failed() {
-    // Method: each connection answers one request, and closes when it has read the
+    // Method: each connection responds to one request, and closes when it has read the
     // second one, at once or after some work. Half of all fail, whatever the method, and
     // none is sent again.
     for method in ["GET", "POST"] {
@@ -82,10 +82,10 @@ fn what_a_fresh_connection_took_and_dropped_is_told_apart_from_what_it_did_not()
 
 #[test]
 fn only_idempotent_requests_are_sent_again() {
-    // Method: a peer that closes some time within 2 ms behind each response: the close finds
+    // Method: a peer that closes some time within 2 ms after each response: the close finds
     // the connection idle in a think time, crosses with a request, or meets one that was
-    // read. What crossed is sent again, unless it is a POST, which fails as the
-    // connection did.
+    // read. A request that it crossed is sent again, unless it is a POST, which fails with
+    // the connection's outcome.
     let mut network = Network::faultless(5);
     network.faults.idle_close = 1000;
     for (method, again) in [
@@ -117,7 +117,7 @@ fn only_idempotent_requests_are_sent_again() {
 #[test]
 fn bytes_that_nobody_asked_for_are_counted() {
     // Method: an open loop of 100 a second on one connection, and a peer that sends
-    // something behind each response, in a segment of its own; and an empty line, which
+    // something after each response, in a segment of its own; and an empty line, which
     // servers may send.
     for (extra, unsolicited) in [(HELLO, 100), (b"x", 100), (b"\r\n", 0)] {
         let mut plan = plan_of("GET", 1);
@@ -191,7 +191,7 @@ fn responses_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
 #[test]
 fn an_end_that_no_response_announced_is_counted_where_a_connection_was_to_be_kept() {
     // Method: an open loop of 100 a second, and a peer that closes after each response without
-    // a word, with keep-alive and without; each end finds its connection idle.
+    // notice, with keep-alive and without; each end finds its connection idle.
     for (keep_alive, expected) in [(true, 99..=101), (false, 0..=0)] {
         let mut plan = plan_of("GET", 4);
         plan.keep_alive = keep_alive;

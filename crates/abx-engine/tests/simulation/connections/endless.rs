@@ -31,7 +31,7 @@ const SERVES: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright";
 const PLAIN: &str = "HTTP/1.1 200 OK\r\n";
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// How endless responses begin, what they go on with, and what becomes of their requests.
+/// How endless responses begin, how they continue, and the outcomes of their requests.
 const PIECES: &[(&str, &str, Outcome)] = &[
     (CHUNKED, "1\r\nx\r\n", Outcome::Timeout),
     (CHUNKED, "11\r\ndata: 123456789\n\n\r\n", Outcome::Timeout),
@@ -61,7 +61,7 @@ const PIECES: &[(&str, &str, Outcome)] = &[
     ),
 ];
 
-/// A pool whose first connection is answered without end; each other one is served.
+/// A pool whose first connection gets an endless response; each other one is served.
 fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
     let mut plan = plan(CONNECTIONS, b"right", 1);
     plan.timeout = Duration::from_nanos(TIMEOUT);
@@ -129,7 +129,7 @@ fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, what: &str) {
 #[test]
 fn an_endless_response_leaves_the_others_their_turns_and_times_out() {
     // Method: one of four connections gets each kind of endless response, in virtual time that
-    // goes on while bytes are received. The others are served, and the slice ends in time.
+    // runs while bytes are received. The others are served, and the slice ends in time.
     for (head, piece, outcome) in PIECES {
         let mut pool = pool(head, piece);
         let start = pool.now();
@@ -193,7 +193,7 @@ fn endless_frames_of_http2_end_in_time() {
     }
 }
 
-/// Empty frames of WebSocket that come without end, and what begins them.
+/// Empty frames of WebSocket that come without end, and the bytes before them.
 const FRAMES: [(&[u8], &[u8]); 3] = [
     // Pongs.
     (&[], &[0x8a, 0]),
@@ -285,8 +285,8 @@ fn flooded_broadcast(piece: &'static [u8]) -> Tally {
 
 #[test]
 fn a_broadcast_ends_although_a_listener_gets_messages_without_end() {
-    // Method: pongs, and messages that no speaker has sent, behind the first broadcast. What
-    // comes behind them on the same connection never comes, so later rounds time out.
+    // Method: pongs, and messages that no speaker has sent, after the first broadcast. Later
+    // bytes of the same connection never come, so later rounds time out.
     let pongs = flooded_broadcast(&[0x8a, 0]);
     assert_eq!((pongs.outcomes.ok(), pongs.out_of_order), (1, 0));
     let messages = flooded_broadcast(&[0x81, 0]);

@@ -1,5 +1,5 @@
-//! The opening of connections before a slice, in virtual time: its own deadlines, what
-//! was never tried, and the rate.
+//! The opening of connections before a slice, in virtual time: its own deadlines,
+//! connections that were never tried, and the rate.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +14,7 @@ use crate::loads::{MS, SECOND, plan, pool, run_requests};
 
 const BODY: &[u8] = b"hello";
 
-/// What came of an opening.
+/// The result of an opening.
 #[derive(Debug)]
 struct Opened {
     standing: usize,
@@ -81,7 +81,7 @@ fn an_opening_takes_as_long_as_it_goes_on_when_each_connect_is_in_time() {
 fn a_connect_has_its_own_timeout_while_others_succeed() {
     // Method: 10 ms each, so that with 128 under way each would wait for 1.28 s, beyond the
     // timeout of a second. Those that are out of time end; as many at a time as can be
-    // accepted in time are left, and the opening goes on to the last one.
+    // accepted in time are left, and the opening continues to the last one.
     let network = accepting(Accepting {
         each: Nanos(10 * MS),
         ..slowly()
@@ -150,7 +150,7 @@ fn a_machine_without_ports_says_so_and_tries_no_more() {
             count.unwrap_or_else(|| panic!("{opened:?}")).1
         });
         assert_eq!((opened.failures.len(), lacked.iter().sum()), (2, 800));
-        // A success between two of them begins anew; then there are few under way.
+        // A success between two of them resets the count; then there are few under way.
         assert!((tries..=tries * 128).contains(&lacked[0]), "{opened:?}");
         assert!(Outcome::ALL.iter().all(|this_outcome| {
             !this_outcome.is_failure()
@@ -194,8 +194,8 @@ fn connections_are_opened_at_exactly_the_rate() {
 
 #[test]
 fn a_rate_slower_than_the_timeout_is_no_silence() {
-    // Method: one connection in 4 s, a timeout of a second; then the same where nobody
-    // listens, which ends when nothing had succeeded for one timeout.
+    // Method: one connection in 4 s, a timeout of a second; then the same without a listener,
+    // which ends when nothing had succeeded for one timeout.
     let mut plan = many(5);
     plan.opening_limit = Some("0.25".parse().unwrap());
     let opened = open(&mut pool(Network::faultless(1), plan.clone(), BODY));
@@ -223,7 +223,7 @@ fn who_refuses_is_asked_for_each_connection() {
 #[test]
 fn an_opening_ends_in_the_time_that_it_has() {
     // Method: 7 s of work and half a second for it. Those under way were given up, the
-    // others never tried; a second opening goes on where the first one ended.
+    // others never tried; a second opening continues from the end of the first one.
     let mut plan = many(1_000);
     plan.open_within_ns = Some(SECOND / 2);
     let mut pool = pool(accepting(slowly()), plan, BODY);
@@ -244,7 +244,7 @@ fn an_opening_ends_in_the_time_that_it_has() {
 
 #[test]
 fn a_stop_ends_an_opening_at_once() {
-    // Method: stopped beforehand; nothing is tried, and nothing blames anybody.
+    // Method: stopped beforehand; nothing is tried, and no failure counts against the subject.
     let mut pool = pool(Network::faultless(1), many(300), BODY);
     assert_eq!(pool.connect_all(&AtomicBool::new(true)), (0, 0));
     let failures: Vec<_> = pool.connect_failures.iter().collect();

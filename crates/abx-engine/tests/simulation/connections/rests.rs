@@ -1,4 +1,4 @@
-//! Connections whose server ends them because they were idle between two slices.
+//! Connections that the server closes because they were idle between two slices.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use crate::loads::{MS, count, plan, pool, pool_of_steps, run, run_requests};
 const CONNECTIONS: u32 = 10;
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A pool whose peer shuts down, unread, what was idle for longer than that.
+/// A pool whose peer shuts down, unread, connections that were idle for longer than that.
 fn impatient(idle_max_ms: u64, plan: LoadPlan) -> Pool<Sim, Http> {
     let mut network = Network::faultless(1);
     network.idle_max = Nanos(idle_max_ms * MS);
@@ -24,8 +24,8 @@ fn impatient(idle_max_ms: u64, plan: LoadPlan) -> Pool<Sim, Http> {
     pool
 }
 
-/// Lets the load be suspended for a while, as others are loaded, and reopens what was
-/// seen to die meanwhile. Answers how many connections that were.
+/// Suspends the load for a while, as when others are loaded, and reopens the connections
+/// that closed meanwhile. Returns how many those were.
 fn rest(pool: &mut Pool<Sim, Http>, span_ms: u64) -> usize {
     let until = pool.now().plus(Nanos(span_ms * MS));
     pool.listen(until, &AtomicBool::new(false));
@@ -45,8 +45,8 @@ fn a_connection_that_is_ended_after_a_rest_is_no_failure() {
         (5_000, 4_000, "GET", 1, (0, 0)),
         (300, 1_000, "GET", 1, (total, 0)),
         (300, 900, "GET", 1, (0, total)),
-        // What must not be sent twice gets connections that have not rested, unless the
-        // rest was shorter than any for which a server ends one.
+        // Requests that must not be sent twice get connections that have not rested, unless the
+        // rest was shorter than any after which a server closes one.
         (5_000, 6_000, "POST", 1, (0, 0)),
         (300, 900, "POST", 4, (0, 0)),
         (300, 700, "POST", 1, (0, total)),
@@ -82,7 +82,7 @@ fn a_connection_that_was_never_used_may_rest_too() {
 
 #[test]
 fn an_end_that_came_during_the_rest_is_noticed_before_the_slice() {
-    // Method: each connection answers ten requests and closes, which is all of the first
+    // Method: each connection serves ten requests and closes, which is all of the first
     // slice, so that no end crosses with a request.
     let plan = plan(CONNECTIONS, b"hello", 1);
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
@@ -103,8 +103,8 @@ fn an_end_that_came_during_the_rest_is_noticed_before_the_slice() {
 
 #[test]
 fn a_server_that_drops_what_it_took_is_told_whatever_has_rested() {
-    // Method: each connection answers one request, and closes when it has read the second.
-    // At most one request of each connection may be thought to have met a rest: in a
+    // Method: each connection serves one request, and closes when it has read the second.
+    // At most one request of each connection may be taken to have met a rest: in a
     // closed loop, and at a rate that leaves each connection idle for two seconds.
     for arrivals in [
         Arrivals::Closed,
@@ -127,7 +127,7 @@ fn a_server_that_drops_what_it_took_is_told_whatever_has_rested() {
         let script = Box::new(move |_| steps.clone());
         let mut pool = pool_of_steps(Network::faultless(1), plan, script);
         pool.connect_all(&AtomicBool::new(false));
-        // An odd number for each connection, so that what is sent next is dropped.
+        // An odd number for each connection, so that the next request is dropped.
         run_requests(&mut pool, u64::from(CONNECTIONS));
         rest(&mut pool, 6_000);
         run_requests(&mut pool, 400);
@@ -144,7 +144,7 @@ fn a_server_that_drops_what_it_took_is_told_whatever_has_rested() {
 fn connections_that_a_rest_has_cost_cost_no_throughput() {
     // Method: slices with and without a lead-in of two response times, after a rest that
     // costs all connections and after one that costs none. The clocks run from the first
-    // answer of each connection.
+    // response of each connection.
     let per_s = |tally: &Tally| tally.clocked as f64 * 1e9 / tally.connection_ns as f64;
     for discard in [0, MS / 3] {
         let [lost, kept] = [5_000, 60_000].map(|idle_max_ms| {

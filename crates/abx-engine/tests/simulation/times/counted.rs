@@ -1,5 +1,5 @@
-//! Known answers: what throughput says of servers whose capacity is known, with
-//! their own count as the truth. All of them in short slices, as comparisons have them.
+//! Known results: the throughput of servers whose capacity is known, with their own
+//! count as the truth. All of them in short slices, as in comparisons.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::loads::{MS, SECOND, plan, pool_of_steps, run};
 use crate::websocket::broadcasts::{MESSAGE, broadcast_plan};
 use crate::websocket::echoes::{echo_plan, talking};
 
-/// What a request takes of a worker.
+/// The service time of a request.
 const WORK: Nanos = Nanos(MS);
 const BODY: &[u8] = b"hello";
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -23,7 +23,7 @@ const LENGTHS: [(u64, u64); 3] = [(5, 60), (10, 30), (50, 8)];
 /// How far from the truth a throughput may be.
 const OFF_MAX: f64 = 0.01;
 
-/// What many slices gave together.
+/// The totals of many slices.
 #[derive(Default)]
 struct Sum {
     connections: u64,
@@ -52,7 +52,7 @@ fn assert_near(result: f64, truth: f64, what: &str) {
     );
 }
 
-/// A server of so many workers, and what one of them does for requests.
+/// A server of this many workers, and the service times of one of them.
 fn server(discipline: Discipline, work: fn() -> Vec<Nanos>, workers: usize) -> Network {
     Network {
         discipline,
@@ -87,14 +87,14 @@ fn stalling() -> Vec<Nanos> {
     (0..100).map(work).collect()
 }
 
-/// What so many workers can serve in a second.
+/// The capacity of this many workers per second.
 fn capacity(work: fn() -> Vec<Nanos>, workers: usize) -> f64 {
     let times = work();
     let ns: u64 = times.iter().map(|time| time.0).sum();
     workers as f64 * times.len() as f64 * 1e9 / ns as f64
 }
 
-/// A pool on it; it answers all connections but those from `mute` on.
+/// A pool on it; it responds on all connections but those from `mute` on.
 fn pool(network: Network, mut plan: LoadPlan, mute: usize) -> Pool<Sim, Http> {
     plan.verify_every = 0;
     plan.timeout = Duration::from_nanos(3 * SECOND);
@@ -136,7 +136,7 @@ fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[
             let mut pool = pool(network, plan, usize::MAX);
             let turn = u64::from(in_flight) * WORK.0;
             let mut sum = Sum::default();
-            // Of what is rare it takes more to see as much.
+            // Rare requests need more slices to be seen as often.
             let slices = match work().len() {
                 1 => slices / 8,
                 _ => 4 * slices,
@@ -259,7 +259,7 @@ fn rate(per_s: &str) -> Pacing {
     }
 }
 
-/// Served answers per second of the counted part of slices under a pacing.
+/// Served responses per second of the counted part of slices under a pacing.
 fn per_s(pacing: Pacing, server: Network, slices: u64, [span, discard]: [u64; 2]) -> f64 {
     let mut plan = plan(50, BODY, 5);
     plan.pacing = pacing;
@@ -274,7 +274,7 @@ fn per_s(pacing: Pacing, server: Network, slices: u64, [span, discard]: [u64; 2]
 
 #[test]
 fn an_overloaded_server_gets_what_it_serves_and_not_more() {
-    // Method: 2, 5 and 12 times of what a server can do, in slices of 5, 10 and 50
+    // Method: 2, 5 and 12 times the capacity of a server, in slices of 5, 10 and 50
     // response times of 50 ms; and 5 times for 300 ms without a discarded part.
     for per in ["2000", "5000", "12000"] {
         for discipline in [Discipline::Fifo, Discipline::Sharing] {
@@ -298,7 +298,7 @@ fn an_overloaded_server_gets_what_it_serves_and_not_more() {
 #[test]
 fn an_overloaded_server_whose_responses_come_in_step_is_counted_wherever_the_edges_fall() {
     // Method: fifty requests at a time that end within 4 ms of each other, every 50 ms;
-    // edges between them and, where five turns err by 1.2 %, among them.
+    // edges between them and, although five turns would then err by 1.2 %, among them.
     for edges in [[0, 5], [11, 0], [30, 28], [45, 49]] {
         let [lead_in, counted] = edges.map(|ms| ms * MS);
         for turns in [10, 50] {
@@ -313,7 +313,7 @@ fn an_overloaded_server_whose_responses_come_in_step_is_counted_wherever_the_edg
 
 #[test]
 fn stages_are_counted_over_their_time() {
-    // Method: rates below and above what a server can do, half of the time each, and
+    // Method: rates below and above the capacity of a server, half of the time each, and
     // connections that grow from none to 100, of which one is enough for all of it.
     let pacing = Pacing {
         arrivals: Arrivals::Stages("400@2s,3000@2s".parse().unwrap()),

@@ -56,9 +56,9 @@ fn course(pool: &Pool<Sim, Http>) -> Course {
 
 #[test]
 fn each_interval_has_what_ended_in_it() {
-    // Method: 1,000 a second for a second, answered in 150 us each; the peer is away from
+    // Method: 1,000 a second for a second, with responses in 150 us each; the peer is away from
     // 300 ms until before 500 ms, when all fails. Stretches end at even moments, at which
-    // one request more or fewer may just have ended; all of them together are all there were.
+    // one request more or fewer may just have ended; all of them together are the total.
     let mut pool = paced("1000");
     let start = pool.now();
     let at = |ms: u64| start.plus(Nanos(ms * MS));
@@ -107,7 +107,7 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
 
 #[test]
 fn whoever_listens_is_told_each_interval_once() {
-    // Method: what is told is what is kept; and a slice without a course tells nothing.
+    // Method: the reported intervals equal the kept ones; a slice without a course reports none.
     let (listener, intervals) = channel();
     let shared = SharedSlice::told_to(Some(listener), 1, 1);
     let mut pool = paced("1000");

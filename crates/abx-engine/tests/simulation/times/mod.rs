@@ -1,4 +1,4 @@
-//! What is timed: clocks, schedules, phases and courses.
+//! Tests of times: clocks, schedules, phases and courses.
 
 mod counted;
 mod courses;

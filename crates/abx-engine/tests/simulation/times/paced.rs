@@ -38,7 +38,7 @@ fn paced(network: Network, connections: u32, pacing: Pacing) -> Pool<Sim, Http> 
 #[test]
 fn what_is_due_is_sent_when_it_is_due() {
     // Method: 1,000 a second for a second on a peer that is never late. All are
-    // sent, none had to wait, and each takes what the peer takes; one more ends the time
+    // sent, none had to wait, and each takes the peer's time; one more ends the time
     // over which throughput is counted.
     let mut pool = paced(Network::faultless(1), 10, constant("1000"));
     let ran = run(&mut pool, SECOND, SECOND / 10);
@@ -55,7 +55,7 @@ fn what_is_due_is_sent_when_it_is_due() {
 
 #[test]
 fn connections_take_turns() {
-    // Method: 10 requests on 5 idle connections; each one's last response tells
+    // Method: 10 requests on 5 idle connections; each one's last response shows
     // whether the longest-idle connection was taken each time.
     let mut pool = paced(Network::faultless(1), 5, constant("1000"));
     let start = pool.now();
@@ -87,7 +87,7 @@ fn what_was_due_while_the_generator_stood_still_is_sent_late_also_at_the_end() {
 
 #[test]
 fn requests_that_wait_keep_their_intended_times() {
-    // Method: one connection, answers in 150 us, and 10,000 a second due: every
+    // Method: one connection, responses in 150 us, and 10,000 a second due: every
     // request waits 50 us longer than the one before, and the rest is never sent.
     let mut pool = paced(Network::faultless(1), 1, constant("10000"));
     run(&mut pool, 30 * MS, 0);
@@ -108,7 +108,7 @@ fn requests_that_wait_keep_their_intended_times() {
 
 #[test]
 fn responses_in_flight_at_the_end_are_waited_for() {
-    // Method: answers take 50 ms, the slice 10 ms; nothing is lost, and the rate
+    // Method: responses take 50 ms, the slice 10 ms; nothing is lost, and the rate
     // is counted over the slice, not over the wait.
     let mut network = Network::faultless(1);
     network.service = Service::Constant(Nanos(50 * MS));
@@ -120,7 +120,7 @@ fn responses_in_flight_at_the_end_are_waited_for() {
 
 #[test]
 fn a_timeout_runs_from_the_send_and_the_response_from_the_intention() {
-    // Method: nothing is answered; two connections, a timeout of 5 ms, requests
+    // Method: no response comes; two connections, a timeout of 5 ms, requests
     // due every ms. The third is sent at 5 ms, when the first gives up, and was
     // due at 2 ms.
     let mut network = Network::faultless(1);
@@ -142,7 +142,7 @@ fn a_timeout_runs_from_the_send_and_the_response_from_the_intention() {
 #[test]
 fn whatever_goes_wrong_every_planned_request_is_accounted_for() {
     // Method: seeds with all faults on, constant and Poisson, with and without
-    // keep-alive, below and above what the peer can serve.
+    // keep-alive, below and above the peer's capacity.
     for seed in 0..80 {
         let mut network = Network::faultless(seed + 1);
         network.service = Service::Exponential(Nanos(200_000));
@@ -187,7 +187,7 @@ fn whatever_goes_wrong_every_planned_request_is_accounted_for() {
 #[test]
 fn workers_share_one_schedule() {
     // Method: three pools as three workers would have them; together they send
-    // what one would.
+    // the requests of one.
     let mut sent = 0;
     for worker in 0..3 {
         let mut pool = paced(Network::faultless(1), 4, constant("1000"));
@@ -208,7 +208,7 @@ fn workers_share_one_schedule() {
 
 #[test]
 fn a_user_thinks_before_the_next_request() {
-    // Method: 4 users who think 850 us between responses of 150 us: each sends
+    // Method: 4 users with a think time of 850 us between responses of 150 us: each sends
     // every ms, and thinking is no response time.
     let pacing = Pacing {
         think_ns: 850_000,

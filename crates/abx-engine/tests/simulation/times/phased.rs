@@ -18,7 +18,7 @@ const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
 const BODY: &[u8] = b"hello";
 /// There and back.
 const TRIP_US: u64 = 50;
-/// What one step of work takes.
+/// The time of one step of work.
 const WORK_US: u64 = 100;
 
 /// Every request of it is sampled.
@@ -28,7 +28,7 @@ fn watched(connections: u32) -> LoadPlan {
     plan
 }
 
-/// The steps that answer one request: its body comes some work behind its head.
+/// The steps that respond to one request: its body comes some work after its head.
 fn in_two(request_bytes: usize) -> [PeerStep; 5] {
     [
         PeerStep::Await(request_bytes),
@@ -44,7 +44,7 @@ fn request_bytes(plan: &LoadPlan) -> usize {
     request.encode(plan.keep_alive).unwrap().len()
 }
 
-/// A pool whose connections stand, each of the peer's with the steps of its number.
+/// A pool with open connections, each of the peer's with the steps of its number.
 fn scripted(
     plan: LoadPlan,
     steps: impl Fn(usize) -> Vec<PeerStep> + Send + Sync + 'static,
@@ -54,7 +54,7 @@ fn scripted(
     pool
 }
 
-/// A pool on a peer that answers every request in two parts.
+/// A pool on a peer that sends every response in two parts.
 fn on_slow_bodies(plan: LoadPlan) -> Pool<Sim, Http> {
     let steps = [&in_two(request_bytes(&plan))[..], &[PeerStep::Again]].concat();
     scripted(plan, move |_| steps.clone())
@@ -71,8 +71,8 @@ fn sums_us(tally: &Tally) -> [u64; 4] {
 
 #[test]
 fn phases_are_what_the_peer_took_for_each() {
-    // Method: known delays, over connections that stand and over one for each
-    // request, which takes a trip to make.
+    // Method: known delays, over open connections and over one connection per request,
+    // which takes a trip to make.
     for (keep_alive, connect_us) in [(true, 0), (false, TRIP_US)] {
         let mut plan = watched(3);
         plan.keep_alive = keep_alive;
@@ -104,7 +104,7 @@ fn behind_others_a_request_waits_for_its_turn() {
 
 #[test]
 fn a_response_that_comes_with_the_one_before_had_only_to_wait() {
-    // Method: two requests in flight, and both answers in one piece.
+    // Method: two requests in flight, and both responses in one piece.
     let mut plan = watched(1);
     plan.pipeline = 2;
     let bytes = request_bytes(&plan);
@@ -140,7 +140,7 @@ fn a_try_that_was_lost_is_waiting() {
 #[test]
 fn what_a_lost_response_had_begun_is_not_the_next_one_s() {
     // Method: the first connection breaks inside the first response, the next one
-    // answers the request behind it. Its first byte is its own.
+    // responds to the request after it. Its first byte is its own.
     let plan = watched(1);
     let bytes = request_bytes(&plan);
     let broken = [&in_two(bytes)[..3], &[PeerStep::Reset]].concat();
@@ -158,7 +158,7 @@ fn what_a_lost_response_had_begun_is_not_the_next_one_s() {
 
 #[test]
 fn requests_that_are_due_and_have_no_connection_wait() {
-    // Method: one connection, answers in 250 us, and one request due each 100 us
+    // Method: one connection, responses in 250 us, and one request due each 100 us
     // for 300 us: the second waits 150 us, the third 300.
     let mut plan = watched(1);
     plan.pacing = Pacing {
@@ -224,14 +224,14 @@ fn only_what_is_drawn_is_sampled() {
     let (requests, hashed) = sampled(10, true);
     assert!((400..1_000).contains(&requests), "{requests}");
     assert_eq!(hashed, requests);
-    // A body that nobody knows is not hashed, and its time is known all the same.
+    // A body that is not known in advance is not hashed, and its time is known all the same.
     assert_eq!(sampled(10, false), (requests, 0));
     assert_eq!(sampled(0, true), (0, 0));
 }
 
 #[test]
 fn what_servers_say_of_their_own_time_is_counted_once() {
-    // Method: answers whose heads come together with their bodies, or before them.
+    // Method: responses whose heads come together with their bodies, or before them.
     let head =
         b"HTTP/1.1 200 OK\r\nServer-Timing: db;dur=1.5, page;dur=0.25\r\nContent-Length: 5\r\n\r\n";
     for is_whole in [true, false] {

@@ -13,7 +13,7 @@ use crate::loads::{MS, SECOND, count, plan, pool, run};
 
 const BODY: &[u8] = b"hello";
 
-/// A pool of connections that stand, whose requests are told apart by when they are due.
+/// A pool of open connections, whose requests are grouped by when they are due.
 fn watched(
     connections: u32,
     per_s: &str,
@@ -43,8 +43,8 @@ fn timeline(pool: &Pool<Sim, Http>) -> Timeline {
 #[test]
 fn a_peer_that_is_away_fails_what_is_due_meanwhile_and_nothing_else() {
     // Method: 1,000 a second for a second; the peer is away from 300 ms until before
-    // 500 ms. What is due then fails, each request once, although the first on each
-    // connection is sent twice; what is due at 500 ms is answered over a new connection.
+    // 500 ms. Requests due then fail, each once, although the first on each connection is
+    // sent twice; the request due at 500 ms gets its response over a new connection.
     let mut pool = watched(4, "1000", 100 * MS);
     let start = pool.now();
     let at = |ms: u64| start.plus(Nanos(ms * MS));
@@ -69,7 +69,7 @@ fn a_peer_that_is_away_fails_what_is_due_meanwhile_and_nothing_else() {
 
 #[test]
 fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
-    // Method: one connection, answers in 150 us, 10,000 a second due for 30 ms: the
+    // Method: one connection, responses in 150 us, 10,000 a second due for 30 ms: the
     // request of number k waits k times 50 us, so that from number 98 on a response takes
     // more than 5 ms; 200 are sent.
     let mut pool = watched(1, "10000", 5 * MS);
@@ -90,8 +90,8 @@ fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
 
 #[test]
 fn responses_are_told_by_when_they_came() {
-    // Method: as above, with 200 answers in 30 ms, each 150 us behind the one before: the
-    // buckets have 66 or 67 of them, whenever they were due, and the last came behind the end.
+    // Method: as above, with 200 responses in 30 ms, each 150 us after the one before: the
+    // buckets have 66 or 67 of them, whenever they were due, and the last came after the end.
     let mut pool = watched(1, "10000", 5 * MS);
     run(&mut pool, 30 * MS, 0);
     let kept = pool.tally().timeline.clone();
@@ -101,8 +101,8 @@ fn responses_are_told_by_when_they_came() {
 
 #[test]
 fn a_timeline_by_itself_expects_no_failure() {
-    // Method: a peer that is away from the first moment until behind the end, and nobody
-    // said from when on a response is late: the slice is given up as any other.
+    // Method: a peer that is away from the first moment until after the end, in a plan that does
+    // not set when a response is late: the slice is given up as any other.
     let mut pool = watched(2, "1000", None);
     let start = pool.now();
     pool.io.goes_away(start, Nanos::MAX);
@@ -111,8 +111,8 @@ fn a_timeline_by_itself_expects_no_failure() {
 
 #[test]
 fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
-    // Method: away from the first moment until behind the end. As many failures in a row
-    // end a slice of a load that expects none; here all that is due is due.
+    // Method: away from the first moment until after the end. As many failures in a row
+    // end a slice of a load that expects none; here every request stays due until the end.
     let mut pool = watched(2, "1000", 100 * MS);
     let start = pool.now();
     pool.io.goes_away(start, Nanos::MAX);
@@ -131,8 +131,8 @@ fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
 
 #[test]
 fn who_never_responds_is_waited_for_as_long_as_a_response_would_be_in_time() {
-    // Method: no response at all, and a timeout of a second behind a slice of 300 ms: it
-    // ends when a response would be delayed, and all that was due has failed.
+    // Method: no response at all, and a timeout of a second after a slice of 300 ms: it
+    // ends when a response would be delayed, and all requests that were due have failed.
     let mut pool = watched(4, "100", 100 * MS);
     pool.io.network_mut().faults.silence = 1000;
     let start = pool.now();

@@ -44,7 +44,7 @@ fn step(name: &str, method: &str, path: &str) -> ScenarioStep {
     }
 }
 
-/// A login whose response has a token in JSON, and what the token opens.
+/// A login whose response has a token in JSON, and a request with that token.
 fn steps() -> Vec<ScenarioStep> {
     vec![
         ScenarioStep {
@@ -105,7 +105,7 @@ fn response(status: u16, body: &str) -> Arc<[u8]> {
     Arc::from((head + body).as_bytes())
 }
 
-/// What a peer knows of both requests, when it gives this token to every user.
+/// The peer's choices for both requests, if it gives this token to every user.
 fn choices(token: &str) -> PeerStep {
     let login = |user| request("POST", "/login", &[], &format!("{{\"name\":\"u{user}\"}}"));
     let bearer = format!("Bearer {token}");
@@ -123,7 +123,7 @@ fn choices(token: &str) -> PeerStep {
     PeerStep::Choose(Arc::from(pairs))
 }
 
-/// What was counted over a peer whose connection of each number does these steps, and how long
+/// The counts over a peer whose connection of each number does these steps, and how long
 /// that took.
 fn ran(
     network: Network,
@@ -156,8 +156,8 @@ fn assert_adds_up(tally: &ScenarioTally) {
 
 #[test]
 fn a_value_goes_from_one_response_into_the_next_request() {
-    // Method: each connection's peer gives another token and answers only what has it; a
-    // session has a connection of its own, so 6 sessions of 2 users are 6 connections.
+    // Method: each connection's peer gives another token and responds only to requests that have
+    // it; a session has a connection of its own, so 6 sessions of 2 users are 6 connections.
     let plan = plan(2, SliceEnd::AfterRequests(6));
     let script = |connection: usize| vec![choices(&format!("t-{connection}")), PeerStep::Again];
     let (tally, _) = ran(Network::faultless(1), &plan, script);
@@ -189,8 +189,8 @@ fn pauses_are_in_the_time_of_a_load_and_in_no_steps() {
 
 #[test]
 fn a_failed_step_ends_its_session_and_says_why() {
-    // Method: a peer whose login gives no token, one whose body is too large, one that answers
-    // the second step with 500, one that resets and one that stays silent.
+    // Method: a peer whose login gives no token, one whose body is too large, one that responds
+    // to the second step with 500, one that resets and one that stays silent.
     let login = || request("POST", "/login", &[], "{\"name\":\"u0\"}");
     let items = || request("GET", "/items/t", &[("Authorization", "Bearer t")], "");
     let known = |first: Arc<[u8]>| vec![(login(), first), (items(), response(500, "oh"))];
@@ -265,8 +265,8 @@ fn who_gets_no_response_rests_before_the_next_session() {
 
 #[test]
 fn a_connection_that_was_closed_while_idle_is_made_anew() {
-    // Method: a peer that closes behind each response: after the pause it is known, without one
-    // it crosses with the next request, which is sent again when that does no harm.
+    // Method: a peer that closes after each response: after the pause the close is known. Without
+    // one it crosses with the next request, which is sent again if that does no harm.
     let script = |_: usize| vec![choices("t"), PeerStep::Close];
     let mut rested = plan(1, SliceEnd::AfterRequests(5));
     rested.steps[1].think = Some(ThinkTime {
@@ -289,7 +289,7 @@ fn a_connection_that_was_closed_while_idle_is_made_anew() {
 #[test]
 fn all_that_is_begun_is_accounted_for_whatever_the_network_does() {
     // Method: 5 users for a second over networks of 200 seeds that refuse, cut, split, reset,
-    // close and stay silent; what holds is looked at in each.
+    // close and stay silent; the invariants are checked in each.
     let (mut completed, mut failed, mut cut_off) = (0, 0, 0);
     for seed in 0..200 {
         let mut network = Network::faultless(seed);
@@ -316,7 +316,7 @@ fn all_that_is_begun_is_accounted_for_whatever_the_network_does() {
     assert!(completed > 0 && failed > 0 && cut_off > 0);
 }
 
-/// Two users of a pool who do what a plan says; their first session has the number 7.
+/// Two users of a pool with this plan; their first session has the number 7.
 fn users_of(plan: ScenarioPlan) -> (ScenarioUsers, LoadPlan) {
     let script = ScenarioScript {
         values: plan.values,
@@ -435,8 +435,8 @@ fn a_slice_ends_when_no_user_has_a_response_any_more() {
     assert_eq!(pool.tally().outcomes.ok(), 0);
 }
 
-/// The first connection's login is answered like this, and then by more of the same without end;
-/// the others are served.
+/// The first connection's login gets this response, which continues with more of the same without
+/// end; the others are served.
 fn endless(begins: &'static str, piece: &'static str) -> impl Fn(usize) -> Vec<PeerStep> {
     move |connection| match connection {
         0 => vec![
@@ -478,7 +478,7 @@ fn an_endless_response_fails_its_step_and_leaves_the_others_their_turns() {
 
 #[test]
 fn a_stop_is_noticed_while_a_response_does_not_end() {
-    // Method: a user whose login is answered without end, stopped at 50 ms of its minute.
+    // Method: a user whose login gets an endless response, stopped at 50 ms of its minute.
     let mut plan = plan(1, SliceEnd::AfterRequests(1));
     plan.timeout = Nanos(60 * SECOND);
     let begins = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -15,7 +15,7 @@ use crate::loads::{MS, SECOND};
 pub(crate) const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Asks so often at most, and keeps what it hears.
+/// Sends this many requests at most, and records the events.
 #[derive(Default)]
 struct Hearer {
     left: u64,
@@ -83,7 +83,7 @@ fn load(sessions: u64, calls: u32) -> SessionPlan {
     }
 }
 
-/// What is heard of a load on a peer that follows these steps on each connection.
+/// The events of a load on a peer that follows these steps on each connection.
 fn heard_over(network: Network, load: SessionPlan, steps: &[PeerStep]) -> Hearer {
     let steps = steps.to_vec();
     let sim = Sim::new(network, Box::new(move |_| steps.clone()));
@@ -105,7 +105,7 @@ pub(crate) fn send(response: &str) -> PeerStep {
     PeerStep::Send(Arc::from(response.as_bytes()))
 }
 
-/// Answers all that is asked.
+/// Responds to every request.
 pub(crate) fn serving() -> Vec<PeerStep> {
     vec![READ, PeerStep::Work, send(HELLO), PeerStep::Again]
 }
@@ -149,7 +149,7 @@ fn sessions_follow_each_other_and_each_call_its_response() {
 
 #[test]
 fn sessions_begin_when_they_are_due() {
-    // Method: moments before and behind each other, two of them the same; each session
+    // Method: moments one after the other, two of them the same; each session
     // lasts for less than a millisecond.
     let due = [0, 2 * MS, 2 * MS, 7 * MS].map(Nanos);
     let heard = heard(
@@ -168,7 +168,7 @@ fn sessions_begin_when_they_are_due() {
 #[test]
 fn bursts_go_out_together_whatever_the_network_does_to_them() {
     // Method: five calls in bursts of two over a network that takes parts of requests and
-    // splits answers; the last burst has one call.
+    // splits responses; the last burst has one call.
     for seed in 0..50 {
         let mut network = Network::faultless(seed);
         (network.faults.split, network.faults.short_send) = (500, 500);
@@ -186,8 +186,8 @@ fn bursts_go_out_together_whatever_the_network_does_to_them() {
 
 #[test]
 fn who_is_left_with_calls_to_make_has_failed() {
-    // Method: a peer that closes behind its first response, whose body has a length, ends with
-    // the connection, or is cut; sessions of one call and of three. As httperf counts: one
+    // Method: a peer that closes after its first response, whose body has a length, ends with
+    // the connection, or is cut; sessions of one call and of three. As in httperf, one
     // more request goes out, and fails.
     let sized = HELLO;
     let until_close = "HTTP/1.1 200 OK\r\n\r\nhello";
@@ -213,8 +213,8 @@ fn who_is_left_with_calls_to_make_has_failed() {
 
 #[test]
 fn who_never_gets_a_response_has_failed() {
-    // Method: a peer that closes or resets behind the request, with and without a part of
-    // the head, and one that nobody reaches.
+    // Method: a peer that closes or resets after the request, with and without a part of
+    // the head, and an address that cannot be reached.
     let part = "HTTP/1.1 2";
     for last in [PeerStep::Close, PeerStep::Reset] {
         for before in [vec![READ], vec![READ, send(part)]] {
@@ -271,7 +271,7 @@ fn what_stands_behind_the_last_chunk_is_the_footer() {
 
 #[test]
 fn a_session_without_progress_is_given_up() {
-    // Method: a peer that stays silent behind one response; the first byte has two seconds
+    // Method: a peer that stays silent after one response; the first byte has two seconds
     // more than everything else.
     let steps = [READ, PeerStep::Work, send(HELLO), READ];
     for (response_timeout, expected) in [(0, 1), (2, 3)] {
@@ -294,7 +294,7 @@ fn a_session_without_progress_is_given_up() {
 
 #[test]
 fn a_load_lasts_for_as_long_as_it_may() {
-    // Method: two sessions of a peer that never answers and one of a peer that always does,
+    // Method: two sessions of a peer that never responds and one of a peer that always does,
     // each for a second and a half; and one that has ended by then.
     let steps = serving();
     for (sessions, calls, steps, ended) in [
@@ -336,7 +336,7 @@ fn a_session_that_nothing_is_left_for_ends() {
     assert_eq!((responses, hearer.failures), (vec![2, 1, 0], Vec::new()));
 }
 
-/// What a peer sends without end: parts of a body, and lines of a head that ends nothing.
+/// A peer's endless bytes: parts of a body, and lines of a head without an end.
 pub(crate) fn endless(piece: &str) -> Vec<PeerStep> {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     vec![READ, send(head), PeerStep::Flood(piece.as_bytes().into())]

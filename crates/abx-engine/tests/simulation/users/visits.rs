@@ -1,5 +1,5 @@
-//! Visits over the simulated network: what is asked when and over which connection, and how
-//! they end. What is expected of failures is what httperf 0.9.0 did with such servers.
+//! Visits over the simulated network: which calls are sent, when and over which connection, and
+//! how visits end. The expected failures are those of httperf 0.9.0 with such servers.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use abx_twin::{Network, PeerScript, PeerStep, Sim};
 use crate::loads::{MS, SECOND};
 use crate::users::sessions::{ENDLESS, HELLO, READ, REQUEST, endless, send, serving, terms};
 
-/// Visits always alike, and keeps what it hears.
+/// Always makes the same visits, and records the events.
 #[derive(Default)]
 struct Visitor {
     bursts: Vec<VisitBurst>,
@@ -72,7 +72,7 @@ fn load(visits: u64) -> VisitPlan {
     }
 }
 
-/// Bursts of so many calls, with so many ms to think behind each.
+/// Bursts of these numbers of calls, with a think time of this many ms after each.
 fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
     let think = Nanos(think_ms * MS);
     calls
@@ -81,7 +81,7 @@ fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
         .collect()
 }
 
-/// What is heard of a load whose connections find such peers.
+/// The events of a load whose connections find such peers.
 fn heard_over(
     network: Network,
     load: VisitPlan,
@@ -141,7 +141,7 @@ fn the_first_call_of_a_burst_is_served_before_the_others_go_out_together() {
 #[test]
 fn calls_go_over_further_connections_when_those_before_are_full() {
     // Method: one call and seven more, of which a connection takes two, over a network that
-    // splits what it carries; the first connection takes two more, and so do three others.
+    // splits its bytes; the first connection takes two more, and so do three others.
     for (connections, expected) in [(4, 4), (5, 4), (3, 3)] {
         for seed in 0..20 {
             let mut network = Network::faultless(seed);
@@ -167,7 +167,7 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
 
 #[test]
 fn a_connection_that_is_not_kept_has_one_call() {
-    // Method: a burst of three and one of one; the peer would answer more.
+    // Method: a burst of three and one of one; the peer would send more responses.
     let load = VisitPlan {
         keeps: false,
         ..load(2)
@@ -179,7 +179,7 @@ fn a_connection_that_is_not_kept_has_one_call() {
 
 #[test]
 fn what_a_closed_connection_took_is_asked_again() {
-    // Method: a peer that closes behind each response while the visit thinks: the call that
+    // Method: a peer that closes after each response while the visit thinks: the call that
     // finds it closed fails with it, and goes over the next one.
     let steps = [READ, PeerStep::Work, send(HELLO), PeerStep::Close];
     let heard = heard(load(2), bursts(&[1, 1, 1], 5), &steps);
@@ -193,7 +193,7 @@ fn what_a_closed_connection_took_is_asked_again() {
 
 #[test]
 fn a_call_that_a_fresh_connection_does_not_respond_to_fails_its_visit() {
-    // Method: a peer that closes before its first response; then one that answers once on its
+    // Method: a peer that closes before its first response; then one that responds once on its
     // first connection only.
     let mute = [READ, PeerStep::Close];
     let heard = heard(load(2), bursts(&[1, 1], 5), &mute);
@@ -219,7 +219,7 @@ fn a_call_that_a_fresh_connection_does_not_respond_to_fails_its_visit() {
 
 #[test]
 fn who_retries_does_so_until_there_is_a_response() {
-    // Method: the third connection is the first one that answers.
+    // Method: the third connection is the first one that responds.
     let script: PeerScript = Box::new(|connection| match connection {
         0 | 1 => vec![READ, PeerStep::Close],
         _ => serving(),
@@ -235,7 +235,7 @@ fn who_retries_does_so_until_there_is_a_response() {
     );
     assert_eq!((heard.sent.len(), heard.failures.len()), (5, 2));
 
-    // One that answers with the failing status twice, and then as it should.
+    // A peer that responds with the failing status twice, and then with success.
     let no = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
     let steps = [READ, send(no), READ, send(no), READ, send(HELLO)];
     let load = VisitPlan {
@@ -254,8 +254,8 @@ fn who_retries_does_so_until_there_is_a_response() {
 
 #[test]
 fn nobody_waits_too_long_for_a_response_and_thinking_is_no_wait() {
-    // Method: a second of patience and three of thought. A peer that always answers, and one
-    // that does so once.
+    // Method: a second of patience and three of think time. A peer that always responds, and
+    // one that does so once.
     let patient = |visits| VisitPlan {
         terms: SessionOptions {
             timeout: Some(Nanos(SECOND)),
@@ -274,7 +274,7 @@ fn nobody_waits_too_long_for_a_response_and_thinking_is_no_wait() {
 
 #[test]
 fn a_response_of_the_failing_status_ends_the_visit() {
-    // Method: a peer that always answers with 404, which fails visits and does not.
+    // Method: a peer that always responds with 404, which fails visits and does not.
     let steps = [
         READ,
         send("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"),
@@ -319,7 +319,7 @@ fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
 
 #[test]
 fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
-    // Method: a visit whose first call's response does not end, beside visits that begin every
+    // Method: a visit whose first call's response does not end, alongside visits that begin every
     // 10 ms and are served; stopped at 100 ms, and ended there.
     for piece in ENDLESS {
         for is_stopped in [false, true] {

@@ -48,7 +48,7 @@ fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOut
     broadcast.run(slice, &AtomicBool::new(false))
 }
 
-/// What so many broadcasts to `listeners` gave, when the server follows its rule.
+/// The tally of this many broadcasts to `listeners`, with a server that follows its rule.
 fn tally_of(
     listeners: u32,
     count: u64,
@@ -62,8 +62,8 @@ fn tally_of(
 
 #[test]
 fn who_misses_a_message_is_told_while_it_is_waited_for() {
-    // Method: two of five listeners are told nothing; what was told of them is looked at
-    // when 2 s of the timeout are over.
+    // Method: two of five listeners receive nothing; the reports on them are checked when
+    // 2 s of the timeout are over.
     let mut plan = broadcast_plan(5);
     plan.timeout = Duration::from_nanos(3 * SECOND);
     let hub = Hub::new(|hub_message| {
@@ -91,7 +91,7 @@ fn who_misses_a_message_is_told_while_it_is_waited_for() {
 
 #[test]
 fn a_broadcast_is_done_when_the_last_listener_has_it() {
-    // Method: five listeners, the k-th told k ms late. The first one has it at once,
+    // Method: five listeners, the k-th of which receives k ms late. The first one has it at once,
     // the median one 2 ms later, the last one 4 ms later, and only then comes the next.
     let tally = tally_of(5, 10, |hub_message| {
         let late = |to: usize| Nanos(to as u64 * MS);
@@ -106,7 +106,7 @@ fn a_broadcast_is_done_when_the_last_listener_has_it() {
     assert_eq!(tally.times.first_listener.count(), 10);
     let median = tally.times.median_listener.max_us().unwrap();
     assert!((2_050..=2_052).contains(&median), "{median}");
-    // One speaks, and the clock of throughput is its.
+    // One connection sends, and the clock of throughput is that of the speaker.
     assert_eq!(
         (tally.silent, tally.connection_ns),
         (4, tally.response_ns_sum)
@@ -138,7 +138,7 @@ fn a_listener_that_gets_nothing_costs_the_broadcast() {
 #[test]
 fn what_comes_twice_late_or_changed_is_not_right() {
     // Method: each server does one thing wrong with the fifth message at one of
-    // three listeners. It says it behind the sixth, when two may be in flight; twice,
+    // three listeners. It sends it after the sixth, when two may be in flight; twice,
     // while another listener still waits; a byte longer; as binary.
     type Wrong = fn(&HubMessage) -> Vec<Act>;
     let late: Wrong = |hub_message| vec![Act::Send(1, frame(hub_message), Nanos(MS))];
@@ -182,8 +182,8 @@ fn what_comes_twice_late_or_changed_is_not_right() {
 
 #[test]
 fn a_lost_listener_is_called_in_before_the_next_broadcast() {
-    // Method: the server closes one listener in place of telling it the fifth
-    // message, without a word. That one fails, and the next waits for four to stand.
+    // Method: the server closes one listener in place of sending it the fifth
+    // message, without notice. That round fails, and the next waits for four connections.
     let tally = tally_of(4, 10, |hub_message| {
         let mut acts = to_all(&hub_message);
         if hub_message.number == 4 {
@@ -274,9 +274,9 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
 
 #[test]
 fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
-    // Method: 300 kB each, four in flight, which every send takes a part of only: echoes
-    // of the first come while the others wait. Then a speaker with as much to say whom the
-    // server pings again and again while it takes nothing: that is the server's.
+    // Method: 300 kB each, four in flight, of which every send takes only a part: echoes
+    // of the first come while the others wait. Then a speaker with as much to send, which the
+    // server pings again and again while it takes nothing: that is the server's fault.
     let mut network = Network::faultless(4);
     network.faults.short_send = 900;
     let message = Message::binary(300_000);
@@ -309,7 +309,7 @@ fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
 
 #[test]
 fn a_subject_that_tells_nobody_is_given_up() {
-    // Method: no listener is ever told; three time out in a row.
+    // Method: no listener ever receives anything; three time out in a row.
     let tally = tally_of(3, 100, |_| Vec::new());
     assert_eq!(
         (tally.outcomes.sent(), count(&tally, Outcome::Timeout)),

@@ -137,7 +137,7 @@ fn a_wrong_echo_is_known_for_what_it_is() {
 
 #[test]
 fn large_binary_echoes_are_left_in_the_kernel_and_texts_are_read() {
-    // Method: 40,000 bytes, never hashed and always, binary and text. Behind the
+    // Method: 40,000 bytes, never hashed and always, binary and text. After the
     // first receive all is skipped but the last byte.
     for (is_text, every, is_skipped) in [(false, 0, true), (false, 1, false), (true, 0, false)] {
         let mut plan = echo_plan(2, is_text, 40_000, 4);
@@ -155,7 +155,7 @@ fn large_binary_echoes_are_left_in_the_kernel_and_texts_are_read() {
 #[test]
 fn pings_between_frames_are_acknowledged_and_change_nothing() {
     // Method: each echo comes in two fragments with a ping between them, while sends
-    // are cut short anywhere. All echoes are right and every ping has its pong; the
+    // are cut short anywhere. All echoes are correct and every ping has its pong; the
     // server would panic at a pong inside a message.
     let hub = Hub::new(|hub_message| {
         let whole = frame(&hub_message);
@@ -181,7 +181,7 @@ fn pings_between_frames_are_acknowledged_and_change_nothing() {
         "{:?}",
         pool.tally().outcomes
     );
-    // What was said last may still be under way.
+    // The last bytes sent may still be in transit.
     let later = pool.now().plus(Nanos(SECOND));
     pool.listen(later, &AtomicBool::new(false));
     assert_eq!(pool.io.hub.as_ref().unwrap().pongs, 300);
@@ -206,8 +206,8 @@ fn a_schedule_of_messages_keeps_its_times() {
 
 #[test]
 fn a_server_that_closes_has_the_message_sent_again() {
-    // Method: every fifth message is answered by a close frame. The connection had
-    // given whole responses, or it was fresh: one close is idle, the other early.
+    // Method: every fifth message gets a close frame as its response. The connection had
+    // given whole responses, or it was new: one close is idle, the other early.
     let hub = Hub::new(|hub_message| match hub_message.number % 5 {
         4 => vec![Act::Send(
             hub_message.from,
@@ -261,7 +261,7 @@ fn an_echo_of_nothing_that_was_sent_costs_the_connection() {
     plan.verify_every = 1;
     let mut pool = connected(Network::faultless(3), &plan, hub);
     run_requests(&mut pool, 1);
-    // Nobody waited for the second one, so the first is no correct response either.
+    // The second one was unrequested, so the first is no correct response either.
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), pool.standing()), (0, 0));
     assert_eq!(count(tally, Outcome::Malformed), 1);
@@ -269,9 +269,9 @@ fn an_echo_of_nothing_that_was_sent_costs_the_connection() {
 
 #[test]
 fn an_echo_that_breaks_the_rules_is_sent_again_by_nobody() {
-    // Method: every fifth answer is a frame with reserved bits, or an empty echo that
-    // comes twice. Nothing of a payload came, and the connection had given whole
-    // answers: still a peer that said something wrong has failed, and not closed.
+    // Method: every fifth response is a frame with reserved bits, or an empty echo that
+    // comes twice. No byte of a payload came, and the connection had given whole
+    // responses: a peer that sent something wrong has failed, and not closed.
     let reserved = |echo: Vec<u8>| [&[echo[0] | 0x70], &echo[1..]].concat();
     let twice = |echo: Vec<u8>| echo.repeat(2);
     type Break = fn(Vec<u8>) -> Vec<u8>;
@@ -319,7 +319,7 @@ fn a_handshake_that_fails_is_an_outcome() {
 
 #[test]
 fn held_connections_say_nothing_and_acknowledge_pings() {
-    // Method: 10 connections held for a second; the server was told nothing, so it
+    // Method: 10 connections held for a second; the server receives nothing, so it
     // has no occasion to ping: the pings are in the first slice's way.
     let mut plan = echo_plan(10, true, 10, 1);
     plan.shape = Shape::Connections { hold_ns: 0 };
@@ -337,7 +337,7 @@ fn held_connections_say_nothing_and_acknowledge_pings() {
 #[test]
 fn a_flood_of_pings_costs_the_connection_and_no_more_memory() {
     // Method: empty pings at once whose pongs of six bytes are more than 64 KiB
-    // together, and on another connection fewer of them, which are all answered.
+    // together, and on another connection fewer of them, each of which gets its pong.
     let mut plan = echo_plan(2, true, 10, 1);
     plan.shape = Shape::Connections { hold_ns: 0 };
     let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
