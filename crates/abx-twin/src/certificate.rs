@@ -13,7 +13,7 @@ pub const NAME: &str = "server.test";
 static CERTIFIED: LazyLock<CertifiedKey<rcgen::KeyPair>> =
     LazyLock::new(|| rcgen::generate_simple_self_signed([NAME.to_owned()]).unwrap());
 
-/// A server that shows it, and gives no tickets of its own accord.
+/// A server that uses it, and sends no tickets unprompted.
 pub fn server() -> Arc<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::try_from(CERTIFIED.signing_key.serialize_der()).unwrap();

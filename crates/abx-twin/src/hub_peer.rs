@@ -42,7 +42,7 @@ impl Sim {
         })
     }
 
-    /// The server sends bytes on the connection at this place, unasked.
+    /// The server sends bytes on the connection at this place, unprompted.
     pub fn hub_says(&mut self, place: usize, bytes: Vec<u8>) {
         let token = self.token_at(place).expect("it stands");
         self.cause(self.now, token, What::Says(bytes));

@@ -218,7 +218,7 @@ fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool
     read(&mut stream, usize::MAX, stopping).map(|_| ())
 }
 
-/// Reads so many bytes; `None` when they do not come.
+/// Reads this many bytes; `None` if they do not come.
 fn read(stream: &mut impl PeerStream, count: usize, stopping: &AtomicBool) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 64 * 1024];

@@ -21,7 +21,7 @@ pub enum Discipline {
     Sharing,
     /// This many at a time by one worker, whose responses go out together.
     Batches(usize),
-    /// As they came, but up to so many of one connection in a row.
+    /// In order of arrival, but up to this many of one connection in a row.
     ByConnection(usize),
 }
 
@@ -46,9 +46,9 @@ pub struct Network {
 /// How the peer accepts connections.
 #[derive(Clone, Copy)]
 pub struct Accepting {
-    /// One after this time after the other.
+    /// One after the other, this far apart.
     pub each: Nanos,
-    /// So many, and none after that.
+    /// This many, and none after that.
     pub most: usize,
     /// None before this moment, from the beginning of time.
     pub from: Nanos,

@@ -40,7 +40,7 @@ impl Sim {
         self.advance(token);
     }
 
-    /// The peer sends of its own accord.
+    /// The peer sends unprompted.
     pub(crate) fn says(&mut self, token: Token, bytes: Vec<u8>) {
         if !self.connection(token).peer_closed {
             self.response(token, bytes);

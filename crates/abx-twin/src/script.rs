@@ -6,9 +6,9 @@ use std::sync::Arc;
 /// One step of a peer on one connection. After the last one it waits for the client to close.
 #[derive(Clone)]
 pub enum PeerStep {
-    /// Receives so many bytes.
+    /// Receives this many bytes.
     Await(usize),
-    /// Receives so many bytes and sends them back.
+    /// Receives this many bytes and sends them back.
     Echo(usize),
     /// Receives one of these requests and sends its response. None is a prefix of another.
     Choose(Arc<[Choice]>),

@@ -36,7 +36,7 @@ struct SealedConnection {
     is_full: bool,
     /// Unsealed bytes that the engine has not taken yet.
     incoming: Vec<u8>,
-    /// So many of the next bytes are of no interest.
+    /// This many of the next bytes are to be discarded.
     skipping: u64,
 }
 
@@ -55,7 +55,7 @@ impl<I: Io> Sealed<I> {
         line.expect("a call names a connection that was not closed")
     }
 
-    /// Takes all of an interval, unless some of the last one is still here.
+    /// Takes all of the bytes, unless some of the last ones are still here.
     fn seal(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         let line = self.line(token);
         if !line.outgoing.is_empty() {

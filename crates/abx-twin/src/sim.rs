@@ -57,20 +57,20 @@ pub struct Sim {
     /// Connections that wait to be accepted one after the other.
     pub(crate) unaccepted: VecDeque<Token>,
     pub(crate) is_accepting: bool,
-    /// When the last of them was.
+    /// When the last one was accepted.
     pub(crate) accepted_at: Nanos,
-    /// From when and until when the peer is not there.
+    /// From when and until when the peer is away.
     pub(crate) away: (Nanos, Nanos),
     pub(crate) cut: CutTurns,
     /// Pulls since the last wait.
     pub(crate) pulls: usize,
     /// The flag to set, and when.
     pub(crate) stop: Option<(Nanos, Arc<AtomicBool>)>,
-    /// From when and until when the generator's thread stands still.
+    /// From when and until when the generator's thread is paused.
     pub(crate) paused: (Nanos, Nanos),
 }
 
-/// An engine that pulls more often than this before it waits again never does.
+/// An engine that pulls more often than this between two waits never waits again.
 const PULLS_MAX: usize = 100_000;
 
 /// Both ends of one connection.
@@ -119,7 +119,7 @@ pub(crate) enum What {
 }
 
 impl Sim {
-    /// Where the simulated peer listens.
+    /// The address of the simulated peer.
     pub const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
     pub fn new(network: Network, script: PeerScript) -> Sim {
@@ -183,7 +183,7 @@ impl Sim {
         from <= self.now && self.now < until
     }
 
-    /// The peer sends bytes on the connection at this place, unasked.
+    /// The peer sends bytes on the connection at this place, unprompted.
     pub fn peer_sends(&mut self, place: usize, bytes: Vec<u8>) {
         let connection = self.connections[place].as_ref().expect("it stands");
         let token = Token {
@@ -237,7 +237,7 @@ impl Sim {
         }
     }
 
-    /// The connection, when it is not closed.
+    /// The connection, if it is not closed.
     pub(crate) fn alive(&mut self, token: Token) -> Option<&mut SimulatedConnection> {
         alive(&mut self.connections, token)
     }
@@ -251,7 +251,7 @@ impl Sim {
     fn happen(&mut self, event: NetworkEvent, ready: &mut Vec<Ready>) {
         let token = event.token;
         if let What::Served = event.what {
-            // The worker is free also when the client has gone.
+            // The worker becomes free even if the client has gone.
             return self.served(token);
         }
         if let What::Accepts = event.what {
