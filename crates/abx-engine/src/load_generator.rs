@@ -17,13 +17,13 @@ use crate::workers::pool_id::PoolId;
 ///
 /// There are a few calls per slice, and none during its counted part.
 pub trait LoadGenerator {
-    /// A handle that stops what runs.
+    /// A handle that stops a running load.
     fn stopper(&self) -> Stopper;
 
     /// How many worker threads there are.
     fn threads(&self) -> usize;
 
-    /// The clock that slices take their time by.
+    /// The clock of slices.
     fn now(&self) -> Nanos {
         Nanos::now()
     }

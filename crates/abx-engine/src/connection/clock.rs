@@ -62,7 +62,7 @@ impl Counting {
         },
     };
 
-    /// Of a slice from `from` to `end`, over so many clocks of connections with so many
+    /// Of a slice from `from` to `end`, over this many clocks of connections with `window`
     /// requests in flight each.
     pub(crate) fn new(
         basis: Basis,

@@ -36,7 +36,7 @@ pub(crate) const HEAD_BYTES: u16 = 2048;
 /// Whether the responses to a request are known to have a body that is worth
 /// skipping, even if a part of it came with the head.
 pub(crate) fn has_large_response(plan: &LoadPlan, asked: &WeightedRequest) -> bool {
-    // That a text is UTF-8 is seen by reading it.
+    // Only reading shows that a text is UTF-8.
     let is_text = plan
         .shape
         .message()

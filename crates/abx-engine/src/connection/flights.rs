@@ -10,7 +10,7 @@ pub(crate) struct Flight {
     pub(crate) intended: Nanos,
     /// When it could have been sent: due, and its connection free and made.
     pub(crate) possible: Nanos,
-    /// When it was begun, which is when its time to time out begins.
+    /// When it was begun, which is when its timeout begins.
     pub(crate) begun: Nanos,
     pub(crate) sent: Option<Nanos>,
     /// Whether it was meant to be sent in the counted part of the slice.
@@ -47,7 +47,7 @@ impl Flight {
     }
 }
 
-/// A window has room made for so many flights beforehand; a larger one grows once.
+/// A window has room for this many flights from the start; a larger one grows once.
 const RESERVED_MAX: usize = 1024;
 
 /// The requests of one connection in the order in which they were begun, which is that of
@@ -63,7 +63,7 @@ pub(crate) struct Flights {
 }
 
 impl Flights {
-    /// None, with room for so many.
+    /// Empty, with room for a window.
     pub(crate) fn with_room(window: usize) -> Flights {
         Flights {
             first: None,

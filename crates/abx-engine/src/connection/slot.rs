@@ -52,7 +52,7 @@ pub(crate) struct Slot<T> {
     pub(crate) sending: usize,
     /// Bytes of these copies that the kernel has not taken yet.
     pub(crate) unsent_bytes: usize,
-    /// The last one, when it was put together for this time and the kernel did not take all.
+    /// The last one, if it was built for this send and the kernel did not take all of it.
     pub(crate) unsent: Vec<u8>,
     /// The peer takes no more bytes. Bytes that it sent before are still received.
     pub(crate) is_cut_off: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Slot<T> {
 }
 
 impl<T> Slot<T> {
-    /// A slot without a connection, for so many requests in flight.
+    /// A slot without a connection, for this many requests in flight.
     pub(crate) fn new(window: usize, client: T) -> Slot<T> {
         Slot {
             state: SlotState::Closed,
@@ -126,8 +126,8 @@ impl<T> Slot<T> {
             && self.state == SlotState::Standing
     }
 
-    /// Whether all of the first flight's request was taken by the kernel, when
-    /// each of the copies that go out now has so many bytes.
+    /// Whether the kernel took all of the first flight's request, if each of the copies
+    /// that go out now has this many bytes.
     pub(crate) fn has_sent_first(&self, request_bytes: usize) -> bool {
         self.unsent_bytes.div_ceil(request_bytes) < self.handed
     }
@@ -167,7 +167,7 @@ impl<T> Slot<T> {
         self.flights.complete();
     }
 
-    /// Forgets the last slice, which ended at `suspended_since`.
+    /// Resets the state of the last slice, which ended at `suspended_since`.
     pub(crate) fn start_slice(
         &mut self,
         start: Nanos,

@@ -1,5 +1,5 @@
-//! A request with placeholders: its bytes are put together each time that it is sent, in
-//! memory that is there.
+//! A request with placeholders: its bytes are built each time that it is sent, in memory
+//! that is reused.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -55,9 +55,9 @@ pub(crate) struct ValuesToFill {
     /// The lists, by name, and how many lines of each were given.
     lists: Vec<(String, u64)>,
     random: Random,
-    /// Used again for each body.
+    /// Reused for each body.
     body: Vec<u8>,
-    /// Used again for the value of each field.
+    /// Reused for the value of each field.
     value: Vec<u8>,
 }
 
@@ -246,7 +246,7 @@ impl RequestTemplate {
         self.count(values);
     }
 
-    /// The next body, made first since its length stands before it.
+    /// The next body, built first since its length comes before it.
     fn body(&self, values: &mut ValuesToFill) -> Vec<u8> {
         let mut body = std::mem::take(&mut values.body);
         body.clear();
@@ -310,7 +310,7 @@ mod tests {
     use super::fuzz::{read, request};
     use super::*;
 
-    /// So many requests as one worker sends them.
+    /// The first `count` requests as one worker sends them.
     fn sent(request: &RequestPlan, seed: u64, share: ScheduleShare, count: usize) -> Vec<String> {
         let mut values = ValuesToFill::new(seed);
         values.take_share(share);

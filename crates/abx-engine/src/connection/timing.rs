@@ -9,8 +9,8 @@ use crate::connection::flights::Flight;
 /// The moments that belong to a connection rather than to a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Timing {
-    /// When the making of the connection began. To be true to the clock it is read
-    /// for sampled flights; for others it is the batch's time.
+    /// When the making of the connection began. For sampled flights the clock is read
+    /// then, to be exact; for others it is the batch's time.
     began: Nanos,
     made: Nanos,
     /// When the first byte came of a sampled response of which some is still to come.

@@ -1,6 +1,6 @@
 //! The hot path over memory, so that its instructions can be counted.
 //!
-//! Everything of a slice runs as it does under load, but the kernel: requests
+//! Everything of a slice runs as it does under load, except the kernel: requests
 //! vanish, and each connection has the same response to each ready at the next wait. The
 //! back end does as little as the contract allows and is counted with the rest.
 //! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`. HTTP/2 is in `streams.rs`.

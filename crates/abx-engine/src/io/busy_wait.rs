@@ -1,4 +1,4 @@
-//! Waiting for responses without sleeping, so that no send of the server pays for waking us.
+//! Waiting for responses without sleeping, so that no send of the server pays for a wake-up.
 
 use abx_sys::Nanos;
 

@@ -20,7 +20,7 @@ pub(crate) fn is_cut_off(error: &io::Error) -> bool {
 /// last reading does not delay the end of the wait.
 pub(super) const NEAR: Nanos = Nanos(20_000_000);
 
-/// How a TLS connection came to stand.
+/// How a TLS connection was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handshake {
     /// From the connect of its socket to the last byte of the handshake.
@@ -162,14 +162,14 @@ pub trait Io {
 
     fn receive(&mut self, token: Token) -> Received<'_>;
 
-    /// Why TLS failed on a connection that stood: its peer sent a record that breaks a rule, or an
+    /// Why TLS failed on an open connection: its peer sent a record that breaks a rule, or an
     /// alert. In TLS 1.3 the latter may refuse a client after the handshake is over on this side.
-    /// Gives it once.
+    /// Returns it once.
     fn take_fault(&mut self, _: Token) -> Option<io::Error> {
         None
     }
 
-    /// The TLS handshake of a connection that stands; `None` without one.
+    /// The TLS handshake of an open connection; `None` without one.
     fn handshake(&self, _: Token) -> Option<Handshake> {
         None
     }

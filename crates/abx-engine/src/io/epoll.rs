@@ -20,7 +20,7 @@ use super::wake::Wake;
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
 /// Its memory comes when it is used: small responses touch its first page only.
 const BUFFER_BYTES: usize = TURN_BYTES;
-/// One wait gives so many events; more wait for the next one.
+/// One wait returns at most this many events; more wait for the next one.
 const EVENTS_MAX: usize = 512;
 
 /// The alarm's token in the set, which no connection has.
@@ -270,7 +270,7 @@ impl Io for EpollIo {
         let skips = connection.to_skip > 0;
         let (asked, got) = if skips {
             let asked = usize::try_from(connection.to_skip).unwrap_or(usize::MAX);
-            // A discard of more would be short, and taken for all that there is.
+            // A discard of more would be short, and taken for everything that is there.
             let asked = asked.min(connection.socket.discard_max());
             (asked, connection.socket.discard(asked))
         } else {
@@ -318,7 +318,7 @@ enum Keeps {
 }
 
 impl EpollConnection {
-    /// Sends what the socket has room for.
+    /// Sends as much as the socket has room for.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = match self.socket.send(bytes) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,

@@ -5,8 +5,8 @@
 
 use super::contract::{Ready, Token};
 
-/// A turn ends with the pull that brings it to so many bytes: one full buffer of `epoll.rs`. Parsing
-/// so much takes milliseconds at most, even if each event is two bytes long.
+/// A turn ends with the pull that brings it to this many bytes: one full buffer of `epoll.rs`.
+/// Parsing that takes milliseconds at most, even if each event is two bytes long.
 pub const TURN_BYTES: usize = 256 * 1024;
 
 /// The rest of one connection's turn.
@@ -19,7 +19,7 @@ impl Turn {
         Turn { bytes: TURN_BYTES }
     }
 
-    /// A pull brought so many bytes. Returns whether the turn is over.
+    /// A pull brought this many bytes. Returns whether the turn is over.
     pub fn spend(&mut self, bytes: usize) -> bool {
         self.bytes = self.bytes.saturating_sub(bytes);
         self.bytes == 0

@@ -33,7 +33,7 @@ pub fn read_input(path: &Path) -> io::Result<Vec<u8>> {
     read_up_to(path, INPUT_BYTES_MAX)
 }
 
-/// Reads all of an input that has at most so many bytes.
+/// Reads all of an input of at most `bytes_max` bytes.
 ///
 /// # Errors
 /// As [`open_input`]; [`io::ErrorKind::FileTooLarge`].

@@ -8,8 +8,8 @@ use crate::schedule::{Arrivals, StageList};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pacing {
-    /// By which schedule; a closed loop has none and sends at once. With
-    /// sessions, by which schedule they begin.
+    /// The schedule; a closed loop has none and sends at once. With sessions, the schedule
+    /// by which they begin.
     pub arrivals: Arrivals,
     /// How many of the connections send, over the time of a slice; closed loops only.
     pub connections_over_time: Option<StageList>,

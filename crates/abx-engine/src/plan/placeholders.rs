@@ -13,7 +13,7 @@ pub const ASKED_BEFORE_LOAD: u64 = 3;
 /// A place in a request that is filled in each time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPlaceholder {
-    /// The part of the request in which it stands.
+    /// The part of the request that contains it.
     pub part: PlaceholderPart,
     /// Where it begins there, in bytes.
     pub start: usize,
@@ -56,7 +56,7 @@ pub struct LineList {
 }
 
 impl LineList {
-    /// Lines by the name of their file, by which all requests of a load go on in one list;
+    /// Lines by the name of their file, by which all requests of a load share one list;
     /// `None` without a line.
     #[must_use]
     pub fn new(name: &str, lines: Vec<String>) -> Option<LineList> {

@@ -35,11 +35,11 @@ impl HttpVersion {
     }
 }
 
-/// One request, as a person writes it.
+/// One request, as a user writes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPlan {
     pub version: HttpVersion,
-    /// The method, `GET` before all.
+    /// The method, mostly `GET`.
     pub method: String,
     pub path: String,
     /// The `Host` header: name and, when it is not 80, port.

@@ -80,7 +80,7 @@ pub struct TlsIdentity {
     pub key: Vec<u8>,
 }
 
-/// Why a PEM file does not serve.
+/// Why a PEM file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFileError {
     #[error("{}: {why}: give a PEM file with {what}", .path.display())]

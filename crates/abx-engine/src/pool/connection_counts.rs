@@ -1,5 +1,5 @@
-//! How many connections of a pool stand and are being made, kept with each change: a
-//! count of all slots for each wake-up would cost more than the connections.
+//! How many connections of a pool are open and how many are in the making, kept with each
+//! change: a count of all slots per wake-up would cost more than the connections.
 
 use crate::connection::slot::SlotState;
 

@@ -97,7 +97,7 @@ impl Dispatcher {
         self.due().is_some() || !self.thinking.is_empty() || !self.parked.is_empty()
     }
 
-    /// The moment at which something is to be sent that can be sent then.
+    /// The next moment at which something is due that can be sent then.
     pub(super) fn wakes(&self) -> Nanos {
         let has_free = !(self.idle.is_empty() && self.roomy.is_empty());
         let due = self.due().filter(|_| has_free);

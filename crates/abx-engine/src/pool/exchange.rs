@@ -114,7 +114,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         slot.handed < slot.flights.len()
     }
 
-    /// There is room for the rest of a request that was handed over in part.
+    /// There is room for the rest of a partial send.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         if (slot.unsent_bytes == 0 && !has_outbox::<C>(slot)) || slot.is_cut_off {

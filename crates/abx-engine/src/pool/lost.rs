@@ -173,7 +173,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 }
 
-/// Whether a connection can break so without a byte that was meant as a response.
+/// Whether this outcome can break a connection without a byte of a response.
 fn is_silent(outcome: Outcome) -> bool {
     matches!(
         outcome,

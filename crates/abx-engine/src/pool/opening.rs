@@ -68,7 +68,7 @@ impl OpeningProgress {
         Some(self.start.plus(self.pacer.as_ref()?.peek()?))
     }
 
-    /// Whether the next one is begun now, with so many under way.
+    /// Whether the next one is begun now, with this many under way.
     fn begins(&mut self, connecting: usize, now: Nanos) -> bool {
         match self.due() {
             None => connecting + self.timed_out < CONNECTING_MAX,

@@ -9,7 +9,7 @@ use abx_evidence::Interval;
 use abx_sys::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Whom the end of a slice waits for.
+/// The responses that the end of a slice waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedResponses {
     /// Connections with a request in flight that has no response yet.
@@ -44,7 +44,7 @@ pub struct SharedSlice {
 }
 
 impl SharedSlice {
-    /// A slice of so many workers, of whom so many have connections.
+    /// A slice of this many workers, of which `with_connections` have connections.
     pub fn new(workers: usize, with_connections: usize) -> Arc<SharedSlice> {
         SharedSlice::told_to(None, workers, with_connections)
     }
@@ -133,7 +133,7 @@ impl SliceParticipants {
         };
     }
 
-    /// This worker waits for so many connections, the first of them since then, each
+    /// This worker waits for this many connections, the first of them since `since`, each
     /// for a timeout at most.
     pub(super) fn tells_awaited(&mut self, connections: u64, since: Nanos, timeout: Nanos) {
         let shared = &*self.shared;

@@ -218,7 +218,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.participants.tells_awaited(connections, since, timeout);
     }
 
-    /// Whether the load has no purpose any more, for no worker.
+    /// Whether no worker needs the load any more.
     fn is_settled(&self, now: Nanos) -> bool {
         if self.progress.may_send(now) {
             self.needs_no_load(now) && self.participants.is_over()
@@ -243,7 +243,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn stop_load(&mut self, now: Nanos) {
         self.progress.open = false;
         match self.progress.counting.basis {
-            // The others go on without its connections.
+            // The others continue without its connections.
             Basis::Requests => self.participants.end(),
             // All of them end together, and bytes received until then count.
             Basis::Completions | Basis::Flow | Basis::Window => self.participants.leave(),
@@ -254,7 +254,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// When something is due without anything having come.
+    /// The next moment with work if no event comes.
     fn wakes(&self) -> Nanos {
         let Progress {
             open,

@@ -9,10 +9,10 @@ use abx_sys::Nanos;
 /// Connections that are being opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedConnections {
-    /// Connections of the pool that stand.
+    /// Open connections of the pool.
     pub open: u64,
     pub asked: u64,
-    /// For how long no other one was seen to stand.
+    /// For how long no further one has opened.
     pub silent: Duration,
     /// After how long without another one it is given up.
     pub at_most: Duration,

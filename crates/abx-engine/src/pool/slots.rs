@@ -27,7 +27,7 @@ use crate::schedule::{Arrivals, ScheduleShare};
 /// The rest after a failed connect, doubled with each further one.
 pub(super) const REST_MIN: Nanos = Nanos(1_000_000);
 pub(super) const REST_DOUBLINGS_MAX: u32 = 7;
-/// Copies of one request that are kept to be sent by one call take so many bytes at most.
+/// The most bytes of the copies of one request that are kept to be sent by one call.
 const COPIES_BYTES_MAX: usize = 1024 * 1024;
 
 /// The connections to one subject and their results.
@@ -37,7 +37,7 @@ pub struct Pool<I: Io, C: Protocol> {
     /// Each request of the plan, as it is sent.
     pub(super) encoded: Vec<Encoded>,
     pub(super) values: ValuesToFill,
-    /// Used again for each request that is put together.
+    /// Reused for each request that is built.
     pub(super) written: Vec<u8>,
     pub(super) chooser: Chooser,
     /// Which of all connections of the load this worker's first one is.
@@ -281,7 +281,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// The socket is connected; with a handshake, its connection stands only then.
+    /// The socket is connected; with a handshake, its connection is open only after that.
     fn connected(&mut self, index: usize, now: Nanos) {
         let slot = &self.slots[index];
         if slot.flights.iter().any(|flight| flight.counted)
@@ -334,7 +334,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return;
         }
         let doublings = if self.plan.is_to_fail() {
-            // It is to be seen at once when the subject is back.
+            // The return of the subject must be noticed at once.
             0
         } else {
             slot.refusals.min(REST_DOUBLINGS_MAX)

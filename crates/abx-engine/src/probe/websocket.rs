@@ -21,8 +21,8 @@ use crate::random::Random;
 /// The response of a WebSocket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebSocketResponse {
-    /// The status of the handshake's response: 101 when it stands, and another one
-    /// when it was refused.
+    /// The status of the handshake's response: 101 if it succeeded, and another one if it was
+    /// refused.
     pub status: u16,
     /// Fields of the head of the handshake's response.
     pub said: HeadFields,

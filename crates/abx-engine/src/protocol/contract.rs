@@ -11,7 +11,7 @@ pub struct Lost {
     /// Its place in the pool.
     pub index: usize,
     pub outcome: Outcome,
-    /// Whether it stood before.
+    /// Whether it was open before.
     pub(crate) has_stood: bool,
 }
 

@@ -181,7 +181,7 @@ impl Intake<'_, Http> {
         self.tally.closing += u64::from(is_peers_wish);
     }
 
-    /// Takes note of a response that is looked at more closely.
+    /// Records a sampled response.
     #[cold]
     fn note_response(&mut self, done: &Done) {
         if let Some(log) = &mut self.tally.log {

@@ -21,7 +21,7 @@ pub enum StreamState {
     /// The last response was whole and ended the connection, so that later responses
     /// will not come (RFC 9112, section 9.6).
     Over,
-    /// The connection is of no further use.
+    /// The connection is unusable.
     Broken(Outcome),
 }
 
@@ -161,7 +161,7 @@ fn look_closer<T>(
     Some(hash)
 }
 
-/// Takes note of how a response begins.
+/// Records the beginning of a response.
 #[cold]
 fn note_beginning(tally: &mut Tally, received: &[u8]) {
     if let Some(log) = &mut tally.log {

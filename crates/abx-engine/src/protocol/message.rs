@@ -24,7 +24,7 @@ pub fn payload(message: Message, seed: u64) -> Vec<u8> {
     (0..message.bytes).map(byte).collect()
 }
 
-/// How it is marked in its frame.
+/// Its kind in a frame.
 pub(crate) fn frame_kind(message: Message) -> MessageKind {
     if message.is_text() {
         MessageKind::Text
@@ -41,9 +41,9 @@ pub fn identity(message: Message, seed: u64) -> BodyIdentity {
     }
 }
 
-/// The one frame that it goes out in.
+/// The one frame that carries it.
 ///
-/// Its mask is drawn from the seed and always the same. Masks are to differ so
+/// Its mask is drawn from the seed and always the same. Masks should differ so
 /// that no script in a browser can write chosen bytes to a network (RFC 6455,
 /// section 10.3); a load has no such script, and a frame that is encoded once
 /// costs nothing per message. The server's work is the same with any mask.

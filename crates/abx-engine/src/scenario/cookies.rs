@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn cookies_go_where_they_belong_until_they_are_taken_back() {
-        // Method: by hand from RFC 6265: paths, a newer value, both ways to take one back, and
-        // lines that are none.
+        // Method: by hand from RFC 6265: paths, a newer value, both ways to delete one, and
+        // invalid lines.
         let mut jar = CookieJar::default();
         jar.set("sid=1; Path=/; HttpOnly", "/login");
         jar.set("cart=a=b", "/shop/cart?x=/y");

@@ -121,7 +121,7 @@ impl SessionCount {
         self.course.due()
     }
 
-    /// Whether the load has to go on, of this worker and of all others.
+    /// Whether the load has to continue, for this worker and all others.
     pub(super) fn look(&mut self, now: Nanos) -> LoadNeed {
         self.course.look(now, &mut self.tally, &self.participants);
         let users = self.clocks.len();

@@ -63,7 +63,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         mut users: Vec<ScenarioUser>,
         next_session: &'a AtomicU64,
     ) -> ScenarioRunner<'a, I> {
-        // Looks that an earlier runner had planned are gone with it.
+        // Checks that an earlier runner had planned are gone with it.
         users.iter_mut().for_each(ScenarioUser::forget_looks);
         let start = io.now();
         let (end, sessions_left) = match plan.end {
@@ -137,7 +137,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// When there is something to do without anything having come.
+    /// The next moment with work if no event comes.
     fn wakes(&self) -> Nanos {
         let end = Some(self.end).filter(|_| !self.is_over);
         let due = self.slice.as_ref().map(SessionCount::next_look);
@@ -193,7 +193,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.wake_at(index, now.plus(pause));
     }
 
-    /// A step is due, and was so at this moment.
+    /// A step is due since the moment `due`.
     fn ask(&mut self, index: usize, due: Nanos) {
         let user = &mut self.users[index];
         user.activity = Activity::Asks;
@@ -387,7 +387,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.begin(index, now);
     }
 
-    /// A step failed that was under way, and its session with it.
+    /// A step in progress failed, and its session with it.
     fn fail(&mut self, index: usize, fault: StepFault, now: Nanos) {
         self.close(index);
         self.asking -= 1;

@@ -16,12 +16,12 @@ use crate::plan::{SESSION, ScenarioStep, USER};
 use crate::protocol::http::fault_outcome;
 use crate::random::Random;
 
-/// A user, who has one session at a time.
+/// A user, with one session at a time.
 pub(super) struct ScenarioUser {
     pub(super) activity: Activity,
-    /// When something is to be done by itself: a pause ends, or a step's time is up.
+    /// When to act without an event: a pause ends, or a step's time is up.
     pub(super) wakes: Nanos,
-    /// The earliest look at that which is planned.
+    /// The earliest planned check of that.
     pub(super) looked_at: Nanos,
     pub(super) line: LineState,
     /// Counts connections, so that an event of an earlier one is known to be stale.
@@ -76,7 +76,7 @@ pub(super) enum LineState {
 pub(super) enum ConnectionEvent {
     More,
     Responded(Done),
-    /// The connection is of no use, and why.
+    /// The connection is unusable, and why.
     Broken(Fault),
     /// It was closed while nothing was awaited.
     ClosedIdle,

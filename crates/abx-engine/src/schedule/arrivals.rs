@@ -17,11 +17,11 @@ pub enum Arrivals {
     /// Each connection sends when its last response is whole: no schedule.
     #[default]
     Closed,
-    /// At equal distances.
+    /// At equal intervals.
     Constant { per_s: PerSecond },
     /// At random, independent of each other: many independent users.
     Poisson { per_s: PerSecond },
-    /// At a rate that changes, in the distances that it has at each moment.
+    /// At a changing rate, with the intervals of each moment's rate.
     Stages(StageList),
     /// At recorded times, each with its own request.
     Replay(Replay),

@@ -1,11 +1,11 @@
-//! The moments that one worker is to send at.
+//! The moments at which one worker is to send.
 
 use abx_sys::Nanos;
 
 use super::poisson::Stream;
 use super::timetable::Timetable;
 
-/// Which part of a schedule a worker has: of every `workers` requests, one.
+/// A worker's part of a schedule: one in every `workers` requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScheduleShare {
     worker: u64,
@@ -36,7 +36,7 @@ enum PacerState {
     },
     Random {
         stream: Stream,
-        /// How many moments of others lie between two of ours.
+        /// How many moments of other workers lie between two of this one's.
         others: usize,
     },
 }

@@ -28,12 +28,12 @@ pub struct ReplayedRequest {
     pub request: u32,
 }
 
-/// How many times as fast as it was recorded something is replayed: 0.01 to 1,000,000, exact
-/// to a thousandth.
+/// The speed of a replay relative to its recording: 0.01 to 1,000,000, exact to a
+/// thousandth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplaySpeed(Amount);
 
-/// Why a list is no replay.
+/// Why a list cannot be replayed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     #[error("a replay needs a request")]
@@ -42,7 +42,7 @@ pub enum ReplayError {
     Unordered,
 }
 
-/// Why a number is no speed.
+/// Why a number cannot be a speed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a speed: write a number from 0.01 to 1000000, such as 2 for twice as fast")]
 pub struct ReplaySpeedError(String);

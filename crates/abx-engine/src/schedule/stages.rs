@@ -11,7 +11,7 @@ use super::amount::{Amount, AmountError};
 
 /// A value over time: a rate, or a number of connections.
 ///
-/// Written as stages with commas between, each by itself, whatever stands before:
+/// Written as stages with commas between, each independent of those before it:
 ///
 /// ```text
 /// stages = stage *( "," stage )
@@ -28,7 +28,7 @@ use super::amount::{Amount, AmountError};
 #[serde(try_from = "String", into = "String")]
 pub struct StageList(Vec<Stage>);
 
-/// A slice of time with a value that stands still or changes evenly.
+/// A slice of time with a value that stays constant or changes evenly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage {
     /// The value at its beginning.

@@ -1,8 +1,8 @@
-//! When each next of so many begins.
+//! When the next session or visit begins.
 
 use abx_sys::Nanos;
 
-/// So many of a kind, which begin at given moments or when there is none any more.
+/// A number of sessions or visits, which begin at given moments or when none is open any more.
 pub(super) struct Begins {
     left: u64,
     moments: Option<Box<dyn Iterator<Item = Nanos>>>,

@@ -1,4 +1,4 @@
-//! The connections of a load: makes them, moves their bytes, and looks at their timeouts.
+//! The connections of a load: makes them, moves their bytes, and checks their timeouts.
 
 use abx_sys::{Nanos, ServerAddress};
 use abx_wire::http1::HeadMemo;
@@ -116,7 +116,7 @@ impl<I: Io> SessionConnections<I> {
         (&mut self.io, &mut self.waiter)
     }
 
-    /// A wait until a timeout is to be looked at, or something else is due.
+    /// A wait until a timeout must be checked, or something else is due.
     pub(super) fn next_wait(&self, due: Option<Nanos>) -> NextWait {
         let moments = [self.looks.next_at(), due, self.end];
         let first = moments.into_iter().flatten().min();
@@ -166,7 +166,7 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    /// Takes the next that has come over a connection; `None` when that was all for now.
+    /// Takes the next event of a connection; `None` if there is none for now.
     pub(super) fn receive(
         &mut self,
         token: Token,

@@ -12,7 +12,7 @@ pub struct SessionOptions {
     pub address: SocketAddr,
     /// How connections are encrypted; `None` for not at all.
     pub tls: Option<TlsPlan>,
-    /// For how long a session may make no progress; `None` for as long as it likes.
+    /// How long a session may make no progress; `None` for no limit.
     pub timeout: Option<Nanos>,
     /// How much longer it may take until the first byte of a response.
     pub response_timeout: Nanos,

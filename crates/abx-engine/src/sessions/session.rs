@@ -12,7 +12,7 @@ pub(super) struct Session {
     /// Counts connections of this place, so that an event of an earlier one is known to be stale.
     pub(super) generation: u32,
     pub(super) is_open: bool,
-    /// Whether the connection has been made.
+    /// Whether the connection is open.
     pub(super) stands: bool,
     /// Whether the connection is closed already.
     pub(super) is_gone: bool,

@@ -27,7 +27,7 @@ pub enum SessionStep<'a> {
         /// How many were begun in one go so far, this one included.
         together: u64,
     },
-    /// It stands, and did so much later than it was begun; with TLS the handshake is in that.
+    /// The connection is open, this long after it was begun; with TLS that includes the handshake.
     Stands(Nanos),
     /// A request was handed over whole.
     Sent { call: u64, request: &'a [u8] },
@@ -87,7 +87,7 @@ pub enum SessionFailure {
     /// The kernel gave up on the connection.
     KernelTimeout,
     Refused,
-    /// The connection was closed or reset while something was still expected of it.
+    /// The connection was closed or reset while more was expected of it.
     Reset,
     /// This process has no descriptor left; the connection was not begun.
     NoDescriptor,
@@ -112,7 +112,7 @@ impl SessionFailure {
         }
     }
 
-    /// Whether there was not even a connection to be begun.
+    /// Whether no connection could be begun at all.
     pub(super) fn is_unbegun(&self) -> bool {
         use SessionFailure::{FileTableFull, NoDescriptor, NoPort};
         matches!(self, NoDescriptor | FileTableFull | NoPort)

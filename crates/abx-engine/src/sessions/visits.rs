@@ -25,7 +25,7 @@ pub struct VisitRunner<'a, I: Io> {
     visits: BTreeMap<u64, VisitState>,
     /// The visit of each connection, by its place.
     owners: Vec<u64>,
-    /// When which visit has thought, the earliest first.
+    /// When each visit's think time ends, the earliest first.
     thoughts: Timers<u64>,
     /// Visits whose connections are still to be closed: after the beginning of the next visit,
     /// as in httperf.
@@ -144,7 +144,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// Takes up the next call of a visit.
+    /// Prepares the next call of a visit.
     fn ask(&mut self, number: u64) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
@@ -197,7 +197,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// Begins a further connection of a visit; false when it failed at once.
+    /// Begins a further connection of a visit. Returns false if it failed at once.
     fn link(&mut self, number: u64, now: Nanos) -> bool {
         self.together += 1;
         let (together, client) = (self.together, &mut *self.client);

@@ -166,7 +166,7 @@ fn tls_of(plan: &LoadPlan) -> Result<Option<TlsClient>, EngineError> {
 const SUBPROTOCOLS: &str = "Sec-WebSocket-Protocol";
 
 impl RequestPlan {
-    /// The WebSocket handshake that it stands for: its path, host, headers, and the subprotocols
+    /// The WebSocket handshake that it describes: its path, host, headers, and the subprotocols
     /// that one of these offers, of which the server's choice has to be one.
     pub fn opening(&self) -> Opening {
         let is_offer = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(SUBPROTOCOLS);

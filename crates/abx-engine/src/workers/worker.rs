@@ -39,8 +39,8 @@ pub(crate) struct SliceShare {
 }
 
 pub(crate) enum WorkerReply {
-    /// To `Open` and `Refresh`: how many connections stand, how many of them are
-    /// new, and how tries ended badly.
+    /// To `Open` and `Refresh`: how many connections are open, how many of them are
+    /// new, and the outcomes of failed attempts.
     Connected(usize, usize, Outcomes),
     /// To `Open`: the kernel refused an epoll set.
     Failed(EngineError),

@@ -44,7 +44,7 @@ fn exactly_as_many_requests_are_sent_as_were_asked_for() {
 
 #[test]
 fn without_keep_alive_every_request_has_a_connection_of_its_own() {
-    // Method: one peer closes after its response, the other leaves that to us.
+    // Method: one peer closes after its response, the other leaves that to the client.
     let closing = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);

@@ -12,7 +12,7 @@ use crate::peers::peer::Peer;
 use crate::peers::streams::{SETTINGS, frame, go_away, head, hello, last_data, reset, streaming};
 use crate::{HELLO, engine, load, outcomes, requests, run};
 
-/// So many connections with so many streams each.
+/// This many connections with this many streams each.
 fn streams(peer: &Peer, connections: u32, streams: u32) -> LoadPlan {
     let mut plan = load(peer.address(), connections);
     plan.pipeline = streams;
@@ -84,7 +84,7 @@ fn a_server_that_goes_away_is_asked_again_over_a_new_connection() {
 
 #[test]
 fn a_server_that_takes_nothing_is_not_asked_for_ever() {
-    // Method: a GOAWAY for each first request, which was not looked at.
+    // Method: a GOAWAY for each first request, which was not processed.
     let peer = streaming(SETTINGS, |_| Some(go_away(0)));
     let slice = run(1, &streams(&peer, 1, 2), &requests(50));
     assert_eq!(slice.tally.outcomes.ok(), 0);

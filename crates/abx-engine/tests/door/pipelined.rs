@@ -14,7 +14,7 @@ fn deep(peer: &Peer, connections: u32, depth: u32) -> LoadPlan {
     plan
 }
 
-/// Reads so many requests; `false` when they do not come.
+/// Reads this many requests; `false` if they do not come.
 fn read(connection: &mut Connection, count: usize) -> bool {
     (0..count).all(|_| connection.read_request())
 }

@@ -82,7 +82,7 @@ fn every_connection_that_does_not_stand_has_a_reason() {
 
 #[test]
 fn how_far_an_opening_is_is_told_while_it_lasts() {
-    // Method: the same listener, which leaves most connects without a response for seconds.
+    // Method: the same listener, which leaves most connects pending for seconds.
     let options = ListenOptions {
         backlog: 1,
         shares_port: false,

@@ -174,7 +174,7 @@ fn all_connections_hear_each_broadcast() {
 
 #[test]
 fn held_connections_that_are_lost_are_told() {
-    // Method: when all stand, the server closes every second one.
+    // Method: when all are open, the server closes every second one.
     let is_time = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_time);
     let peer = Peer::start(move |mut connection| {

@@ -82,7 +82,7 @@ fn a_schedule_of_stages_ends_with_them() {
 #[test]
 fn the_largest_stages_are_exact_too() {
     // Method: a day at ten million a second, up, and then down; the middle is
-    // known exactly, and the count says where every moment lies.
+    // known exactly, and the count shows where every moment lies.
     let schedule = schedule(&stages("0:10000000@24h,10000000:0@24h"));
     let half = 24 * 3_600 * 10_000_000_u64 / 2;
     let day = 24 * 3_600 * SECOND;

@@ -118,7 +118,7 @@ impl<I: Io> User<I> {
         }
     }
 
-    /// Connects, and waits until the connection stands.
+    /// Connects, and waits until the connection is open.
     fn connect(&mut self, token: Token) {
         self.io.connect(token, &self.address, None).unwrap();
         loop {
@@ -145,7 +145,7 @@ impl<I: Io> User<I> {
         assert_eq!(sent, bytes.len());
     }
 
-    /// Pulls until the end, or until so many bytes came, skipped ones included.
+    /// Pulls until the end, or until this many bytes came, skipped ones included.
     fn pull(
         &mut self,
         token: Token,
@@ -280,8 +280,8 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
 }
 
 fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
-    // Method: an interval between two requests, without a wait between them that could hand
-    // any of it over; small, and larger than every buffer. All of it comes back in its order.
+    // Method: other bytes between two requests, without a wait between them that could hand
+    // any over; small, and larger than every buffer. All of it comes back in its order.
     for bytes in [5, 16_000_000] {
         let reported_bytes = pattern(bytes);
         let mut user = User::new(maker, move |_| {
@@ -370,7 +370,7 @@ fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
     for generation in 0..ROUNDS {
         let token = token(2, generation);
         user.io.connect(token, &user.address, None).unwrap();
-        // Closed while it is being made, when it stands, or with bytes to receive.
+        // Closed while it is being made, when it is open, or with bytes to receive.
         let (mut stands, mut has_bytes) = (false, false);
         while (generation % 3 > 0 && !stands) || (generation % 3 > 1 && !has_bytes) {
             for ready in user.wait() {

@@ -35,7 +35,7 @@ pub enum TlsPlanError {
 }
 
 impl TlsClient {
-    /// Reads certificates and keys of a plan, for a load of so many connections.
+    /// Reads certificates and keys of a plan, for a load of this many connections.
     ///
     /// # Errors
     /// One [`TlsPlanError`] for each thing in it that cannot be used.

@@ -41,7 +41,7 @@ pub(super) struct TlsConnection {
     pub(super) has_ended: bool,
     /// Whether the engine waits for room.
     pub(super) awaits_room: bool,
-    /// So many of the next plain bytes are of no interest.
+    /// This many of the next plain bytes are to be discarded.
     pub(super) skipping: u64,
     /// Plain bytes after those, which the engine has not taken yet.
     pub(super) behind: Vec<u8>,
@@ -159,7 +159,7 @@ impl TlsConnection {
                     return Ok(());
                 }
                 Err(EncryptError::InsufficientSize(needed)) => room = needed.required_size,
-                // So many records that the key must not be used for another one.
+                // The key has encrypted as many records as it may.
                 Err(EncryptError::EncryptExhausted) => {
                     return Err(io::ErrorKind::ConnectionAborted.into());
                 }

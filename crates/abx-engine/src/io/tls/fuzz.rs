@@ -169,8 +169,8 @@ mod tests {
             seed in any::<u8>(),
             records in prop::collection::vec(record(), 0..6),
         ) {
-            // Method: the fuzz target's body, on records of handshakes and alerts by chance,
-            // among them messages that go on over several records.
+            // Method: the fuzz target's body, on random records of handshakes and alerts, among
+            // them messages that continue over several records.
             any_records(&[&[seed], &records.concat()[..]].concat());
         }
 

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_short_has_no_key() {
-        // Method: every beginning of a certificate, and the same with a length that lies.
+        // Method: every beginning of a certificate, and the same with a false length.
         let whole = certificate(&der(OBJECT, ED25519), &[4; 32], true);
         for end in 0..whole.len() {
             assert_eq!(key_bits(&whole[..end]), None);

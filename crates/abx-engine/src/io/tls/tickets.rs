@@ -36,7 +36,7 @@ struct ObjectiveInput {
 }
 
 impl Tickets {
-    /// Enough for so many connections.
+    /// Enough for this many connections.
     pub(super) fn for_connections(connections: usize) -> Tickets {
         let most = connections.saturating_mul(TICKETS_PER_CONNECTION);
         Tickets {

@@ -86,7 +86,7 @@ impl Audience {
         }));
     }
 
-    /// A listener got a message; gives the round that ended with it.
+    /// A listener got a message. Returns the round that ended with it.
     pub(super) fn hears(
         &mut self,
         received: &ReceivedMessage,
@@ -151,7 +151,7 @@ impl Audience {
         Some(self.give_up(place, outcome, tally))
     }
 
-    /// Gives the first round when it was begun before `moment`, and has ended with that.
+    /// Ends the first round if it was begun before `moment`, and returns it.
     pub(super) fn older(&mut self, moment: Nanos, tally: &mut Tally) -> Option<Ended> {
         let place = self.rounds.iter().position(Option::is_some)?;
         let round = self.rounds[place].as_ref()?;

@@ -43,11 +43,11 @@ pub struct Broadcast<I: Io> {
     /// The speaker's clock; the others only listen.
     clock: Clock,
     counting: Counting,
-    /// Since when there is room in the window and every connection stands.
+    /// Since when there is room in the window and every connection is open.
     free_since: Nanos,
-    /// No connection is tried before.
+    /// No connection is tried before this moment.
     rests_until: Nanos,
-    /// Connects that failed since all connections stood.
+    /// Connects that failed since all connections were open.
     refusals: u32,
     /// Rounds that failed since the last success.
     failures: usize,
@@ -62,7 +62,7 @@ struct BroadcastSlice<'b, I: Io> {
     stopped_responding: bool,
     /// Whether further rounds are begun.
     goes_on: bool,
-    /// Whether every connection stood before the last wait.
+    /// Whether every connection was open before the last wait.
     was_whole: bool,
 }
 
@@ -205,7 +205,7 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Whether every connection stands.
+    /// Whether every connection is open.
     fn is_whole(&self) -> bool {
         self.pool.standing() == self.pool.slots.len()
     }
@@ -301,7 +301,7 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// When something is due without anything having come.
+    /// The next moment with work if no event comes.
     fn wakes(&self, slice: &WorkerSlice, goes_on: bool, now: Nanos) -> Nanos {
         let times_out = self.oldest().map(|begun| begun.plus(self.timeout()));
         let due = self.dispatcher.due().filter(|_| goes_on && self.has_room());
@@ -422,7 +422,7 @@ impl<I: Io> Broadcast<I> {
         self.pool.tally.clocked += u64::from(is_timed);
     }
 
-    /// Takes note of requests that were due before `end` and never sent.
+    /// Counts requests that were due before `end` and never sent.
     fn count_unsent(&mut self, requests_left: &mut u64, end: Nanos) {
         while *requests_left > 0
             && let Some(due) = self.dispatcher.due().filter(|due| *due < end)

@@ -21,7 +21,7 @@ fn over_tls(address: SocketAddr, connections: u32, tls: TlsPlan) -> LoadPlan {
     }
 }
 
-/// One slice of so many requests; the engine is gone when it returns.
+/// One slice of this many requests; the engine is gone when it returns.
 fn run(load: &LoadPlan, requests: u64) -> SliceTally {
     crate::run(2, load, &crate::requests(requests))
 }

@@ -57,7 +57,7 @@ const BROKEN_RECORD: [u8; 37] = {
 };
 
 impl TlsPeer {
-    /// `asks` for a certificate of the client's, or not.
+    /// `asks` is whether it requests a certificate from the client.
     pub(crate) fn start(
         versions: &[&'static rustls::SupportedProtocolVersion],
         asks: bool,
@@ -147,7 +147,7 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
     }
 }
 
-/// Whom the server's certificate convinces.
+/// A client that trusts the server's certificate.
 pub(crate) fn believing() -> TlsPlan {
     TlsPlan {
         server_name: NAME.to_owned(),

@@ -16,7 +16,7 @@ const CONNECTIONS: u32 = 10;
 const SLICE: u64 = 100 * MS;
 /// The timeout of [`plan`].
 const TIMEOUT: u64 = SECOND;
-/// A loop that is broken looks at its clock this much too late at most.
+/// A broken loop reads its clock at most this much too late.
 const LATE: u64 = 60 * MS;
 const RIGHT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright";
 
@@ -25,9 +25,9 @@ struct BrokenPeer {
     name: &'static str,
     /// The steps of a connection once it has read a request.
     steps: Vec<PeerStep>,
-    /// Each connection of so many does it, the first one among them; the others are right.
+    /// One connection in this many does it, the first one among them; the others are correct.
     one_of: usize,
-    /// So many correct responses of a connection come before it.
+    /// This many correct responses of a connection come before it.
     after: usize,
     /// The outcome of the requests.
     outcome: Outcome,

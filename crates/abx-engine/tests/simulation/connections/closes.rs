@@ -66,7 +66,7 @@ fn a_request_that_was_taken_and_dropped_has_failed() {
 #[test]
 fn what_a_fresh_connection_took_and_dropped_is_told_apart_from_what_it_did_not() {
     // Method: connections that close when they have read the request, and connections that
-    // close when they stand, which crosses with it.
+    // close when they are open, which crosses with it.
     for (steps, outcome) in [
         (&[READ, PeerStep::Close][..], Outcome::EmptyResponse),
         (&[PeerStep::Close], Outcome::EarlyClose),

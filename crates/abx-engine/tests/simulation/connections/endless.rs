@@ -253,7 +253,7 @@ fn held_connections_may_be_sent_anything_without_end() {
     }
 }
 
-/// The tally of a broadcast to three listeners, of whom one also gets this without end.
+/// The tally of a broadcast to three listeners, one of which also gets this without end.
 fn flooded_broadcast(piece: &'static [u8]) -> Tally {
     let mut plan: LoadPlan = broadcast_plan(3);
     let message = Message::text(60);

@@ -135,7 +135,7 @@ fn an_opening_goes_on_when_a_server_comes_back_within_a_timeout() {
 #[test]
 fn a_machine_without_ports_says_so_and_tries_no_more() {
     // Method: ports for 200, with one address and with three, each of which has one try
-    // more. The server is blamed for nothing, and the 200 stand.
+    // more. Nothing counts against the server, and the 200 connections are open.
     for (addresses, tries) in [(0, 1), (1, 1), (3, 3)] {
         let network = Network {
             ports: 200,

@@ -18,7 +18,7 @@ use crate::websocket::echoes::{echo_plan, talking};
 const WORK: Nanos = Nanos(MS);
 const BODY: &[u8] = b"hello";
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// Slices of so many response times, and how many of them.
+/// Slices of this many response times, and the number of slices.
 const LENGTHS: [(u64, u64); 3] = [(5, 60), (10, 30), (50, 8)];
 /// How far from the truth a throughput may be.
 const OFF_MAX: f64 = 0.01;
@@ -126,7 +126,7 @@ fn assert_counted(cases: &[Served]) {
     assert_counted_beyond([0, 0], 20, cases);
 }
 
-/// The same with so many, and lead-in and counted parts that are longer by so much.
+/// The same with `in_flight` requests, and longer lead-in and counted parts.
 fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[Served]) {
     for &(discipline, work, workers, window) in cases {
         for (turns, slices) in LENGTHS {

@@ -14,8 +14,7 @@ use crate::loads::{MS, SECOND, plan, pool};
 
 const BODY: &[u8] = b"hello";
 
-/// A pool of connections that stand, over which so much is sent; that its peer fails meanwhile
-/// is expected.
+/// A pool of open connections, with this rate; the plan expects its peer to fail meanwhile.
 fn paced(per_s: &str) -> Pool<Sim, Http> {
     let mut plan = plan(4, BODY, 1);
     plan.pacing = Pacing {

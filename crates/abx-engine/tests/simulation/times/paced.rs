@@ -25,7 +25,7 @@ fn constant(per_s: &str) -> Pacing {
     }
 }
 
-/// A pool of connections that stand.
+/// A pool of open connections.
 fn paced(network: Network, connections: u32, pacing: Pacing) -> Pool<Sim, Http> {
     let mut plan = plan(connections, BODY, 1);
     plan.pacing = pacing;
@@ -233,7 +233,7 @@ fn a_session_has_its_calls_and_a_connection_of_its_own() {
     // Long enough for the last one, which begins at 900 ms.
     run(&mut pool, SECOND, 0);
     assert_eq!(pool.tally().outcomes.ok(), 50);
-    // The first three have the connections that stood.
+    // The first three have the connections that were open.
     assert_eq!(pool.tally().connects, 7);
 
     let closed = Pacing {

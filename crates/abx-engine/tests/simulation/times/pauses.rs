@@ -1,4 +1,4 @@
-//! A generator that stands still, in virtual time.
+//! A generator that is paused, in virtual time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,7 +9,7 @@ use crate::loads::{MS, SECOND, plan, pool, run};
 
 const BODY: &[u8] = b"hello";
 
-/// How long a second of load stands still, as its tally shows it, if its thread is paused from
+/// How long a second of load is paused, as its tally shows it, if its thread is paused from
 /// `pause[0]` to `pause[1]` ms after its start and each request takes `service`.
 fn paused_ns(service: Nanos, pause: [u64; 2]) -> u64 {
     let mut network = Network::faultless(1);

@@ -34,7 +34,7 @@ fn broadcast(network: Network, plan: &LoadPlan, hub: Hub) -> Broadcast<Sim> {
     broadcast
 }
 
-/// Runs until so many are sent or the span is over.
+/// Runs until this many are sent or the span is over.
 fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOutcome {
     let start = broadcast.pool_mut().now();
     let slice = WorkerSlice {

@@ -15,7 +15,7 @@ use crate::loads::{MS, SECOND, count, plan, run, run_requests};
 /// There and back.
 const RESPONSE_NS: u64 = 50_000;
 
-/// A load of so many connections that send `bytes` and get them back.
+/// A load of this many connections that send `bytes` and get them back.
 pub(crate) fn echo_plan(connections: u32, is_text: bool, bytes: u32, seed: u64) -> LoadPlan {
     let mut plan = plan(connections, b"", seed);
     plan.requests[0].expect.status = 101_u16.into();
