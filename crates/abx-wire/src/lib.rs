@@ -1,9 +1,9 @@
 //! Bytes to events and back, for HTTP/1.0, HTTP/1.1, HTTP/2 and WebSocket.
 //!
 //! Nothing here opens a socket, reads a clock or starts a thread: the caller
-//! owns the bytes and says when they came. Start at [`http1::Client`] for the
-//! side that makes load and at [`http1::Server`] for the side that answers;
-//! [`websocket::Client`] and [`websocket::Server`] go on from there. [`http2::Client`] and
+//! owns the bytes and passes when they came. Start at [`http1::Client`] for the
+//! side that makes load and at [`http1::Server`] for the side that responds;
+//! [`websocket::Client`] and [`websocket::Server`] continue from there. [`http2::Client`] and
 //! [`http2::Server`] are the two sides of HTTP/2.
 
 pub mod http1;

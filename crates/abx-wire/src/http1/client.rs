@@ -10,13 +10,13 @@ use super::memo::HeadMemo;
 
 /// Parses the responses of one connection, in the order of their requests.
 ///
-/// [`Client::expect`] announces each response, also while others are awaited
-/// (pipelining): events then belong to the oldest that is not done. When the
+/// [`Client::expect`] announces each response, even while others are awaited
+/// (pipelining): events then belong to the oldest that is not done. If the
 /// connection ends before all are done, [`Event::Failed`] stands for all that
-/// are left, and [`Client::awaited`] says how many.
+/// are left, and [`Client::awaited`] returns their number.
 ///
 /// A head that comes in one piece is read where it lies. Only parts of a head
-/// are kept, and given back when the head is whole. One awaited answer at a time
+/// are kept, and given back when the head is whole. One awaited response at a time
 /// needs no memory at all; several need a queue that is kept and reused.
 #[derive(Debug)]
 pub struct Client {
@@ -41,7 +41,7 @@ pub enum Event<'a> {
     Interim,
     Head {
         status: u16,
-        /// What `Content-Length` says, in bytes, also where no body follows.
+        /// The value of `Content-Length`, in bytes, even if no body follows.
         content_length: Option<u64>,
     },
     /// A part of the body, without framing, never empty.
@@ -135,7 +135,7 @@ impl Client {
         self.step(None, input)
     }
 
-    /// The same, for those who have a memo: heads that it knows are not parsed again.
+    /// The same with a memo: heads that it knows are not parsed again.
     #[inline]
     pub fn receive_with<'a>(
         &mut self,
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// Takes a whole response at once, as most small ones come: a head that the memo
-    /// knows, with all of a body whose length it says behind it. Gives the body, and
+    /// knows, followed by all of a body whose length it states. Gives the body, and
     /// what [`Client::receive_with`] gives in several events.
     ///
     /// `None`, with nothing taken, when it is not that simple.
@@ -348,7 +348,7 @@ impl Client {
         Event::Interim
     }
 
-    /// Takes one head, or all of `input` into the stash when the head goes on.
+    /// Takes one head, or all of `input` into the stash if the head is incomplete.
     fn take_head(
         &mut self,
         memo: Option<&mut HeadMemo>,
@@ -416,8 +416,8 @@ impl Client {
         Event::Done(self.done)
     }
 
-    /// Goes on to the next response, unless this one was the connection's last
-    /// (RFC 9112, section 9.6: what was asked behind it is not answered).
+    /// Continues with the next response, unless this one was the connection's last
+    /// (RFC 9112, section 9.6: later requests get no response).
     fn finish_first_of_many(&mut self) {
         self.has_started = false;
         if !self.done.reusable {

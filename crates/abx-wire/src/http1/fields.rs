@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 
-/// What the headers of one head say about framing.
+/// The framing that the headers of one head define.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     pub(super) content_length: Option<u64>,
@@ -53,7 +53,7 @@ impl Fields {
     }
 
     /// `chunked` and nothing else, in however many headers. Empty elements of a list
-    /// say nothing (RFC 9110, section 5.6.1.2), but a list of nothing else is none.
+    /// are ignored (RFC 9110, section 5.6.1.2), but a list of nothing else is none.
     fn add_codings(&mut self, value: &[u8]) {
         let mut codings = elements(value).filter(|coding| !coding.is_empty());
         let is_chunked = codings

@@ -8,13 +8,13 @@ use super::version::Version;
 /// Which framing a response may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseKind {
-    /// The response's head says whether a body follows.
+    /// The response's head shows whether a body follows.
     WithBody,
-    /// The response to a HEAD request: no body follows, whatever the head says.
+    /// The response to a HEAD request: no body follows, whatever the head announces.
     HeadOnly,
 }
 
-/// What a head says, once it is whole.
+/// The parsed contents of a complete head.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) status: u16,
@@ -60,7 +60,7 @@ pub(super) fn parse_head(view: &[u8], kind: ResponseKind) -> Result<Option<(Head
 /// connection (section 9.3).
 ///
 /// The version is that of the response. A response of HTTP/1.1 keeps a connection
-/// also after a request of HTTP/1.0: whether it was asked to is the caller's to know.
+/// even after a request of HTTP/1.0: only the caller knows whether it requested that.
 fn frame(
     status: u16,
     version: Version,
@@ -100,7 +100,7 @@ pub fn response_header(response: &[u8], name: &str) -> Option<String> {
     response_headers(response, name).into_iter().next()
 }
 
-/// The same of a header that may come several times, in its order. Those that are not text
+/// All values of a header that may come several times, in order. Those that are not text
 /// are left out, and one that was folded is on one line (RFC 9112, section 5.2).
 #[must_use]
 pub fn response_headers(mut response: &[u8], name: &str) -> Vec<String> {

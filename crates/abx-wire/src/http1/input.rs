@@ -28,7 +28,7 @@ pub(super) fn skip_empty_lines(input: &mut &[u8]) {
     }
 }
 
-/// What another protocol is told by: no first line of HTTP/1 begins with such a byte.
+/// Detects another protocol: no first line of HTTP/1 begins with such a byte.
 /// One byte decides, so that it does not matter in which pieces the bytes come.
 #[inline]
 pub(crate) fn other_protocol(bytes: &[u8]) -> Option<Fault> {

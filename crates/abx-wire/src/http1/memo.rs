@@ -5,10 +5,10 @@ use super::head::{Head, ResponseKind};
 /// Longer heads are not kept.
 const BYTES_MAX: usize = 2048;
 
-/// Remembers one head and what it says.
+/// Remembers one head and its meaning.
 ///
-/// What a head says follows from its bytes and the kind of response alone, and a
-/// server sends the same head again and again, but for the date each second. So
+/// The meaning of a head follows from its bytes and the kind of response alone, and a
+/// server sends the same head again and again, except for the date each second. So
 /// a comparison of bytes stands in for most of the parsing: a tenth of the
 /// instructions. A memo may serve any number of connections.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl HeadMemo {
         self.known(kind).filter(|_| self.is_front_of(input))
     }
 
-    /// What the remembered head says, with its length.
+    /// The remembered head, with its length.
     #[inline]
     pub(super) fn known(&self, kind: ResponseKind) -> Option<(Head, usize)> {
         let (known, head) = self.known?;

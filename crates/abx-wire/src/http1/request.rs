@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::version::Version;
 
-/// What is asked. Encoded once and sent many times.
+/// A request, encoded once and sent many times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The method, for instance `GET`.
@@ -24,10 +24,10 @@ pub struct Request {
     pub connection: Persistence,
 }
 
-/// What a request asks for its connection.
+/// Whether a request keeps or closes its connection.
 ///
-/// A header says so only where the version does not: HTTP/1.0 closes and
-/// HTTP/1.1 keeps by themselves. So requests of HTTP/1.0 are those of `ab`.
+/// A header states this only if the version does not: HTTP/1.0 closes and
+/// HTTP/1.1 keeps by default. So requests of HTTP/1.0 are those of `ab`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
     /// Keep it for the next request.
@@ -43,9 +43,9 @@ pub struct EncodedParts {
     pub target: usize,
     /// Where the value of each further header begins, in the order given.
     pub headers: Vec<usize>,
-    /// The digits of the body's length; `None` where it is not told, or by a header given.
+    /// The digits of the body's length; `None` if it is not sent, or a given header states it.
     pub length: Option<Range<usize>>,
-    /// Where the body begins; it goes on to the end.
+    /// Where the body begins; it extends to the end.
     pub body: usize,
 }
 
@@ -163,7 +163,7 @@ impl Request {
         })
     }
 
-    /// The length that is told of the body, where one is.
+    /// The length of the body as it is sent, if it is.
     pub(crate) fn content_length(&self) -> Option<String> {
         let needs_length =
             !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");

@@ -4,14 +4,14 @@ use std::io::Write;
 
 use super::version::Version;
 
-/// What the head of a response says.
+/// The contents of a response's head.
 #[derive(Debug, Clone, Copy)]
 pub struct Http1ResponseHead<'a> {
     pub status: u16,
     /// Length of the body in bytes; for HEAD, of the body that GET would give.
     pub content_length: u64,
     pub content_type: &'a str,
-    /// The version that the client speaks; the response always says HTTP/1.1.
+    /// The client's version; the response always states HTTP/1.1.
     pub version: Version,
     /// The connection stays open after the response.
     pub keep_alive: bool,
@@ -27,7 +27,7 @@ pub fn response_head(head: &Http1ResponseHead<'_>, out: &mut Vec<u8>) {
         (Version::Http10, true) => "Connection: keep-alive\r\n",
         (_, false) => "Connection: close\r\n",
     };
-    // RFC 9110 asks for this header beside this status.
+    // RFC 9110 requires this header with this status.
     let allow = match head.status {
         405 => "Allow: GET, HEAD, POST\r\n",
         _ => "",

@@ -21,13 +21,13 @@ pub struct Server {
 pub enum ServerEvent<'a> {
     /// The head; a body may follow.
     Head(RequestHead<'a>),
-    /// The whole request has come: answer it. Further bytes belong to the next one.
+    /// The whole request has come: respond to it. Further bytes belong to the next one.
     Done,
-    /// The connection is of no further use: answer 400 and close.
+    /// The connection is of no further use: respond with 400 and close.
     Failed(Fault),
 }
 
-/// What a request's head says.
+/// The contents of a request's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestHead<'a> {
     pub method: Method,
@@ -35,11 +35,11 @@ pub struct RequestHead<'a> {
     pub target: &'a str,
     /// The version that the client speaks.
     pub version: Version,
-    /// The client wants to go on using the connection.
+    /// The client wants to keep using the connection.
     pub keep_alive: bool,
-    /// The client holds its body back until it reads an interim answer 100.
+    /// The client holds its body back until it reads an interim response 100.
     pub expects_continue: bool,
-    /// The head as it came, its empty line included, for those who ask for more of it.
+    /// The head as it came, its empty line included, for callers that need more of it.
     pub bytes: &'a [u8],
 }
 

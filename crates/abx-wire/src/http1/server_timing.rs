@@ -1,4 +1,4 @@
-//! What a server says in its head of where its own time went (W3C, Server Timing).
+//! How a response's head reports where the server spent its time (W3C, Server Timing).
 
 use memchr::{memchr, memchr_iter};
 
@@ -49,7 +49,7 @@ fn timing(metric: &[u8]) -> Option<ServerTiming<'_>> {
     })
 }
 
-/// What a parameter says when it is the duration.
+/// The value of a parameter if it is the duration.
 fn duration_ms(parameter: &[u8]) -> Option<f64> {
     let equals = parameter.iter().position(|byte| *byte == b'=')?;
     let (key, value) = parameter.split_at(equals);

@@ -23,7 +23,7 @@ pub struct Client {
     gathered: Vec<u8>,
     /// A header block whose end has not come.
     block: Option<OpenBlock>,
-    /// A stream whose response has ended, which is told next.
+    /// A stream whose response has ended, which is reported next.
     ended: Option<u32>,
     heads: HeadReader,
     /// Whether the server's first settings came.
@@ -36,7 +36,7 @@ pub struct Client {
     quiet: u32,
     /// Bytes of replies since all that had to be sent was sent.
     replies: usize,
-    /// The last stream that the server will answer, once it has said so.
+    /// The last stream that gets a response, once the server has announced it.
     pub(super) last_stream: Option<u32>,
     pub(super) streams: Streams,
     /// The number of the next stream.
@@ -53,7 +53,7 @@ pub struct Client {
 enum ReadState {
     Head,
     Payload(FrameHeader),
-    /// At the byte of DATA that says how long its padding is.
+    /// At the byte of DATA that holds the length of its padding.
     PadLength(FrameHeader),
     Data(DataRest),
     /// Behind a fault: nothing is read.
@@ -137,7 +137,7 @@ impl Client {
         self.last_stream.is_some() || self.next > frame::number([0xff; 4])
     }
 
-    /// Whether [`Client::is_leaving`], and all that is still answered was.
+    /// Whether [`Client::is_leaving`], and no response is still to come.
     #[must_use]
     pub fn is_over(&self) -> bool {
         let last = self.last_stream.unwrap_or(u32::MAX);
@@ -152,8 +152,8 @@ impl Client {
     }
 
     /// Takes bytes from the front of `input` and gives the next event; `None` when it is
-    /// empty and nothing more follows from what came. What the server must be told at once
-    /// is appended to `out`, which is empty when all of it was sent.
+    /// empty and nothing more follows from what came. Bytes that the server must receive at
+    /// once are appended to `out`, which is empty when all of it was sent.
     pub fn receive<'b>(&mut self, input: &mut &'b [u8], out: &mut Vec<u8>) -> Option<Event<'b>> {
         if out.is_empty() {
             self.replies = 0;
@@ -401,7 +401,7 @@ impl Client {
             frame::WINDOW_UPDATE => self.window_update(head, payload, out),
             frame::PUSH_PROMISE => Err(Fault::Broken("a PUSH_PROMISE came, which abx forbids")),
             frame::PRIORITY if head.length != 5 => Err(Fault::FrameSize),
-            // What is not known says nothing (RFC 9113, section 4.1).
+            // Unknown frames are ignored (RFC 9113, section 4.1).
             _ => self.note_quiet().map(|()| FrameStep::Next),
         }
     }

@@ -8,7 +8,7 @@ use crate::http1::Done;
 pub enum Event<'a> {
     /// The server's settings: it speaks HTTP/2, and requests may be sent.
     Open,
-    /// The head of a response, but for those that say that it is under way (1xx).
+    /// The head of a response, except interim ones (1xx).
     Head {
         stream: u32,
         status: u16,
@@ -32,7 +32,7 @@ pub enum Event<'a> {
     /// The server takes no more streams on this connection. What was begun behind the last
     /// one was not looked at, and may be sent again.
     GoAway {
-        /// The number of the last stream that is answered, as far as that is still to come.
+        /// The number of the last stream that gets a response, if that is still to come.
         last_stream: u32,
         /// Why (RFC 9113, section 7).
         code: u32,

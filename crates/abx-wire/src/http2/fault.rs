@@ -1,4 +1,4 @@
-//! What makes a connection or one stream useless, and the codes that a peer is told.
+//! What makes a connection or one stream useless, and the codes that a peer receives.
 
 /// Why a connection is of no further use.
 ///
@@ -39,7 +39,7 @@ pub enum Fault {
     UnreadReplies,
 }
 
-/// Why one stream has no correct response; the others go on.
+/// Why one stream has no correct response; the others continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum StreamFault {
     /// The server reset it, with this code (section 7).
@@ -57,7 +57,7 @@ pub const QUIET_FRAMES_MAX: u32 = 10_000;
 pub const UNREAD_REPLIES_BYTES_MAX: usize = 1024 * 1024;
 
 impl Fault {
-    /// The code that the peer is told (section 7).
+    /// The code that the peer receives (section 7).
     pub(super) fn code(self) -> u32 {
         match self {
             Fault::Http1 | Fault::Tls | Fault::Broken(_) => 0x1,

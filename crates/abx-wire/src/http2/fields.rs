@@ -1,4 +1,4 @@
-//! What holds for the fields of requests and answers alike (RFC 9113, section 8.2).
+//! Rules for the fields of requests and responses alike (RFC 9113, section 8.2).
 
 /// Holds a field that is no pseudo field against the rules.
 pub(super) fn check_regular(name: &[u8], value: &[u8]) -> Result<(), &'static str> {

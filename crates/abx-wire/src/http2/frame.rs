@@ -48,7 +48,7 @@ impl FrameHeader {
     }
 }
 
-/// A number of 31 bits, whose first bit says nothing.
+/// A number of 31 bits, whose first bit is ignored.
 pub(super) fn number(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes) & 0x7fff_ffff
 }
@@ -100,8 +100,8 @@ pub(super) fn reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     out.extend_from_slice(&code.to_be_bytes());
 }
 
-/// Says that the connection ends, and the number of the peer's last stream that is looked at: 0
-/// where a client says it, which takes none.
+/// Announces that the connection ends, and the number of the peer's last stream that is
+/// processed: 0 from a client, which takes none.
 pub(super) fn go_away(out: &mut Vec<u8>, last_stream: u32, code: u32) {
     head(out, 8, GOAWAY, 0, 0);
     out.extend_from_slice(&last_stream.to_be_bytes());

@@ -1,4 +1,4 @@
-//! What a header block says of a response (RFC 9113, sections 8.2 and 8.3).
+//! The meaning of a response's header block (RFC 9113, sections 8.2 and 8.3).
 
 use super::fault::Fault;
 use super::fields::{check_regular, content_length};
@@ -13,8 +13,8 @@ pub(super) struct StreamHead {
     pub(super) content_length: Option<u64>,
 }
 
-/// Reads the heads of one connection. A server sends the same block again and again, which
-/// says the same as long as the table that it refers to is the same: it is decoded once.
+/// Reads the heads of one connection. A server sends the same block again and again, whose
+/// meaning is the same as long as the table that it refers to is: it is decoded once.
 #[derive(Debug, Default)]
 pub(super) struct HeadReader {
     decoder: HeaderDecoder,
@@ -72,7 +72,7 @@ impl HeadReader {
         Ok(read)
     }
 
-    /// Reads the block of a trailer, or one that nobody waits for.
+    /// Reads the block of a trailer, or one that no stream awaits.
     ///
     /// # Errors
     /// As [`HeadReader::head`].
@@ -84,7 +84,7 @@ impl HeadReader {
     }
 }
 
-/// Keeps what is asked for of a field.
+/// Appends a field as a line of HTTP/1, if it is one to keep.
 fn keep(text: &mut Vec<u8>, keeps_all: bool, name: &[u8], value: &[u8]) {
     match name {
         b":status" => push(text, &[b"HTTP/1.1 ", value]),

@@ -11,7 +11,7 @@ use super::huffman;
 use super::static_table::STATIC_TABLE;
 use crate::http1::{HEAD_BYTES_MAX, HEADERS_MAX};
 
-/// The size of the table that every peer may use (RFC 9113, section 6.5.2); we ask for no other.
+/// The size of the table that every peer may use (RFC 9113, section 6.5.2); we request no other.
 const TABLE_BYTES: usize = 4096;
 /// What an entry takes beside its name and value (RFC 7541, section 4.1).
 const ENTRY_OVERHEAD: usize = 32;
@@ -81,7 +81,7 @@ impl DynamicTable {
             // It empties the table (RFC 7541, section 4.4).
             return;
         }
-        // The memory of one that was thrown out serves again.
+        // The memory of an evicted entry is reused.
         let mut entry = spare.unwrap_or_default();
         entry.text.clear();
         entry.text.extend_from_slice(name);
@@ -97,7 +97,7 @@ impl DynamicTable {
         self.evict(bytes_max);
     }
 
-    /// Throws out the oldest until no more than this is left; answers the last one of them.
+    /// Evicts the oldest until no more than this is left; returns the last one evicted.
     fn evict(&mut self, bytes_max: usize) -> Option<TableEntry> {
         let mut last = None;
         while self.bytes > bytes_max {
@@ -110,7 +110,7 @@ impl DynamicTable {
 }
 
 impl HeaderDecoder {
-    /// How often its table was changed. While that stays the same, the same bytes say the same.
+    /// How often its table was changed. While that stays the same, so does the meaning of bytes.
     pub(super) fn changes(&self) -> u64 {
         self.table.changes
     }
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn responses_of_the_standard_are_decoded_by_a_small_table() {
         // Method: appendix C.6, whose table of 256 bytes is set by the block itself: each
-        // answer throws out what the one before it had put in.
+        // response evicts the entries of the one before it.
         let mut decoder = HeaderDecoder::default();
         let update = "3fe1 01";
         let first = format!(

@@ -2,7 +2,7 @@
 
 /// How many bits the code of each byte has, and at last that of the end. The code is
 /// canonical: shorter codes are smaller, and those of one length rise with their bytes.
-/// So these lengths say all of it.
+/// So these lengths define all of it.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, //
     28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28, //
@@ -70,7 +70,7 @@ impl Codes {
     }
 }
 
-/// Appends what a string says; `None` when it is not of this code.
+/// Appends the decoded string; `None` if it is not of this code.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut rest = bytes.iter();
     // The next bits from the highest down, and how many there are.

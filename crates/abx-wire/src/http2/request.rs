@@ -21,13 +21,13 @@ pub struct RequestField {
     pub name: String,
     pub value: String,
     /// Which of the further headers it is, counted from 0, and how many bytes at the beginning
-    /// of that one's value were left out; `None` for what the protocol asks for.
+    /// of that one's value were left out; `None` for what the protocol requires.
     pub header: Option<(usize, usize)>,
 }
 
 impl EncodedRequest {
-    /// Encodes a request to a server that is spoken to by this scheme, `http` or `https`.
-    /// Its version and persistence say nothing here.
+    /// Encodes a request to a server with this scheme, `http` or `https`.
+    /// The version and persistence of the request are ignored.
     ///
     /// # Errors
     /// [`RequestError`], when a part cannot be sent.

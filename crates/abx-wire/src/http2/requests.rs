@@ -7,8 +7,8 @@ use super::frame;
 use super::request::EncodedRequest;
 use super::streams::OpenStream;
 
-/// The first block says that our table is empty, whatever the server allows, so that
-/// nothing has to be said when it allows less (RFC 7541, section 4.2).
+/// The first block declares our table empty, whatever the server allows, so that
+/// no further update is needed when it allows less (RFC 7541, section 4.2).
 const NO_TABLE: &[u8] = &[0x20];
 
 impl Client {
@@ -18,8 +18,8 @@ impl Client {
         self.streams.len() < self.peer.streams_max && !self.is_leaving()
     }
 
-    /// Begins a stream with a request, which is appended to `out`, and answers its number;
-    /// `None` when the server allows no further one now.
+    /// Begins a stream with a request, which is appended to `out`, and returns its number;
+    /// `None` if the server allows no further one now.
     pub fn begin(&mut self, request: &EncodedRequest, out: &mut Vec<u8>) -> Option<u32> {
         if !self.may_begin() {
             return None;

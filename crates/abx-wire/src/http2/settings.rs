@@ -1,4 +1,4 @@
-//! What both sides say of how they want to be spoken to (RFC 9113, section 6.5).
+//! The settings of both sides (RFC 9113, section 6.5).
 
 use super::fault::Fault;
 use super::frame::{self, PAYLOAD_BYTES_MAX};
@@ -6,7 +6,7 @@ use super::frame::{self, PAYLOAD_BYTES_MAX};
 /// The room that each of our streams has, and the connection: so much that no peer waits
 /// for us. Half of it is given back when half of it was taken.
 pub(super) const WINDOW: u32 = (1 << 30) - 1;
-/// What a window has before anything is said of it.
+/// The size of a window before any setting or update.
 pub(super) const FIRST_WINDOW: u32 = 65_535;
 /// The largest window.
 pub(super) const WINDOW_MAX: i64 = (1 << 31) - 1;
@@ -17,7 +17,7 @@ const INITIAL_WINDOW_SIZE: u16 = 0x4;
 const MAX_FRAME_SIZE: u16 = 0x5;
 const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 
-/// What the peer asks of us. The size of its table is of no matter: we use none.
+/// The peer's settings. The size of its table is ignored: we use none.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerSettings {
     pub(super) streams_max: usize,
@@ -36,10 +36,10 @@ impl Default for PeerSettings {
 }
 
 impl PeerSettings {
-    /// Takes what a frame of settings says, in its order; only clients may allow pushes, by 1.
+    /// Applies a frame of settings, in its order; only clients may allow pushes, by 1.
     ///
     /// # Errors
-    /// What is no setting, or none that may be.
+    /// A malformed setting, or a value that is not allowed.
     pub(super) fn take(&mut self, payload: &[u8], push_max: u32) -> Result<(), Fault> {
         let (settings, []) = payload.as_chunks::<6>() else {
             return Err(Fault::FrameSize);
@@ -63,7 +63,7 @@ impl PeerSettings {
                     return Err(Fault::Broken("SETTINGS_MAX_FRAME_SIZE is out of range"));
                 }
                 MAX_FRAME_SIZE => self.frame_bytes_max = size,
-                // What is not known says nothing (section 6.5.2).
+                // Unknown settings are ignored (section 6.5.2).
                 _ => {}
             }
         }

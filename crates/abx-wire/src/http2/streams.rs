@@ -12,7 +12,7 @@ pub(super) struct OpenStream {
     pub(super) kind: ResponseKind,
     /// The head of its response, once it came.
     pub(super) head: Option<StreamHead>,
-    /// Heads before it that say that the response is under way (1xx).
+    /// Interim heads before it (1xx).
     pub(super) interim: u32,
     /// Bytes of the response's body so far.
     pub(super) body_bytes: u64,

@@ -1,9 +1,9 @@
-//! Why a connection is closed, as one side tells the other (RFC 6455, section 7.4).
+//! Why a connection is closed, as one side reports to the other (RFC 6455, section 7.4).
 
 use super::close_code::CloseCode;
 use super::fault::Fault;
 
-/// What a close says.
+/// The contents of a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Close<'a> {
     /// The code; `None` for a close without one.

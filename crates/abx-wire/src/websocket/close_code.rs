@@ -19,7 +19,7 @@ impl CloseCode {
     pub const POLICY: CloseCode = CloseCode(1008);
     /// The message is too big.
     pub const TOO_BIG: CloseCode = CloseCode(1009);
-    /// The endpoint cannot go on for a reason of its own.
+    /// The endpoint cannot continue for a reason of its own.
     pub const INTERNAL: CloseCode = CloseCode(1011);
 
     /// The code with this number; `None` where it must not be sent.

@@ -160,7 +160,7 @@ impl Endpoint {
     }
 }
 
-/// Ends the connection, and tells the peer why where it may still be told.
+/// Ends the connection, and sends the peer the reason if that is still possible.
 fn fail(
     state: &mut EndpointState,
     outbound: &mut Outbound,

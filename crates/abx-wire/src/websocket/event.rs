@@ -21,12 +21,12 @@ pub enum Event<'a> {
     Message(Message),
     /// A ping with its payload; the pong is written already.
     Ping(&'a [u8]),
-    /// A pong with its payload, asked for or not.
+    /// A pong with its payload, requested or not.
     Pong(&'a [u8]),
-    /// The peer closes, or answers our close. The response is written already;
+    /// The peer closes, or responds to our close. The response is written already;
     /// nothing more comes, and the server's side ends the connection.
     Close(Close<'a>),
-    /// The connection is of no further use. What the peer is told of it is written already.
+    /// The connection is of no further use. Any close for the peer is written already.
     Failed(Fault),
 }
 

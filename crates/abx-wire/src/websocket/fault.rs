@@ -60,7 +60,7 @@ pub enum Fault {
     /// A message is longer than [`super::SizeLimits::message_bytes`] (section 10.4).
     #[error("a message is longer than the limit")]
     MessageTooLarge,
-    /// A fragment goes on where no message has begun (section 5.4).
+    /// A fragment continues a message, but none has begun (section 5.4).
     #[error("a fragment belongs to no message")]
     LooseFragment,
     /// A message begins before the one before it has ended (section 5.4).
@@ -81,8 +81,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What the peer is told when a frame of its has this fault; `None` where
-    /// there is nobody to tell.
+    /// The code that the peer receives when one of its frames has this fault; `None`
+    /// if no peer can receive it.
     #[must_use]
     pub fn close_code(self) -> Option<CloseCode> {
         match self {

@@ -68,9 +68,9 @@ impl Opcode {
 
 impl FrameHead {
     /// Reads a head from the front of `bytes` and gives it with its own length;
-    /// `None` when it goes on behind them.
+    /// `None` if it extends beyond them.
     ///
-    /// A fault is told as soon as its byte is there, so that how bytes are cut
+    /// A fault is reported as soon as its byte is there, so that how bytes are cut
     /// cannot change which fault it is.
     pub(super) fn read(bytes: &[u8], sender: Sender) -> Result<Option<(FrameHead, usize)>, Fault> {
         let Some(first) = bytes.first() else {

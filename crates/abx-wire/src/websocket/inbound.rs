@@ -83,7 +83,7 @@ impl Inbound {
         }
     }
 
-    /// Takes bytes up to the next thing to tell. After a fault nothing may follow.
+    /// Takes bytes up to the next thing to report. After a fault nothing may follow.
     pub(super) fn next<'i>(&mut self, bytes: &mut Bytes<'i>) -> Result<InboundStep<'i>, Fault> {
         loop {
             let Some(frame) = &mut self.frame else {
@@ -159,7 +159,7 @@ impl Inbound {
         }
     }
 
-    /// Takes a frame's head, or all of `bytes` into the stash when the head goes on.
+    /// Takes a frame's head, or all of `bytes` into the stash if the head is incomplete.
     fn take_head(&mut self, bytes: &mut Bytes<'_>) -> Result<Option<FrameHead>, Fault> {
         let known = self.stash_bytes;
         if known == 0
@@ -212,7 +212,7 @@ impl Inbound {
         Ok(())
     }
 
-    /// A frame has ended; tells what ended with it.
+    /// Ends a frame; returns what ended with it.
     fn end_frame(&mut self) -> Result<Option<InboundStep<'static>>, Fault> {
         let frame = self.frame.take().expect("it has just ended");
         if frame.opcode.is_control() {

@@ -5,7 +5,7 @@ pub(super) type Mask = [u8; 4];
 
 /// Where a client takes the masks of its frames from.
 ///
-/// The standard asks for masks that no script behind the client can guess. A load
+/// The standard requires masks that no script behind the client can guess. A load
 /// generator has no such script, and wants the same bytes from the same seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Masking {

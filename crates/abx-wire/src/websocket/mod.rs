@@ -2,9 +2,9 @@
 //!
 //! [`Client`] begins with an [`Opening`]; [`Server`] begins with the [`Offer`]
 //! in the head that [`crate::http1::Server`] read. Both then are pull parsers:
-//! they take bytes from the front of a slice and give one [`Event`] for each
-//! call, so payloads are never copied. What a peer must be told at once (the
-//! answer to a ping, to a close, to nonsense) they write to the caller's `out`.
+//! they take bytes from the front of a slice and give one [`Event`] per
+//! call, so payloads are never copied. Bytes that a peer must receive at once (the
+//! response to a ping, to a close, to nonsense) go to the caller's `out`.
 
 mod bytes;
 mod client;

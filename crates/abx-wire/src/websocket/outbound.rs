@@ -38,7 +38,7 @@ pub fn message_frame(kind: MessageKind, payload: &[u8], out: &mut Vec<u8>) {
 
 /// Writes a whole message as a client sends it, to the end of `out`.
 ///
-/// For who sends the same message again and again, and so encodes it once with one
+/// For callers that send the same message again and again, and so encode it once with one
 /// mask: see [`Masking::Fixed`]. `payload` of a text must be UTF-8, which is not checked.
 pub fn masked_message_frame(kind: MessageKind, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
     let mut client = Outbound::Client {
@@ -60,7 +60,7 @@ pub(super) enum Outbound {
 }
 
 impl Outbound {
-    /// Writes one fragment; the first one says what the message is.
+    /// Writes one fragment; the first one carries the message's kind.
     pub(super) fn fragment(
         &mut self,
         kind: MessageKind,

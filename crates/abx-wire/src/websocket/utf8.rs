@@ -3,7 +3,7 @@
 /// What is known of a text whose end has not come yet.
 #[derive(Debug, Default)]
 pub(super) struct Utf8 {
-    /// The beginning of a character that goes on in bytes still to come.
+    /// The beginning of a character that continues in bytes still to come.
     tail: [u8; 4],
     tail_bytes: usize,
 }

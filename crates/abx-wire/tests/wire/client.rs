@@ -26,7 +26,7 @@ fn outcome_in_pieces(kind: ResponseKind, bytes: &[u8], piece_bytes: usize) -> Ou
             }
         }
     }
-    // A response that is whole awaits nothing, so its close says nothing more.
+    // A response that is whole awaits nothing, so its close adds nothing.
     match client.eof().or(last) {
         Some(Event::Done(done)) => Ok((done, body)),
         Some(Event::Failed(fault)) => Err(fault),
@@ -329,7 +329,7 @@ const FRAMINGS: &[(&str, u16, &str, bool)] = &[
         "",
         true,
     ),
-    // Empty elements of a list say nothing.
+    // Empty elements of a list are ignored.
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: , chunked ,\r\n\r\n1\r\na\r\n0\r\n\r\n",
         200,

@@ -1,4 +1,4 @@
-//! HTTP/1.0 as `ab` and old clients speak it, and as servers answer to it.
+//! HTTP/1.0 as `ab` and old clients use it, and as servers respond to it.
 
 use abx_wire::http1::{
     Client, Done, Event, Fault, Method, Persistence, Request, ResponseKind, Server, ServerEvent,
@@ -83,7 +83,7 @@ fn our_own_server_understands_both_wishes() {
 
 #[test]
 fn every_response_ends_and_is_kept_by_the_rules() {
-    // Method: answers by table, first on a connection that stays open, so that
+    // Method: responses by table, first on a connection that stays open, so that
     // one that awaits a close in vain would show, then closed.
     for &(bytes, end, body_bytes, reusable) in RESPONSES {
         let (mut client, last) = last_event(ResponseKind::WithBody, bytes.as_bytes());
@@ -145,7 +145,7 @@ fn what_is_too_short_or_too_old_fails() {
 }
 
 /// Responses with status 200: what ends them, how long their body is, and
-/// whether the connection may go on.
+/// whether the connection may be used again.
 const RESPONSES: &[(&str, End, u64, bool)] = &[
     // RFC 1945, section 7.2.2: the length, where there is one, else the close.
     (
@@ -162,7 +162,7 @@ const RESPONSES: &[(&str, End, u64, bool)] = &[
         0,
         false,
     ),
-    // RFC 9112, section 9.3: HTTP/1.0 keeps when it says so, and can only with a length.
+    // RFC 9112, section 9.3: HTTP/1.0 keeps only with a header for that, and with a length.
     (
         "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nab",
         End::Itself,
@@ -187,14 +187,14 @@ const RESPONSES: &[(&str, End, u64, bool)] = &[
         2,
         false,
     ),
-    // The header of that name only tells details of what `Connection` says.
+    // The header of that name only adds details to `Connection`.
     (
         "HTTP/1.0 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nab",
         End::Itself,
         2,
         false,
     ),
-    // RFC 9110, section 2.5: servers answer with their own version.
+    // RFC 9110, section 2.5: servers respond with their own version.
     (
         "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nab",
         End::Itself,
@@ -232,7 +232,7 @@ const RESPONSES: &[(&str, End, u64, bool)] = &[
         2,
         false,
     ),
-    // A server that sends chunks although it was asked in HTTP/1.0 is understood.
+    // A server that sends chunks in response to HTTP/1.0 is understood.
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
         End::Itself,

@@ -4,7 +4,7 @@
 
 use abx_wire::http1::{Client, Event, HeadMemo, ResponseKind};
 
-/// The events of these bytes, answer after response, in words.
+/// The events of these bytes, response after response, in words.
 fn events(memo: Option<&mut HeadMemo>, kinds: &[ResponseKind], bytes: &[u8]) -> Vec<String> {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
@@ -93,7 +93,7 @@ fn what_is_recalled_is_what_is_parsed() {
 
 #[test]
 fn a_whole_response_with_a_known_head_is_taken_at_once_and_no_other() {
-    // Method: three equal answers through a memo that knows their head; then cut
+    // Method: three equal responses through a memo that knows their head; then cut
     // anywhere, of another framing, of another kind, and behind an interim head.
     let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";

@@ -237,7 +237,7 @@ proptest! {
         responses in prop::collection::vec(response(), 1..12),
         cuts in prop::collection::vec(1_usize..400, 1..40),
     ) {
-        // Method: sized, chunked, empty, HEAD, 304 and interim answers by chance,
+        // Method: sized, chunked, empty, HEAD, 304 and interim responses by chance,
         // all awaited at once, cut anywhere; the events are those of each alone.
         let kinds: Vec<_> = responses.iter().map(|(kind, ..)| *kind).collect();
         let bytes: Vec<u8> = responses.iter().flat_map(|(_, bytes, _)| bytes.clone()).collect();

@@ -70,7 +70,7 @@ fn a_header_given_replaces_ours() {
 
 #[test]
 fn a_body_is_announced_and_so_is_its_absence() {
-    // Method: our own server reads the request back; POST without a body says zero.
+    // Method: our own server reads the request back; POST without a body sends a length of zero.
     let with_body = Request {
         method: "PUT".to_owned(),
         body: b"body".to_vec(),

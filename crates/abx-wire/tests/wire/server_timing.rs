@@ -1,4 +1,4 @@
-//! What servers say of where their time went.
+//! How servers report where their time went.
 
 use abx_wire::http1::server_timings;
 use proptest::collection::vec;

@@ -16,7 +16,7 @@ use crate::http1::HEAD_BYTES_MAX;
 
 /// How many streams a client may have open at once.
 pub const STREAMS_MAX: usize = 1_000;
-/// So many streams may be begun and reset, or refused, beyond those that were answered.
+/// So many streams may be begun and reset, or refused, beyond those that got a response.
 pub const UNACKNOWLEDGED_MAX: u32 = 1_000;
 
 /// A server, from the client's preface on.
@@ -34,23 +34,23 @@ pub struct Server {
     padded: Option<FrameHeader>,
     /// The stream that the DATA under way belongs to, and whether it ends there.
     data: Option<(u32, bool)>,
-    /// A stream whose request has ended, which is told next.
+    /// A stream whose request has ended, which is reported next.
     ended: Option<u32>,
     heads: RequestReader,
     pub(super) writer: HeadWriter,
     pub(super) streams: ServedStreams,
     /// The highest number of a stream that the client has begun.
     pub(super) last: u32,
-    /// The last stream that is answered, once the client was told so.
+    /// The last stream that gets a response, once this was announced to the client.
     pub(super) last_taken: Option<u32>,
     pub(super) peer: PeerSettings,
     /// How many bytes of bodies the client has room for.
     pub(super) window: i64,
     /// Bytes of bodies since room was last given back to the connection.
     taken: u32,
-    /// Frames since the last one that was part of a request or answer.
+    /// Frames since the last one that was part of a request or response.
     pub(super) quiet: u32,
-    /// Streams that were not answered, beyond those that were.
+    /// Streams that got no response, beyond those that did.
     pub(super) unacknowledged: u32,
 }
 
@@ -95,15 +95,15 @@ impl Server {
         }
     }
 
-    /// Whether no further stream is taken, and all were answered.
+    /// Whether no further stream is taken, and all got their response.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.last_taken.is_some() && self.streams.is_empty()
     }
 
     /// Takes bytes from the front of `input` and gives the next event; `None` when it is empty
-    /// and nothing more follows from what came. What the client must be told at once is appended
-    /// to `out`.
+    /// and nothing more follows from what came. Bytes that the client must receive at once are
+    /// appended to `out`.
     pub fn receive(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Option<RequestEvent<'_>> {
         loop {
             if let Some(stream) = self.ended.take() {
@@ -203,7 +203,7 @@ impl Server {
     }
 
     /// Counts what a frame takes of the room that was given, and gives room again. Of that, half
-    /// is always left, so that nobody can send more than there is room for.
+    /// is always left, so that no client can send more than there is room for.
     fn take_room(&mut self, head: FrameHeader, out: &mut Vec<u8>) {
         let length = u32::try_from(head.length).expect("a frame has 16 KiB at most");
         self.taken += length;
@@ -405,7 +405,7 @@ impl Server {
             if !is_late {
                 return self.turn_away(number, REFUSED_STREAM, out);
             }
-            // The client was told, and knows that nobody looks at it.
+            // The client was notified, and knows that this stream is ignored.
             self.streams.note(number, StreamEnd::Refused);
             return self.note_quiet().map(|()| ServerStep::Next);
         }
@@ -428,7 +428,7 @@ impl Server {
         Ok(ServerStep::Head(number))
     }
 
-    /// Refuses a stream whose head came, before anybody hears of it.
+    /// Refuses a stream whose head came, before the caller sees it.
     fn turn_away(
         &mut self,
         number: u32,

@@ -38,8 +38,8 @@ impl Server {
             frame::GOAWAY if head.length < 8 => Err(Fault::FrameSize),
             frame::PRIORITY if head.length != 5 => Err(Fault::FrameSize),
             frame::PUSH_PROMISE => Err(Fault::Broken("a push was promised by a client")),
-            // A client that goes away ends the connection when it has all that it wants; of
-            // priorities nothing is made, and what is not known says nothing (section 4.1).
+            // A client that goes away ends the connection when it has all that it wants.
+            // Priorities and unknown frames are ignored (section 4.1).
             _ => Ok(ServerStep::Next),
         }
     }

@@ -11,20 +11,20 @@ pub enum RequestEvent<'a> {
         stream: u32,
         head: StreamRequest<'a>,
     },
-    /// A request is whole: answer it.
+    /// A request is whole: respond to it.
     Done { stream: u32 },
     /// The client gave a stream up, or broke a rule on it: nothing more is to be sent there.
     Gone { stream: u32 },
-    /// The connection is of no further use; the client is told why.
+    /// The connection is of no further use; the reason was sent to the client.
     Failed(Fault),
 }
 
-/// What a request's head says.
+/// The contents of a request's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamRequest<'a> {
     pub method: Method,
-    /// The path with its query; of CONNECT, whom it asks for.
+    /// The path with its query; of CONNECT, the authority.
     pub target: &'a str,
-    /// The client holds its body back until it reads an interim answer 100.
+    /// The client holds its body back until it reads an interim response 100.
     pub expects_continue: bool,
 }

@@ -3,11 +3,11 @@
 use super::super::frame;
 use super::super::hpack;
 
-/// The first block says that our table is empty, whatever the client allows, so that nothing
-/// has to be said when it allows less (RFC 7541, section 4.2).
+/// The first block declares our table empty, whatever the client allows, so that no further
+/// update is needed when it allows less (RFC 7541, section 4.2).
 const NO_TABLE: &[u8] = &[0x20];
 
-/// What the head of a response says.
+/// The contents of a response's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead {
     pub status: u16,
@@ -54,7 +54,7 @@ impl HeadWriter {
         hpack::field(block, "server", concat!("abx/", env!("CARGO_PKG_VERSION")));
         hpack::field(block, "content-length", &head.content_length.to_string());
         hpack::field(block, "content-type", head.content_type);
-        // RFC 9110 asks for this header beside this status.
+        // RFC 9110 requires this header with this status.
         if head.status == 405 {
             hpack::field(block, "allow", "GET, HEAD, POST");
         }

@@ -17,7 +17,7 @@ enum ReadState {
     #[default]
     Head,
     Payload(FrameHeader),
-    /// In a payload that nobody looks at, with so many bytes to come.
+    /// In a payload that is skipped, with so many bytes to come.
     Skip(usize),
 }
 
@@ -26,7 +26,7 @@ pub(super) enum FramePart<'i> {
     More,
     /// The head of a frame; say what is to be done with its payload.
     Head(FrameHeader),
-    /// A payload that was asked for, which lies in the input.
+    /// A requested payload, which lies in the input.
     Payload(FrameHeader, &'i [u8]),
     /// The same, which came in parts: [take](FrameReader::take_gathered) it.
     Gathered(FrameHeader),

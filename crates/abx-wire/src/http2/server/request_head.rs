@@ -1,4 +1,4 @@
-//! What a header block says of a request (RFC 9113, section 8.3.1).
+//! The meaning of a request's header block (RFC 9113, section 8.3.1).
 
 use super::super::fault::Fault;
 use super::super::fields::{check_regular, content_length};
@@ -10,7 +10,7 @@ use crate::http1::Method;
 const MEMO_BYTES_MAX: usize = 2048;
 
 /// Reads the heads of one connection. A client that makes load sends the same block again and
-/// again, which says the same as long as the table that it refers to is the same.
+/// again, whose meaning is the same as long as the table that it refers to is.
 #[derive(Debug)]
 pub(super) struct RequestReader {
     decoder: HeaderDecoder,
@@ -57,8 +57,8 @@ impl Default for RequestReader {
 }
 
 impl RequestReader {
-    /// Reads the block of a head, and answers the length that it announces for its body. What
-    /// breaks a rule of heads is the inner error.
+    /// Reads the block of a head, and returns the length that it announces for its body. The inner
+    /// error is a broken rule of heads.
     ///
     /// # Errors
     /// A [`Fault`] of the connection.
@@ -92,7 +92,7 @@ impl RequestReader {
         }
     }
 
-    /// Reads the block of a trailer, or one that nobody waits for, since it may change the table.
+    /// Reads the block of a trailer, or one that no stream awaits, since it may change the table.
     ///
     /// # Errors
     /// As [`RequestReader::read`].
@@ -203,7 +203,7 @@ impl HeadFields {
         }
     }
 
-    /// CONNECT names whom it asks for, and no path (section 8.5).
+    /// CONNECT has an authority and no path (section 8.5).
     fn check_connect(&mut self) -> Result<(), &'static str> {
         let named = self.authority.as_deref().map(text);
         match named {

@@ -1,4 +1,4 @@
-//! How answers go out: a head, and the body as far as the client has room for it.
+//! How responses are sent: a head, and the body as far as the client has room for it.
 
 use super::super::fault::CANCEL_UNSENT;
 use super::super::frame::{self, PAYLOAD_BYTES_MAX};
@@ -80,7 +80,7 @@ impl Server {
         }
     }
 
-    /// Takes no further streams, and tells the client so, once.
+    /// Takes no further streams, and notifies the client, once.
     pub fn leave(&mut self, out: &mut Vec<u8>) {
         if self.last_taken.is_none() {
             self.last_taken = Some(self.last);

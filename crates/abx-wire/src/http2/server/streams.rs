@@ -1,4 +1,4 @@
-//! The streams that a client has begun and that are not answered to their ends, and those that
+//! The streams that a client has begun and whose responses have not ended, and those that
 //! have just ended.
 
 use std::collections::VecDeque;
@@ -67,7 +67,7 @@ impl ServedStreams {
         self.open.iter_mut()
     }
 
-    /// Ends one, and answers whether it was open.
+    /// Ends one, and returns whether it was open.
     pub(super) fn end(&mut self, number: u32, end: StreamEnd) -> bool {
         let removed = self.place(number).and_then(|place| self.open.remove(place));
         if removed.is_some() {
@@ -76,7 +76,7 @@ impl ServedStreams {
         removed.is_some()
     }
 
-    /// Remembers how one ended, also one that was never begun.
+    /// Remembers how one ended, even if it was never begun.
     pub(super) fn note(&mut self, number: u32, end: StreamEnd) {
         if self.ended.len() == ENDED_KEPT {
             self.ended.pop_front();
@@ -91,7 +91,7 @@ impl ServedStreams {
         pair.map(|(_, end)| *end)
     }
 
-    /// The oldest is mostly the one that is asked for.
+    /// The oldest is mostly the one that is wanted.
     fn place(&self, number: u32) -> Option<usize> {
         if self.open.front()?.number == number {
             return Some(0);

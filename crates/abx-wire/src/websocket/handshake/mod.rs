@@ -1,4 +1,4 @@
-//! How a connection becomes one of WebSocket: what a client asks, and what a server takes.
+//! How a connection becomes one of WebSocket: a client's request, and what a server accepts.
 
 mod offer;
 mod opening;

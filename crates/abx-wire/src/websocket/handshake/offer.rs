@@ -25,10 +25,10 @@ pub enum OfferFault {
 
 impl<'a> Offer<'a> {
     /// What a request offers; `None` when it is no handshake for a WebSocket, and
-    /// should be answered as any other request.
+    /// gets the same response as any other request.
     ///
     /// # Errors
-    /// [`OfferFault`] when it is one that must be refused; [`OfferFault::response`] does so.
+    /// [`OfferFault`] if it must be refused; [`OfferFault::response`] does so.
     pub fn read(request: &RequestHead<'a>) -> Result<Option<Offer<'a>>, OfferFault> {
         let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut parsed = httparse::Request::new(&mut room);

@@ -12,7 +12,7 @@ use crate::http1::{
     other_protocol,
 };
 
-/// What a client asks for when it opens a WebSocket. Encoded once and sent many times.
+/// The request that opens a WebSocket. Encoded once and sent many times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
     /// The request target: a path with its query.
@@ -130,7 +130,7 @@ impl EncodedOpening {
     }
 }
 
-/// What a server answers to this key.
+/// The server's response to this key.
 pub(in crate::websocket) fn accept_of(key: &[u8]) -> Accept {
     let hash = Sha1::new().chain_update(key).chain_update(GUID).finalize();
     let mut accept = Accept::default();
@@ -158,7 +158,7 @@ pub(in crate::websocket) struct Agreed {
 }
 
 impl Awaited {
-    /// Takes the response's head, or all of `input` when the head goes on.
+    /// Takes the response's head, or all of `input` if the head is incomplete.
     pub(in crate::websocket) fn receive(
         &mut self,
         input: &mut &[u8],

@@ -36,7 +36,7 @@ pub fn client(data: &[u8]) {
     assert_eq!(expected, at_once, "taking whole answers changes them");
 }
 
-/// Pipelined answers: `data` begins with three bytes that choose how many are
+/// Pipelined responses: `data` begins with three bytes that choose how many are
 /// awaited, their kinds and the pieces.
 ///
 /// Awaiting all of them at once must give what awaiting each after the other
@@ -102,7 +102,7 @@ fn client_steps(kind: ResponseKind, pieces: &[&[u8]], memo: &mut HeadMemo) -> Ve
     steps
 }
 
-/// Responses are taken at once where that is possible, which tells nothing of their heads.
+/// Responses are taken at once if possible, which shows nothing of their heads.
 fn client_steps_at_once(
     kind: ResponseKind,
     mut input: &[u8],

@@ -32,7 +32,7 @@ pub fn client(data: &[u8]) {
 }
 
 /// Bytes from a client: `data` begins with two bytes that choose what stands before them, how
-/// long answers are, and the pieces.
+/// long responses are, and the pieces.
 ///
 /// # Panics
 /// When a promise is broken.
@@ -52,8 +52,8 @@ pub fn server(data: &[u8]) {
     assert_eq!(whole, split, "pieces change the answers");
 }
 
-/// What was asked, and all that was written: each request is answered when it is whole, with
-/// as much of the body as there is room for then, and given up where that is not all.
+/// The requests, and all that was written. Each complete request gets a response with as much
+/// of the body as there is room for then, and is given up if that is not all.
 fn serve(body: &[u8], pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut out = Vec::new();
     let mut server = Server::open(&mut out);

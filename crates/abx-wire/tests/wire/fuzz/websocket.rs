@@ -260,7 +260,7 @@ fn options() -> ClientOptions {
     }
 }
 
-/// Accepts a handshake, and says how many bytes it took.
+/// Accepts a handshake, and returns how many bytes it took.
 fn accept(request: &[u8], out: &mut Vec<u8>) -> (Server, usize) {
     let mut requests = http1::Server::new();
     let mut input = request;

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn responses_come_on_their_streams_in_any_order() {
-    // Method: three requests, answered from the last to the first, two of them in turns.
+    // Method: three requests; responses come from the last to the first, two of them in turns.
     let mut talk = Talk::begun(3);
     let bytes = [
         head(5, END_STREAM, OK),
@@ -90,7 +90,7 @@ fn responses_without_a_body_may_tell_the_length_of_one() {
 #[test]
 fn a_head_is_told_again_also_when_the_table_changed_in_between() {
     // Method: a block that names an entry of the table, twice; then another entry takes its
-    // place, and the same block says something else.
+    // place, and the same block has another meaning.
     let mut talk = Talk::begun(4);
     talk.client.keep_heads();
     let put = |status: &str| [&[0x48, 3][..], status.as_bytes()].concat();
@@ -148,7 +148,7 @@ fn a_server_that_goes_away_finishes_what_it_has_begun() {
 
 #[test]
 fn settings_and_pings_are_acknowledged_at_once() {
-    // Method: what is written behind each; their responses are answered by nothing.
+    // Method: the bytes written after each; an acknowledgement causes none.
     let mut talk = Talk::open();
     talk.out.clear();
     assert!(!talk.client.is_open());

@@ -107,8 +107,8 @@ fn wrong_bodies() -> Vec<Case> {
 
 #[test]
 fn a_wrong_response_fails_alone() {
-    // Method: each wrong response on the first of two streams; its stream is reset where it was
-    // not the server who did that, and the other is answered.
+    // Method: each wrong response on the first of two streams; its stream is reset unless the
+    // server did that, and the other gets its response.
     for (bytes, why) in wrong_heads().iter().chain(&wrong_bodies()) {
         let mut talk = Talk::begun(2);
         let message = talk.said(bytes);
@@ -242,7 +242,7 @@ fn a_broken_connection_is_told_once_and_says_why() {
 
 #[test]
 fn other_protocols_are_known_by_their_first_byte() {
-    // Method: what servers of HTTP/1 and TLS answer a preface with, by one byte and more; and
+    // Method: how servers of HTTP/1 and TLS respond to a preface, by one byte and more; and
     // frames that do not begin with settings.
     let first = |bytes: &[u8]| Talk::open().said(bytes);
     for bytes in [&b"H"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n"] {
@@ -265,7 +265,7 @@ fn other_protocols_are_known_by_their_first_byte() {
 #[test]
 fn floods_end() {
     // Method: what a peer may send without end, until it is too much: pings, settings, empty
-    // parts of a body, unknown frames, room, and a header block that goes on and on.
+    // parts of a body, unknown frames, room, and a header block without end.
     let begun = [settings(&[]), head(1, 0, OK)].concat();
     let each = [
         frame(PING, 1, 0, &[0; 8]),
@@ -330,7 +330,7 @@ fn replies_that_the_peer_does_not_read_end_the_connection() {
 
 #[test]
 fn responses_make_up_for_quiet_frames() {
-    // Method: 9,000 pings before each of five answers are no flood.
+    // Method: 9,000 pings before each of five responses are no flood.
     let mut talk = Talk::begun(5);
     for stream in [1, 3, 5, 7, 9] {
         talk.said(&frame(PING, 1, 0, &[0; 8]).repeat(9_000));

@@ -69,7 +69,7 @@ proptest! {
         choices in any::<[u8; 2]>(),
         frames in vec(any_frame(), 0..12),
     ) {
-        // Method: plausible frames in any order, so that answers and faults come up.
+        // Method: plausible frames in any order, so that responses and faults occur.
         let mut data = choices.to_vec();
         data.extend(frames.concat());
         fuzz::client(&data);
@@ -86,7 +86,7 @@ proptest! {
         choices in any::<[u8; 2]>(),
         frames in vec(any_frame_of_a_client(), 0..12),
     ) {
-        // Method: plausible frames in any order; each whole request is answered as far as
+        // Method: plausible frames in any order; each whole request gets a response as far as
         // there is room.
         let mut data = choices.to_vec();
         data.extend(frames.concat());
@@ -99,7 +99,7 @@ proptest! {
         cuts in vec(1..20_000_usize, 1..20),
     ) {
         // Method: our client and our server, bytes between them in pieces; requests with
-        // bodies, answers with bodies above the client's first windows, each in its turn.
+        // bodies, responses with bodies above the client's first windows, each in its turn.
         let mut pair = Pair::of(&requests);
         // One large piece per cycle, so that small ones alone cannot use up the turns.
         let mut cuts = cuts.iter().chain(&[20_000]).cycle();

@@ -23,7 +23,7 @@ fn a_connection_begins_with_the_preface_and_our_settings() {
 
 #[test]
 fn a_request_is_written_by_the_common_table_and_keeps_nothing() {
-    // Method: the bytes of two requests on one connection; the first says that there is no
+    // Method: the bytes of two requests on one connection; the first declares that there is no
     // table, and both are literal (RFC 7541, section 6.2.2).
     let mut talk = Talk::begun(0);
     let mut request = asked("GET", b"");

@@ -1,4 +1,4 @@
-//! Right requests in all their forms, and how answers go out.
+//! Correct requests in all their forms, and how responses are sent.
 
 use super::*;
 
@@ -74,7 +74,7 @@ fn padding_priorities_and_cut_blocks_change_nothing_for_a_server() {
 #[test]
 fn what_a_head_says_is_read_again_where_the_table_has_changed() {
     // Method: a block that names an entry of the table, twice; then another entry takes its
-    // place, and the same block says something else. At last a trailer's entry does, which is no
+    // place, and the same block has another meaning. At last a trailer's entry does, which is no
     // path.
     let mut served = Served::open(&[]);
     let path = |path: &str| [&[0x44, 2][..], path.as_bytes()].concat();
@@ -102,7 +102,7 @@ fn what_a_head_says_is_read_again_where_the_table_has_changed() {
 
 #[test]
 fn methods_and_targets_are_told() {
-    // Method: HEAD, another method on everything, CONNECT, and one that waits for leave to send.
+    // Method: HEAD, another method on everything, CONNECT, and one that waits for a 100.
     let with = |method: &str, more: &[Vec<u8>]| {
         [&field(":method", method)[..], &GET[1..], &more.concat()].concat()
     };
@@ -128,7 +128,7 @@ fn methods_and_targets_are_told() {
 
 #[test]
 fn a_response_is_written_by_the_common_table_and_keeps_nothing() {
-    // Method: the bytes of three responses; the first says that there is no table, and the last
+    // Method: the bytes of three responses; the first declares that there is no table, and the last
     // names the methods that are taken.
     let mut served = Served::open(&[]);
     served.said(&[get(1, &[]), get(3, &[]), get(5, &[]), head(7, 0, POST)].concat());
@@ -179,8 +179,8 @@ fn a_body_goes_out_as_far_as_there_is_room() {
 
 #[test]
 fn settings_and_pings_are_acknowledged_at_once_by_a_server() {
-    // Method: what is written behind each; their responses, priorities, a client that leaves, room
-    // on a stream that has ended and what nobody knows are answered by nothing.
+    // Method: the bytes written after each. Acknowledgements, priorities, a client that leaves,
+    // room on a stream that has ended and unknown frames cause none.
     let mut served = Served::open(&[]);
     served.said(&get(1, &[]));
     served.respond(1, 200, 0);
@@ -222,7 +222,7 @@ fn what_a_client_gives_up_is_told_and_gets_nothing_more() {
 
 #[test]
 fn a_server_that_leaves_finishes_what_was_begun_and_nothing_more() {
-    // Method: two streams, a GOAWAY that names the second, and a third that nobody looks at,
+    // Method: two streams, a GOAWAY that names the second, and a third that is ignored,
     // though what it adds to the table counts.
     let mut served = Served::open(&[]);
     served.said(&[get(1, &[]), head(3, 0, POST)].concat());

@@ -96,8 +96,8 @@ fn wrong_heads() -> Vec<Vec<u8>> {
 
 #[test]
 fn a_wrong_head_is_refused_alone() {
-    // Method: each on the first of two streams; nobody hears of it, its stream is reset, what was
-    // under way is passed over, and the second is served.
+    // Method: each on the first of two streams; it is not reported, its stream is reset, what was
+    // under way is skipped, and the second is served.
     for block in wrong_heads() {
         let mut served = Served::open(&[]);
         assert_eq!(served.said(&head(1, END_STREAM, &block)), "", "{block:?}");
@@ -297,7 +297,7 @@ fn streams_above_their_limit_are_refused() {
 #[test]
 fn floods_end_the_connection() {
     // Method: each limit is reached without harm, and the next one ends the connection: frames
-    // that ask for nothing, requests that are given up, streams that are refused, heads that never
+    // that request nothing, requests that are given up, streams that are refused, heads that never
     // end, and heads that are short only as long as they are compressed.
     let quiet = frame(PING, 1, 0, &[0; 8]).repeat(10_000);
     let empty = data(1, 0, b"").repeat(10_000);

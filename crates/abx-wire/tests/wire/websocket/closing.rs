@@ -43,7 +43,7 @@ fn a_close_is_returned_with_its_code_and_ends_the_connection() {
 #[test]
 fn messages_still_come_until_the_other_side_has_closed_too() {
     // Method: the client closes; a message and a ping cross its close, and no
-    // pong may follow it; then the server's close comes, and is not answered.
+    // pong may follow it; then the server's close comes, and gets no response.
     let mut client = open_client(SizeLimits::default());
     let mut out = Vec::new();
     let close = Close {
@@ -77,7 +77,7 @@ fn messages_still_come_until_the_other_side_has_closed_too() {
 
 #[test]
 fn both_sides_close_each_other() {
-    // Method: the server closes, the client answers, the server takes the response.
+    // Method: the server closes, the client responds, the server takes the response.
     let mut server = open_server(SizeLimits::default());
     let mut client = open_client(SizeLimits::default());
     let mut out = Vec::new();

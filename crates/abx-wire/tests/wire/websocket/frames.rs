@@ -111,8 +111,8 @@ fn fragments_are_written_with_the_kind_first_and_the_end_last() {
 /// The first byte and the payload of each.
 type Frames = Vec<(u8, Vec<u8>)>;
 
-/// Frames that break a rule, whoever sends them, with what is wrong and the code
-/// of the close that answers.
+/// Frames that break a rule from either side, with the fault and the code
+/// of the close that follows.
 fn broken() -> Vec<(Frames, Fault, u16)> {
     let long = vec![b'x'; 126];
     let item = |first: u8, payload: &[u8]| vec![(first, payload.to_vec())];

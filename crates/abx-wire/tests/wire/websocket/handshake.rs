@@ -75,7 +75,7 @@ fn an_opening_that_cannot_be_sent_is_refused_by_name() {
 #[test]
 fn an_agreement_opens_the_client_and_frames_may_follow_at_once() {
     // Method: with and without a subprotocol, in other letters, after an interim
-    // answer; a message lies behind it in the same bytes.
+    // response; a message lies behind it in the same bytes.
     let usual = agreement("");
     let cases = [
         (usual.clone(), None),

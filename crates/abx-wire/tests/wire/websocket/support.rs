@@ -77,7 +77,7 @@ pub fn options(limits: SizeLimits) -> ClientOptions {
     }
 }
 
-/// What a server answers to [`NONCE`], with these further lines.
+/// The server's response to [`NONCE`], with these further lines.
 pub fn agreement(lines: &str) -> String {
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
