@@ -13,7 +13,7 @@ pub(crate) struct Admission {
     accepts: bool,
     /// When to accept again after the kernel refused to.
     retry_at: Option<Nanos>,
-    /// Why it refused, until somebody asks.
+    /// Why the kernel refused a connection, until the caller takes it.
     refusal: Option<io::Error>,
 }
 
@@ -32,7 +32,7 @@ impl Admission {
         })
     }
 
-    /// Whether the end has come; from then on nobody is accepted, but for one who waits.
+    /// Whether the end has come; from then on no connection is accepted, except one that waits.
     ///
     /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
     /// the others were not woken, and would leave it until the next one comes.
@@ -99,7 +99,7 @@ impl Admission {
         }
     }
 
-    /// Why the kernel refused a connection since the last time this was asked.
+    /// Why the kernel refused a connection since the last call.
     pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
         self.refusal.take()
     }

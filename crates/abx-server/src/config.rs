@@ -1,4 +1,4 @@
-//! What the reference server is told, and why it may refuse.
+//! The configuration of the reference server, and why it may be refused.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,7 +11,7 @@ use crate::faults::planted_costs::PlantedCosts;
 use crate::faults::{Faults, Stall};
 use crate::tls::{CertificateFault, ServerCertificate};
 
-/// Everything that the reference server is told.
+/// All settings of the reference server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     /// Where to listen; port 0 lets the kernel choose.
@@ -23,7 +23,7 @@ pub struct ServerConfig {
     pub content: Content,
     /// Whether `/blog/index` is a page made of so many rows of a database.
     pub blog_rows: Option<u32>,
-    /// Whether a request for `/crash` has the process die of SIGSEGV.
+    /// Whether a request for `/crash` ends the process by SIGSEGV.
     pub allows_crash: bool,
     /// Whether `/echo` and `/chat/ROOM` speak WebSocket.
     pub websocket: WebSocketSupport,
@@ -41,7 +41,7 @@ pub struct ServerConfig {
     /// Whether several such servers may listen on the same port, each of them with its part
     /// of the connections.
     pub shares_port: bool,
-    /// How many threads answer, at most ([`Model::ThreadPerRequest`]), or always
+    /// How many threads respond, at most ([`Model::ThreadPerRequest`]), or always
     /// ([`Model::Hybrid`]); other models have no such number. `None` for [`MAX_THREADS`].
     pub max_threads: Option<NonZeroU32>,
     /// Whether the process is one of several.
@@ -54,7 +54,7 @@ pub enum ProcessRole {
     /// It is not: it listens by itself, and serves until it is killed.
     Alone,
     /// Its standard input is the listening socket, which others have too. At SIGTERM it accepts
-    /// nobody more, has each connection end with its next response, and ends with the last.
+    /// no more connections, has each one end with its next response, and ends with the last.
     Worker {
         /// Its number, from 1.
         number: u32,
@@ -71,7 +71,7 @@ pub enum Model {
     /// A thread is made for each request, and gone after its response; one more watches all
     /// connections with epoll.
     ThreadPerRequest,
-    /// One thread watches all connections with epoll, and a pool of threads answers.
+    /// One thread watches all connections with epoll, and a pool of threads responds.
     Hybrid,
     /// One connection at a time, and so as many as there are processes. While others wait,
     /// each response ends its connection, and so does a second of silence.
@@ -93,7 +93,7 @@ pub enum Feature {
     Chat,
     /// A page of a database's rows.
     Blog,
-    /// A place where the process dies.
+    /// A path that crashes the process.
     Crash,
     Faults,
     Threads,
@@ -172,7 +172,7 @@ impl Feature {
 /// Whether the server speaks WebSocket beside its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WebSocketSupport {
-    /// Handshakes are answered as any other request.
+    /// Handshakes get the same response as any other request.
     #[default]
     Off,
     /// `/echo` sends each message back.
@@ -180,9 +180,9 @@ pub enum WebSocketSupport {
     /// Messages may have 16 MiB (else code 1009). Work, delay and stalls hold for each message;
     /// wrong responses for handshakes only, which then get the content.
     Echo,
-    /// `/chat/ROOM` also sends each message to all members of the room, its speaker included.
+    /// `/chat/ROOM` also sends each message to all members of the room, its sender included.
     ///
-    /// A member for whom more than 4 MiB wait to be sent when something more is said is told so
+    /// If more than 4 MiB wait for a member when another message comes, it gets a close
     /// with code 1008 and leaves the room. A GET for `/chat/ROOM` gives its number of members.
     EchoAndChat,
 }
@@ -346,7 +346,7 @@ impl ServerConfig {
         }
     }
 
-    /// How many threads answer.
+    /// How many threads respond.
     pub(crate) fn threads(&self) -> u32 {
         self.max_threads.unwrap_or(MAX_THREADS).get()
     }
@@ -400,7 +400,7 @@ impl ServerConfig {
         }
     }
 
-    /// What the model is asked for beyond pages.
+    /// The features that the model must have beyond pages.
     fn features(&self) -> Vec<Feature> {
         let mut features = Vec::new();
         if let Content::Files { sending, .. } = &self.content {
@@ -412,7 +412,7 @@ impl ServerConfig {
         match self.websocket {
             WebSocketSupport::Off => {}
             WebSocketSupport::Echo => features.push(Feature::Echo),
-            // Where there is no echo either, that is what to say.
+            // If there is no echo either, the message names that.
             WebSocketSupport::EchoAndChat => features.extend([Feature::Echo, Feature::Chat]),
         }
         if self.blog_rows.is_some() {
@@ -455,10 +455,10 @@ fn check_faults(faults: &Faults) -> Result<(), ServeError> {
 /// The largest page: it is kept in memory, twice when bytes are changed.
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 
-/// How many connections may wait to be accepted, unless told otherwise.
+/// How many connections may wait to be accepted, by default.
 pub const BACKLOG: u32 = 4096;
 
-/// How many threads answer, unless told otherwise.
+/// How many threads respond, by default.
 pub const MAX_THREADS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl<T> ConnectionTable<T> {
         })
     }
 
-    /// Whether the end has come; from then on nobody is accepted, but for one who waits.
+    /// Whether the end has come; from then on no connection is accepted, except one that waits.
     pub(crate) fn is_ending(&mut self, make: impl Fn(AcceptedConnection) -> T) -> bool {
         let places = &mut self.places;
         let admit = |accepted| places.admit(&self.epoll, accepted, make);
@@ -87,7 +87,7 @@ impl<T> ConnectionTable<T> {
         self.epoll.wait(events, timeout).map_err(ServeError::Wait)
     }
 
-    /// Accepts those who wait, each as what `make` makes of it.
+    /// Accepts the connections that wait, each as what `make` makes of it.
     pub(crate) fn accept(&mut self, make: impl Fn(AcceptedConnection) -> T) {
         let places = &mut self.places;
         self.admission
@@ -101,7 +101,7 @@ impl<T> ConnectionTable<T> {
         }
     }
 
-    /// Why the kernel refused a connection since the last time this was asked.
+    /// Why the kernel refused a connection since the last call.
     pub(crate) fn take_refusal(&mut self) -> Option<io::Error> {
         self.admission.take_refusal()
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn small_segments_wait_where_they_are_told_to() {
-        // Method: one connection with each setting; what the kernel says of it.
+        // Method: one connection with each setting, and what the kernel reports of it.
         for nagle in [Nagle::Off, Nagle::On] {
             let config = ServerConfig {
                 nagle,

@@ -1,6 +1,6 @@
 //! The reference server: a known subject, in several process models.
 //!
-//! It serves one page or files, echoes and broadcasts WebSocket messages when asked
+//! It serves one page or files, echoes and broadcasts WebSocket messages if configured
 //! to, over TLS or not, and injects faults of known size, so that a measurement can be checked against
 //! the truth. It is not a product: no log, no idle timeout. Start at
 //! [`ServerConfig`] and [`serve`], which is one process, or [`supervise`], which keeps several.
@@ -32,7 +32,7 @@ use std::io;
 use abx_sys::ServerAddress;
 use content::ServedContent;
 
-/// Listens and answers until the process ends; a worker that is told to end returns when its
+/// Listens and responds until the process ends; a worker that receives SIGTERM returns when its
 /// last connection is closed.
 ///
 /// `on_ready` is called once, with the address that is listened on: port 0 in

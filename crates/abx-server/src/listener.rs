@@ -1,5 +1,5 @@
 //! The listening socket: made here, or inherited from the supervisor that keeps it; what is
-//! accepted from it; and the end of those who accept.
+//! accepted from it; and the end of accepting.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use signal_hook::consts::SIGTERM;
 use crate::config::{Nagle, ProcessRole, ServeError, ServerConfig};
 use crate::tls::{TlsAcceptor, TlsStream};
 
-/// A listening socket and who else has it.
+/// A listening socket and which processes share it.
 #[derive(Debug)]
 pub(crate) struct ListeningSocket {
     pub(crate) socket: Socket,
@@ -36,12 +36,12 @@ pub(crate) struct AcceptedConnection {
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     has_come: Arc<AtomicBool>,
-    /// Gets a byte when it comes, which nobody takes; `None` where it never comes.
+    /// Gets a byte when it comes, which is never read; `None` if it never comes.
     event: Option<Arc<UnixStream>>,
 }
 
 impl ListeningSocket {
-    /// Listens as told, or takes what the supervisor listens on.
+    /// Listens as configured, or takes the socket that the supervisor listens on.
     pub(crate) fn open(config: &ServerConfig) -> Result<ListeningSocket, ServeError> {
         let address = config.address;
         let tls = ListeningSocket::tls(config)?;
@@ -74,7 +74,7 @@ impl ListeningSocket {
         Ok(acceptor.transpose()?)
     }
 
-    /// A socket that listens as told.
+    /// A socket that listens as configured.
     pub(crate) fn bind(config: &ServerConfig) -> io::Result<Socket> {
         let options = ListenOptions {
             backlog: config.backlog(),
@@ -91,7 +91,7 @@ impl ListeningSocket {
         }
     }
 
-    /// Lets other workers accept, and says whether there may be any.
+    /// Lets other workers accept, and returns whether there may be any.
     ///
     /// Otherwise one of them would take all connections that come together, before the others
     /// are awake.
@@ -114,7 +114,7 @@ impl ListeningSocket {
     }
 
     fn prepare(&self, socket: Socket) -> AcceptedConnection {
-        // Trouble here means that the client is gone, which the first read tells.
+        // Trouble here means that the client is gone, which the first read reports.
         if self.nagle == Nagle::On {
             let _ = set_tcp_nodelay(&socket, false);
         }
@@ -145,7 +145,7 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// One that waits in the call that accepts, where nobody else has the listener.
+    /// One that waits in the call that accepts, if no other process has the listener.
     pub(crate) fn blocking(listener: ListeningSocket) -> Result<Acceptor, ServeError> {
         match listener.role {
             ProcessRole::Alone => {
@@ -193,7 +193,7 @@ impl Acceptor {
         }
     }
 
-    /// At the end: who waits, once.
+    /// At the end: accepts a connection that waits, once.
     ///
     /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
     /// the others were not woken, and would leave it until the next one comes.
@@ -215,7 +215,7 @@ impl Ending {
             ProcessRole::Alone => None,
             ProcessRole::Worker { .. } => {
                 let (receiver, sender) = UnixStream::pair()?;
-                // The order matters: who wakes finds it said.
+                // The order matters: a thread that wakes finds the flag set.
                 signal_hook::flag::register(SIGTERM, Arc::clone(&has_come))?;
                 signal_hook::low_level::pipe::register(SIGTERM, sender)?;
                 Some(Arc::new(receiver))

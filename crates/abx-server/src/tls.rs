@@ -96,13 +96,13 @@ impl TlsAcceptor {
 }
 
 impl TlsStream {
-    /// Takes plain bytes, and answers how many; zero is the client's end. Goes on with the
+    /// Takes plain bytes, and returns how many; zero is the client's end. Continues the
     /// handshake on the way.
     fn receive(&mut self, socket: &Socket, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.session.reader().read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Many clients end without TLS' own goodbye; HTTP says where a request ends.
+                // Many clients end without TLS' own goodbye; HTTP defines where a request ends.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 read => return read,
             }
@@ -112,7 +112,7 @@ impl TlsStream {
             let taken = self.session.process_new_packets();
             let flushed = self.flush(socket);
             if let Err(error) = taken {
-                // The client was told, as far as there was room.
+                // The client was notified, as far as there was room.
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }
             match flushed {
@@ -123,7 +123,7 @@ impl TlsStream {
         }
     }
 
-    /// Encrypts plain bytes and sends them, and answers how many; of some the records may still
+    /// Encrypts plain bytes and sends them, and returns how many; of some the records may still
     /// be [owed](TlsStream::owes_records).
     pub(crate) fn send(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
         self.flush(socket)?;
@@ -153,7 +153,7 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Has the client told that nothing more comes, once; answers whether that is owed now.
+    /// Notifies the client that nothing more comes, once; returns whether that is owed now.
     pub(crate) fn say_goodbye(&mut self) -> bool {
         if self.has_said_goodbye {
             return false;
@@ -184,7 +184,7 @@ pub(crate) fn receive(
     }
 }
 
-/// Sends bytes of the protocol in the same way, and answers how many; of some the records may
+/// Sends bytes of the protocol in the same way, and returns how many; of some the records may
 /// still be [owed](TlsStream::owes_records).
 pub(crate) fn send(
     socket: &Socket,

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
     // Method: clients and servers share a small limit. Clients connect until
     // the kernel refuses; then half of them leave, and each of the others must
-    // be answered, whether it had been let in or not. A process with one connection at a
+    // get a response, whether it had been let in or not. A process with one connection at a
     // time needs no more descriptors.
     let limit = Rlimit {
         current: Some(60),
@@ -68,7 +68,7 @@ fn start(model: Model) -> (SocketAddr, mpsc::Receiver<String>) {
             sender.send(address).expect("it is awaited");
         };
         let on_refusal = |error: &io::Error| {
-            // The test hears the first ones.
+            // The test receives the first ones.
             let _ = refusal.send(error.to_string());
         };
         let ended = serve(&config, on_ready, on_refusal);

@@ -129,7 +129,7 @@ impl StreamBody {
         let is_last = length as u64 == self.left;
         let ends = is_last && !self.is_cut;
         if length > 0 && self.send(length, ends, server, site, out).is_err() {
-            // A file that became shorter than its head says.
+            // A file that became shorter than its head announced.
             server.give_up(self.stream, out);
             return BodyTurn::Over;
         }

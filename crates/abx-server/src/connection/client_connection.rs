@@ -47,13 +47,13 @@ pub(crate) struct Connection {
     /// When the response to a request or message is due, while it waits.
     pub(crate) due: Option<Nanos>,
     phase: ConnectionPhase,
-    /// Calls on the socket wait until they can answer.
+    /// Calls on the socket block until they have a result.
     pub(super) is_blocking: bool,
     /// The socket may have bytes.
     pub(super) is_readable: bool,
-    /// The socket may have its end, which no later event tells.
+    /// The socket may have reached its end, which no later event reports.
     has_ended: bool,
-    /// The socket takes no more until an event says so.
+    /// The socket takes no more until an event reports room.
     pub(crate) is_full: bool,
     pub(crate) is_in_again: bool,
 }
@@ -94,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// What to wait for, after a step that says so.
+    /// What to wait for, after a step that requires a wait.
     pub(crate) fn awaited(&self) -> ConnectionWait {
         match self.due {
             Some(at) => ConnectionWait::Time(at),
@@ -109,7 +109,7 @@ impl Connection {
         self.is_full = false;
     }
 
-    /// Whether all that was asked for is answered, and more may be asked.
+    /// Whether every request got its response, and more may come.
     pub(crate) fn is_between_requests(&self) -> bool {
         self.phase == ConnectionPhase::Open
             && self.out.is_empty()
@@ -122,7 +122,7 @@ impl Connection {
                 .is_none_or(|http2_session| http2_session.is_at_rest())
     }
 
-    /// Whether bytes are there that nobody has looked at.
+    /// Whether bytes are there that were not processed.
     pub(crate) fn has_more(&self) -> bool {
         !self.unread.is_empty() || self.is_readable
     }
@@ -242,7 +242,7 @@ impl Connection {
         self.tls.as_ref().is_some_and(|tls| tls.owes_records())
     }
 
-    /// Answers what is in `bytes` as far as may be, and says how many bytes that took.
+    /// Responds to `bytes` as far as possible, and returns how many bytes that took.
     fn take(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
         if let Some(first) = self.choice.look(bytes, self.tls.as_deref()) {
             return self.take_first(first, bytes, number, context);
@@ -254,7 +254,7 @@ impl Connection {
         }
     }
 
-    /// Takes the bytes that say what is spoken, and all behind them.
+    /// Takes the bytes that show which protocol is used, and all after them.
     fn take_first(
         &mut self,
         first: FirstBytes,
@@ -278,7 +278,7 @@ impl Connection {
         }
     }
 
-    /// Answers the requests in `bytes` as far as may be, and says how many bytes that took.
+    /// Responds to requests in `bytes` as far as possible, and returns how many bytes that took.
     fn take_requests(&mut self, bytes: &[u8], number: usize, context: &mut Context) -> usize {
         let mut input = bytes;
         while let Some(event) = self.requests.receive(&mut input) {
@@ -315,7 +315,7 @@ impl Connection {
         bytes.len() - input.len()
     }
 
-    /// Answers the messages in `bytes` as far as may be, and says how many bytes that took.
+    /// Responds to messages in `bytes` as far as possible, and returns how many bytes that took.
     fn take_messages(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
         let total = bytes.len();
         let mut input = bytes;
@@ -406,7 +406,7 @@ impl Connection {
         }
     }
 
-    /// The WebSocket, if there is one, is over: nothing more is heard or told.
+    /// The WebSocket, if there is one, is over: nothing more is received or sent.
     pub(crate) fn leave(&mut self, number: usize, context: &mut Context) {
         let Some(session) = self.session.take() else {
             return;
@@ -417,7 +417,7 @@ impl Connection {
         self.hang_up();
     }
 
-    /// Takes what was said in the room, and says whether the connection stays in it.
+    /// Takes messages of the room, and returns whether the connection stays in it.
     pub(crate) fn tell(&mut self, frames: &[u8]) -> bool {
         let session = self.session.as_mut();
         let session = session.expect("members of a room have a WebSocket");
@@ -507,7 +507,7 @@ mod tests {
     #[test]
     fn what_is_sent_does_not_pile_up_while_more_is_said() {
         // Method: a member that is always two thirds behind: each time 300 bytes
-        // are said, all but the last 200 of them are sent.
+        // come, all but the last 200 of them are sent.
         let mut member = member();
         for _ in 0..10_000 {
             let waiting = member.out.len() - member.sent;

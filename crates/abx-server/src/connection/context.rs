@@ -25,14 +25,14 @@ pub(crate) struct Context {
     /// What sends files, where that is a ring.
     pub(crate) ring: Option<FileRing>,
     pub(crate) batch: Batch,
-    /// How many requests and messages were answered.
+    /// How many requests and messages got a response.
     pub(crate) responded: u64,
     /// Whether connections are to end with their next response, since others wait.
     pub(crate) makes_room: bool,
     ending: Ending,
 }
 
-/// How many requests are answered before the first of their responses is sent.
+/// How many requests are handled before the first of their responses is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batch {
     /// As many as came together.

@@ -1,4 +1,4 @@
-//! Which protocol a connection speaks: as ALPN has it, or as its first bytes say.
+//! Which protocol a connection uses, by ALPN or by its first bytes.
 
 use abx_wire::http2::PREFACE;
 

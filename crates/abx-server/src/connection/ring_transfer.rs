@@ -26,13 +26,13 @@ impl Connection {
         }
     }
 
-    /// Has the ring send what is owed, or go on with it.
+    /// Has the ring send the part that is due, or continue it.
     fn hand_over(&mut self, number: usize, context: &mut Context) -> TurnStep {
         let Some(ring) = &mut context.ring else {
             unreachable!("the tail of a ring is planned only where there is one");
         };
-        // SUBTLE: Room that an event tells of from here on is news, also when the
-        // event is seen before the ring's word that there was none.
+        // SUBTLE: Room that an event reports from here on is new, even if the
+        // event is seen before the ring reports that there was none.
         self.is_full = true;
         let given = match std::mem::replace(&mut self.tail, Tail::None) {
             Tail::Uring(part) => {

@@ -7,8 +7,8 @@ pub(super) enum ConnectionPhase {
     Open,
     /// All but what is to be sent is over.
     Closing,
-    /// All is sent and the end told; bytes still coming are thrown away. A plain
-    /// close would answer them with a reset, which may destroy the response.
+    /// All is sent and the end announced; bytes still coming are discarded. A plain
+    /// close would respond to them with a reset, which may destroy the response.
     DrainingClose,
 }
 

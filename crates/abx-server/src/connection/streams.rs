@@ -13,7 +13,7 @@ use super::http2_session::Http2Session;
 use super::state::TurnStep;
 
 impl Connection {
-    /// Takes frames from `bytes` as far as may be, and says how many bytes that took.
+    /// Takes frames from `bytes` as far as possible, and returns how many bytes that took.
     pub(super) fn take_frames(
         &mut self,
         bytes: &[u8],

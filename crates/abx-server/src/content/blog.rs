@@ -14,7 +14,7 @@ use crate::config::BlogError;
 /// The blog: its table and its template.
 #[derive(Debug)]
 pub(crate) struct Blog {
-    /// Open connections to the database that nobody uses, which threads take in turns.
+    /// Idle connections to the database, which threads take in turns.
     spare: Mutex<Vec<Connection>>,
     is_spare: Condvar,
     template: Environment<'static>,

@@ -57,8 +57,8 @@ impl Folder {
             return Err(Errno::NOENT);
         }
         if self.sending == SendMethod::Uring {
-            // SUBTLE: io_uring takes NONBLOCK for a wish to hear EAGAIN where a
-            // read would have to wait for the disk.
+            // SUBTLE: With NONBLOCK, io_uring returns EAGAIN if a read would have to
+            // wait for the disk.
             fcntl_setfl(&file, OFlags::empty())?;
         }
         Ok(FoundFile {
@@ -87,7 +87,7 @@ pub(crate) fn read_piece(part: &mut FilePart, out: &mut Vec<u8>) -> io::Result<(
     // What the buffer has room for beyond that is taken along.
     let spare = rustix::buffer::spare_capacity(out);
     let read = whole_or_ended(pread(&part.file, spare, part.offset)?)?.min(part.left);
-    // A file that has grown is not to be longer than its head says.
+    // A file that has grown must not be longer than its head announced.
     out.truncate(start + usize::try_from(read).expect("it is in memory"));
     part.offset += read;
     part.left -= read;
@@ -107,7 +107,7 @@ pub(crate) fn read_part(part: &mut FilePart, room: &mut [u8]) -> io::Result<()> 
     Ok(())
 }
 
-/// A file that became shorter than its head says: only a close is honest.
+/// A file that became shorter than its head announced: only a close is honest.
 fn whole_or_ended(bytes: usize) -> io::Result<u64> {
     match bytes {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),

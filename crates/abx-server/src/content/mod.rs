@@ -1,5 +1,5 @@
-//! What is served: one page from memory, or files below a directory; and beside it a blog, and
-//! a place where the process dies.
+//! The content: one page from memory, or files below a directory; also a blog, and
+//! a path that crashes the process.
 //!
 //! A response is made in two steps: a [`Plan`] when the request's head is read,
 //! then bytes when it is due. All models share them.

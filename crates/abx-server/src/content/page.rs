@@ -6,7 +6,7 @@ use crate::faults::InjectedFault;
 #[derive(Debug)]
 pub(super) struct PageResponses {
     pub(super) bytes: Vec<u8>,
-    /// The same with one byte changed; empty when never asked for.
+    /// The same with one byte changed; empty if never requested.
     changed: Vec<u8>,
     pub(super) content_type: &'static str,
 }

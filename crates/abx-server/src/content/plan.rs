@@ -1,4 +1,4 @@
-//! What a request is to be answered with.
+//! The plan of a response to a request.
 
 use abx_wire::http1::Version;
 

@@ -1,4 +1,4 @@
-//! What a request is answered with, whatever version of HTTP carries it.
+//! The response to a request, in any version of HTTP.
 
 use abx_wire::http1::{Http1ResponseHead, Version, response_head};
 

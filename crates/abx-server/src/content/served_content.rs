@@ -57,7 +57,7 @@ impl ServedContent {
         })
     }
 
-    /// Decides what a request is answered with.
+    /// Plans the response to a request.
     pub(crate) fn plan(&self, head: &RequestHead<'_>) -> Plan {
         Plan {
             found: self.find(head.method, head.target),
@@ -67,7 +67,7 @@ impl ServedContent {
         }
     }
 
-    /// Decides what a request of HTTP/2 is answered with.
+    /// Plans the response to a request of HTTP/2.
     pub(crate) fn plan_stream(&self, head: &StreamRequest<'_>) -> Plan {
         Plan {
             found: self.find(head.method, head.target),
@@ -261,7 +261,7 @@ fn crash() -> ! {
     die_of_crashes();
     loop {
         let _ = kill_process(getpid(), Signal::SEGV);
-        // Another thread may have got the signal, and this one goes on until all are gone.
+        // Another thread may have got the signal, and this one continues until all are gone.
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -25,7 +25,7 @@ pub struct Faults {
     pub stall: Option<Stall>,
     /// How the frames of a WebSocket's echo are handed to the kernel.
     pub frames: Frames,
-    /// Share of requests answered with status 503, in percent.
+    /// Share of requests that get status 503, in percent.
     pub fail_percent: f64,
     /// Share of responses cut off after half the body, in percent.
     pub close_early_percent: f64,

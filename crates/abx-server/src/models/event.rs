@@ -51,7 +51,7 @@ pub(crate) fn run(
         for event in events.iter() {
             match event_source(event) {
                 EventSource::Listener => table.accept(Connection::new),
-                // What became of files, and of the server, is asked for below.
+                // Files, and the end of the server, are checked below.
                 EventSource::Other => {}
                 EventSource::Connection(number) => {
                     if let Some(connection) = table.connection(number) {

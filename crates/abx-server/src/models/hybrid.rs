@@ -1,4 +1,4 @@
-//! One thread watches all connections with epoll, and a pool of threads answers.
+//! One thread watches all connections with epoll, and a pool of threads responds.
 
 use std::collections::VecDeque;
 use std::io;

@@ -34,7 +34,7 @@ pub(crate) struct ReadyConnection {
     connection: Box<Connection>,
 }
 
-/// How many requests a thread answers before it gives a connection back.
+/// How many requests a thread handles before it gives a connection back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
     Requests,
@@ -78,7 +78,7 @@ impl IdleWatch {
             for event in events.iter() {
                 match event_source(event) {
                     EventSource::Listener => admission.accept(|accepted| self.admit(accepted)),
-                    // The end, which is asked for above.
+                    // The end, which is checked above.
                     EventSource::Other => {}
                     EventSource::Connection(number) => serve(self.take(number, event)),
                 }
@@ -137,7 +137,7 @@ impl IdleWatch {
         let socket = Arc::clone(&connection.socket);
         self.lock().waiting[number] = Some(connection);
         // SUBTLE: From here on another thread may have it, close it, and give its number away:
-        // this descriptor is still the right one, and at worst nobody's.
+        // this descriptor is still the right one, and at worst belongs to no connection.
         let watched = self.epoll.watch_again(&*socket, number as u64, interest);
         debug_assert!(watched.is_ok(), "it was watched before: {watched:?}");
     }

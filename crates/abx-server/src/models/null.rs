@@ -1,7 +1,7 @@
-//! The fastest answers that this machine can give: a ceiling, not a subject.
+//! The fastest responses that this machine can give: a ceiling, not a subject.
 //!
 //! In HTTP/1 the only thing looked for is the empty line that ends a request's head, so
-//! a request with a body, or one that asks for a close, is not understood. HTTP/2
+//! a request with a body, or one that requests a close, is not understood. HTTP/2
 //! has to be read ([`NullStreams`]).
 
 mod streams;
@@ -39,7 +39,7 @@ pub(crate) fn run(
         for event in events.iter() {
             match event_source(event) {
                 EventSource::Listener => table.accept(NullConnection::new),
-                // The end, which is asked for below.
+                // The end, which is checked below.
                 EventSource::Other => {}
                 EventSource::Connection(number) => {
                     if let Some(connection) = table.connection(number)
@@ -54,7 +54,7 @@ pub(crate) fn run(
         if let Some(error) = table.take_refusal() {
             on_refusal(&error);
         }
-        // Clients are not told that a connection ends, so there is nothing to wait for.
+        // Clients are not notified that a connection ends, so there is nothing to wait for.
         if table.is_ending(NullConnection::new) {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl NullConnection {
         }
     }
 
-    /// Takes requests, and says how many of HTTP/1 have ended.
+    /// Takes requests, and returns how many of HTTP/1 have ended.
     fn take(&mut self, bytes: &[u8], site: &ServedContent, head_end: &Finder<'_>) -> usize {
         let mut count = |bytes: &[u8]| count_heads(&mut self.matched, head_end, bytes);
         if let Some(streams) = &mut self.streams {

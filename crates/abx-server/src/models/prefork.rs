@@ -1,6 +1,6 @@
 //! One connection at a time in each process, as long as the client keeps it.
 //!
-//! While others wait to be accepted, answers end their connections, and one that has been
+//! While others wait to be accepted, responses end their connections, and one that has been
 //! silent for a while gives way. So a few processes serve any number of connections.
 
 use std::io;
@@ -96,7 +96,7 @@ fn wait(socket: &Socket, wanted: PollFlags, listener: &ListeningSocket) -> io::R
             PollFd::new(socket, wanted),
             PollFd::new(&listener.socket, PollFlags::IN),
         ];
-        // At the end nobody else is accepted.
+        // At the end no other connection is accepted.
         let watched = if listener.ending.has_come() { 1 } else { 2 };
         retry_on_intr(|| poll(&mut both[..watched], None))?;
         let others_wait = !both[1].revents().is_empty();

@@ -71,7 +71,7 @@ fn serve(connection: &mut Connection, context: &mut Context) {
     }
 }
 
-/// Waits until a response is due, and answers.
+/// Waits until a response is due, and sends it.
 pub(crate) fn wait_for_time(
     connection: &mut Connection,
     number: usize,

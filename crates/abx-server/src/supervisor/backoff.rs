@@ -9,7 +9,7 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// How long to wait after a worker that lived so long: no time after one that did for a
+    /// How long to wait after a worker that ran so long: no time after one that ran for a
     /// while, and twice as long each time after one that did not.
     pub(super) fn after(&mut self, lived: Duration) -> Duration {
         if lived >= A_WHILE {
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_second_until_a_worker_lives() {
-        // Method: nine workers that end at once, one that lives for a second, and one more.
+        // Method: nine workers that end at once, one that runs for a second, and one more.
         let mut backoff = Backoff::default();
         let mut after = |ms| backoff.after(Duration::from_millis(ms)).as_millis();
         let waits: Vec<u128> = (0..9).map(|_| after(999)).collect();

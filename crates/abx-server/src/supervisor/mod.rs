@@ -31,7 +31,7 @@ use crate::models;
 use backoff::Backoff;
 use worker_process::WorkerProcess;
 
-/// What a supervisor has to tell.
+/// An event that a supervisor reports.
 #[derive(Debug)]
 pub enum WorkerEvent {
     /// A worker ended by itself, and another one starts.
@@ -48,17 +48,17 @@ pub enum WorkerEvent {
         error: io::Error,
         wait: Duration,
     },
-    /// A successor ended before it accepted connections; who was to be replaced stays.
+    /// A successor ended before it accepted connections; the worker to be replaced stays.
     NotReplaced {
         /// The number of both.
         number: u32,
         exit: Exit,
     },
-    /// A worker that was told to end did not, and was killed.
+    /// A worker did not end when it had to, and was killed.
     Killed { pid: u32 },
 }
 
-/// Keeps so many workers until it is told to end.
+/// Keeps so many workers until a signal ends it.
 ///
 /// `command` makes the command of the worker with a number, which serves as
 /// [`crate::ProcessRole::Worker`] and writes a byte to its standard output when it is ready.
@@ -66,8 +66,8 @@ pub enum WorkerEvent {
 /// process that has no other children.
 ///
 /// # Errors
-/// [`ServeError`] when no worker could serve what it is told, or the kernel refuses what a
-/// supervisor needs. What happens to workers is told, and is no error.
+/// [`ServeError`] if no worker could serve this configuration, or the kernel refuses what a
+/// supervisor needs. Ends of workers are reported, and are no error.
 pub fn supervise(
     config: &ServerConfig,
     workers: NonZeroU32,
@@ -77,7 +77,7 @@ pub fn supervise(
 ) -> Result<(), ServeError> {
     config.check()?;
     config.check_workers(workers)?;
-    // What a worker would refuse is said once, and not by each of them.
+    // What a worker would refuse is reported once, and not by each of them.
     ServedContent::open(config)?;
     models::event::wanted_ring(&config.content)?;
     ListeningSocket::tls(config)?;
@@ -105,7 +105,7 @@ pub fn supervise(
         .map_err(ServeError::Supervise)
 }
 
-/// What signals ask for.
+/// The requests that signals make.
 struct Orders {
     ends: Arc<AtomicBool>,
     renews: Arc<AtomicBool>,
@@ -119,7 +119,7 @@ struct Supervisor<C, T> {
     command: C,
     tell: T,
     places: Vec<Place>,
-    /// Workers that were told to end, and when they are killed.
+    /// Workers that have to end, and when they are killed.
     leaving: Vec<(WorkerProcess, Option<Nanos>)>,
     orders: Orders,
     is_ending: bool,
@@ -161,7 +161,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
                 on_ready();
             }
             if self.orders.ends.swap(false, Ordering::Relaxed) {
-                // Who asks again does not want to wait.
+                // A second signal means: do not wait.
                 let grace = if self.is_ending { Nanos(0) } else { END_GRACE };
                 self.is_ending = true;
                 self.end_all(grace);
@@ -178,7 +178,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
         }
     }
 
-    /// Takes away who has ended, and sees to it that others come.
+    /// Removes workers that have ended, and sees to it that others come.
     fn reap(&mut self) -> io::Result<()> {
         while let Reaped::Ended { pid, exit } = reap()? {
             self.leaving.retain(|(worker, _)| worker.pid() != pid);
@@ -323,7 +323,7 @@ impl Orders {
             epoll: Epoll::new()?,
             event,
         };
-        // The order matters: who wakes finds it said.
+        // The order matters: a thread that wakes finds the flag set.
         for signal in [SIGTERM, SIGINT] {
             flag::register(signal, Arc::clone(&orders.ends))?;
         }
@@ -385,7 +385,7 @@ impl fmt::Display for WorkerEvent {
     }
 }
 
-/// How long workers may go on with what they answer when all end.
+/// How long workers may continue with open responses when all end.
 const END_GRACE: Nanos = Nanos(2_000_000_000);
 
 /// How long a worker that is replaced may keep its connections.

@@ -1,4 +1,4 @@
-//! One worker: a child that inherits the listening socket and tells when it accepts.
+//! One worker: a child that inherits the listening socket and reports when it accepts.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -49,7 +49,7 @@ impl WorkerProcess {
         &self.readiness
     }
 
-    /// Looks whether it has become ready, and says so once.
+    /// Checks whether it has become ready; true only once.
     pub(super) fn becomes_ready(&mut self) -> bool {
         if self.is_ready {
             return false;

@@ -1,5 +1,5 @@
-//! WebSocket: the conversation of one connection ([`session`]), and who hears what is
-//! said in a chat ([`rooms`]).
+//! WebSocket: the conversation of one connection ([`session`]), and the members of a chat
+//! that get its messages ([`rooms`]).
 
 pub(crate) mod rooms;
 pub(crate) mod session;

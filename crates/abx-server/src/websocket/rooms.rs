@@ -1,4 +1,4 @@
-//! Chat rooms: who is in which, and what was just said.
+//! Chat rooms: their members, and their latest messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) struct RoomMessage {
 }
 
 impl Rooms {
-    /// A member comes, and hears what is said from now on.
+    /// A member joins, and gets all messages from now on.
     pub(crate) fn join(&mut self, room: &Arc<str>, number: usize) {
         self.members
             .entry(Arc::clone(room))
@@ -46,7 +46,7 @@ impl Rooms {
 
     /// Where to write a frame that is to be delivered in this room.
     ///
-    /// What was said before must be delivered first when it was in another one.
+    /// Earlier frames must be delivered first if they were for another one.
     pub(crate) fn say(&mut self, room: &Arc<str>) -> &mut Vec<u8> {
         let room_message = self.said.get_or_insert_with(|| RoomMessage {
             room: Arc::clone(room),
@@ -61,7 +61,7 @@ impl Rooms {
         self.said.as_ref().map_or(0, |message| message.frames.len())
     }
 
-    /// What was said and not yet delivered, with those who are to hear it.
+    /// The frames not yet delivered, with the members that get them.
     ///
     /// Both come back by [`Rooms::put_back`].
     pub(crate) fn take_said(&mut self) -> Option<(RoomMessage, Vec<usize>)> {
@@ -71,7 +71,7 @@ impl Rooms {
         Some((room_message, members))
     }
 
-    /// All was delivered, to these who stay.
+    /// All was delivered; these members stay.
     pub(crate) fn put_back(&mut self, room_message: RoomMessage, members: Vec<usize>) {
         if members.is_empty() {
             self.members.remove(&room_message.room);

@@ -1,9 +1,9 @@
 //! WebSocket: echo and chat.
 //!
 //! `/echo` sends each message back as one frame. `/chat/ROOM` sends each message
-//! to all who are in the room, its speaker included, so that a speaker who waits
+//! to all members of the room, its sender included, so that a sender that waits
 //! for its own message is never faster than the server. A plain GET for
-//! `/chat/ROOM` is answered with the number of members.
+//! `/chat/ROOM` gets the number of members.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use abx_wire::websocket::{
 use crate::config::WebSocketSupport;
 use crate::websocket::rooms::Rooms;
 
-/// What a request asks for beside the content.
+/// What a request wants besides the content.
 #[derive(Debug)]
 pub(crate) enum UpgradeRequest {
     /// A WebSocket, and the response that opens it.
@@ -32,7 +32,7 @@ pub(crate) struct WebSocketSession {
     server: Server,
     /// The room that the connection is in; `None` for an echo.
     room: Option<Arc<str>>,
-    /// The message that comes, or that waits to be answered.
+    /// The message that comes, or that waits for its response.
     message: Vec<u8>,
     kind: MessageKind,
 }
@@ -42,9 +42,9 @@ pub(crate) struct WebSocketSession {
 pub(crate) enum SessionInput {
     /// Nothing that is whole yet.
     Part,
-    /// A whole message: answer it before more is taken.
+    /// A whole message: respond to it before more is taken.
     Message,
-    /// The last of it: what is to be told is written.
+    /// The last of it: what is to be sent is written.
     End,
 }
 
@@ -119,7 +119,7 @@ impl WebSocketSession {
         SessionInput::Part
     }
 
-    /// Sends the message to whom it may concern, and gives the place in `out` where
+    /// Sends the message to its recipients, and returns the place in `out` where
     /// the payload of an echo begins.
     pub(crate) fn response(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) -> Option<usize> {
         let payload_at = match &self.room {
@@ -137,13 +137,13 @@ impl WebSocketSession {
         payload_at
     }
 
-    /// Ends the session with one that does not read what it is told.
+    /// Ends the session with a client that does not read what it is sent.
     pub(crate) fn give_up(&mut self, out: &mut Vec<u8>) {
         let close = Close {
             code: Some(CloseCode::POLICY),
             reason: "messages are read too slowly",
         };
-        // Not open: the client has been told to go already.
+        // Not open: the client has already been sent a close.
         let _ = self.server.close(close, out);
     }
 }
@@ -154,8 +154,8 @@ const LIMITS: SizeLimits = SizeLimits {
     message_bytes: 16 << 20,
 };
 
-/// How much may wait to be sent to a member of a room, in bytes, when something
-/// more is said. Who has more is told so with code 1008 and leaves the room.
+/// How much may wait to be sent to a member of a room, in bytes, when another
+/// message comes. A member with more gets a close with code 1008 and leaves the room.
 pub(crate) const LISTENER_BYTES_MAX: usize = 4 << 20;
 
 /// The largest buffer for a message that an idle connection keeps.

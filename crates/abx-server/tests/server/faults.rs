@@ -94,7 +94,7 @@ fn a_fault_at_100_percent_is_in_every_response() {
 
 #[test]
 fn faults_come_at_their_percentage() {
-    // Method: 2,000 requests; four standard deviations of 25 % are 78 answers.
+    // Method: 2,000 requests; four standard deviations of 25 % are 78 responses.
     for model in real_models() {
         let address = start(faulty(
             model,
@@ -147,7 +147,7 @@ fn a_delayed_response_is_never_early() {
 #[test]
 fn a_delay_holds_up_no_other_connection() {
     // Method: one response is due in an hour; nonsense on another connection,
-    // which is refused without delay, must be answered before that.
+    // which is refused without delay, must get its response before that.
     let faults = Faults {
         delay: Duration::from_secs(3_600),
         ..Faults::default()

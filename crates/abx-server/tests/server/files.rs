@@ -158,7 +158,7 @@ fn files_allow_get_head_and_post_only() {
 
 #[test]
 fn a_client_that_does_not_read_holds_up_nobody() {
-    // Method: one client asks for the large file five times and reads nothing
+    // Method: one client requests the large file five times and reads nothing
     // while another is served a hundred times; then the first one reads it all.
     let folder = folder();
     let large = large();
@@ -178,7 +178,7 @@ fn a_client_that_does_not_read_holds_up_nobody() {
 
 #[test]
 fn many_connections_are_each_sent_their_own_bytes() {
-    // Method: 200 connections ask for one of ten files of a megabyte each, and
+    // Method: 200 connections request one of ten files of a megabyte each, and
     // only then are read, one after the other; twice on each connection.
     let folder = folder();
     let large = large();
@@ -231,7 +231,7 @@ fn a_pipeline_of_small_files_is_served_in_order() {
 
 #[test]
 fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length() {
-    // Method: a client asks for a file that no buffers hold and reads its head;
+    // Method: a client requests a file that no buffers hold and reads its head;
     // then the file is cut to half, or gets longer, and the client reads on.
     let large = large();
     for way in ways() {
@@ -264,7 +264,7 @@ fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length()
 
 #[test]
 fn a_client_that_leaves_in_the_middle_leaves_the_others_alone() {
-    // Method: twenty clients ask for the large file and go without reading it,
+    // Method: twenty clients request the large file and go without reading it,
     // so that their numbers are given out again; then others read it whole.
     let folder = folder();
     let large = large();

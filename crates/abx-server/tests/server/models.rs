@@ -34,7 +34,7 @@ fn every_model_serves_many_requests_on_one_connection() {
 #[test]
 fn requests_in_one_go_are_served_in_order() {
     // Method: 5,000 requests written before the first response is read; a size that
-    // fills the sockets' buffers, so that the server has to break off and go on.
+    // fills the sockets' buffers, so that the server has to break off and continue.
     for model in Model::ALL {
         let address = start(ServerConfig {
             content: Content::Page { bytes: Some(1_000) },
@@ -100,7 +100,7 @@ fn head_has_the_length_but_no_body() {
 #[test]
 fn the_connection_ends_when_version_or_header_say_so() {
     // Method: requests that close and one that does not; another one sent
-    // behind must not turn the close into a reset, nor be answered.
+    // behind must not turn the close into a reset, nor get a response.
     let cases = [
         ("1.1", "Connection: close\r\n", Some("close")),
         ("1.0", "", Some("close")),
@@ -157,7 +157,7 @@ fn two_hundred_connections_are_served_at_once() {
 #[test]
 fn a_process_with_one_connection_at_a_time_serves_all_who_wait() {
     // Method: 50 clients connect and send before the first response is read, and none of them
-    // leaves. Whoever is answered while others wait is told that the connection ends, which
+    // leaves. A response to one while others wait announces that the connection ends, which
     // is all but the last; that one may stay.
     let address = start(page(Model::Prefork));
     let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
@@ -180,8 +180,8 @@ fn a_process_with_one_connection_at_a_time_serves_all_who_wait() {
 
 #[test]
 fn a_silent_client_gives_way_to_one_that_waits() {
-    // Method: one that was answered and one that never says anything, each with the only
-    // process to itself; the next one must be answered, and the silent one ends.
+    // Method: one that got a response and one that never sends anything, each with the only
+    // process to itself; the next one must get a response, and the silent one ends.
     let address = start(page(Model::Prefork));
     let mut responded = Client::connect(address);
     assert_eq!(responded.get("/").status, 200);
@@ -357,7 +357,7 @@ fn is_refusal(error: &ServeError, by: Model, of: Feature) -> bool {
 
 #[test]
 fn a_short_backlog_turns_connections_away() {
-    // Method: a server that is busy with one request accepts nobody, so that only
+    // Method: a server that is busy with one request accepts no connection, so that only
     // its backlog takes connections: connect until one is not taken.
     let taken = |backlog| {
         let faults = Faults {

@@ -1,4 +1,4 @@
-//! The server over TLS, spoken to by Python's `ssl` and by somebody who speaks none.
+//! The server over TLS, with Python's `ssl` as client, and with one that has no TLS.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -35,7 +35,7 @@ assert place == len(came), (place, len(came))
 print(line.version())
 "#;
 
-/// What the client says, which must have been content.
+/// The output of the client, which must have succeeded.
 fn ask(address: SocketAddr, count: usize, bytes: u64, version: &str) -> String {
     let asked = Command::new("python3")
         .args(["-c", CLIENT, &address.port().to_string()])

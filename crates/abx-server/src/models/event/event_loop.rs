@@ -11,7 +11,7 @@ pub(super) struct EventLoop {
     pub(super) context: Context,
     /// Connections whose last turn ended before their work did.
     pub(super) again: VecDeque<usize>,
-    /// What the ring last told, kept for its memory.
+    /// The last deliveries of the ring, kept for their memory.
     pub(super) deliveries: Vec<Delivery>,
 }
 
@@ -25,7 +25,7 @@ impl EventLoop {
         }
     }
 
-    /// Gives turns to those who had to break off and to those whose response is due.
+    /// Gives turns to connections that had to break off, and to those whose response is due.
     pub(super) fn go_on(&mut self, table: &mut ConnectionTable<Connection>) {
         for _ in 0..self.again.len() {
             let number = self.again.pop_front().expect("counted a line above");
@@ -81,7 +81,7 @@ impl EventLoop {
         }
     }
 
-    /// Hands what was said in a room to its members, who send it in their turns.
+    /// Hands the messages of a room to its members, which send them in their turns.
     fn deliver(&mut self, table: &mut ConnectionTable<Connection>) {
         let Some((room_message, mut members)) = self.context.rooms.take_said() else {
             return;

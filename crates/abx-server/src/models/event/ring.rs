@@ -7,7 +7,7 @@ use crate::config::{Content, SendMethod, ServeError};
 use crate::connection::{Connection, RingTransfer};
 use crate::connection_table::ConnectionTable;
 
-/// The ring that this content asks for.
+/// The ring that this content needs.
 pub(crate) fn wanted(content: &Content) -> Result<Option<FileRing>, ServeError> {
     match content {
         Content::Files {
@@ -19,7 +19,7 @@ pub(crate) fn wanted(content: &Content) -> Result<Option<FileRing>, ServeError> 
 }
 
 impl EventLoop {
-    /// Hands the ring's work over, and gives turns to those who had something sent.
+    /// Hands the ring's work over, and gives turns to connections for which it has sent something.
     pub(super) fn send_files(
         &mut self,
         table: &mut ConnectionTable<Connection>,

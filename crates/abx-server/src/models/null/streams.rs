@@ -1,4 +1,4 @@
-//! The same over HTTP/2: frames are read, heads only as far as the protocol asks for it, and
+//! The same over HTTP/2: frames are read, heads only as far as the protocol requires, and
 //! each request has the same response.
 
 use std::io;
@@ -57,7 +57,7 @@ impl NullStreams {
         }
     }
 
-    /// Takes what a client has sent, and answers.
+    /// Takes what a client has sent, and responds.
     pub(super) fn take(&mut self, mut bytes: &[u8], site: &ServedContent) {
         while let Some(event) = self.server.receive(&mut bytes, &mut self.out) {
             match event {
