@@ -1,4 +1,4 @@
-//! How a connection carries requests and answers, or messages.
+//! How a connection carries requests and responses, or messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub enum LoadShape {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// Requests and answers of HTTP.
+    /// Requests and responses of HTTP.
     #[default]
     Request,
     /// WebSocket messages, each of which its connection gets back.
@@ -52,12 +52,12 @@ pub enum Shape {
     /// WebSocket messages of one connection, each of which all connections of the
     /// pool get, the speaker among them.
     Broadcast(Message),
-    /// WebSocket connections that say nothing, and answer pings, for so long.
+    /// Idle WebSocket connections, which respond to pings, for so long.
     Connections {
         /// For how long they are held, in ns.
         hold_ns: u64,
     },
-    /// Sessions of users, whose steps are told beside this.
+    /// Sessions of users, whose steps are given elsewhere.
     Scenario,
 }
 
@@ -94,7 +94,7 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// How connections carry what this shape says, spoken in this protocol and with
+    /// How connections carry this shape, in this protocol and with
     /// so many in flight on each at most.
     #[must_use]
     pub fn of(protocol: &str, pipeline: u32, shape: Shape) -> Exchange {
@@ -161,7 +161,7 @@ impl Shape {
         }
     }
 
-    /// For how long its connections say nothing, in ns; `None` when they do.
+    /// For how long its connections are idle, in ns; `None` if they are not.
     #[must_use]
     pub fn hold_ns(self) -> Option<u64> {
         match self {
@@ -208,7 +208,7 @@ impl Message {
 
 impl LoadShape {
     /// How many of so many connections send: all, but for a broadcast, which has
-    /// one speaker, and for those that say nothing.
+    /// one speaker, and for idle ones.
     #[must_use]
     pub fn senders(self, connections: u32) -> u32 {
         match self {

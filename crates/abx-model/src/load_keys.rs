@@ -16,7 +16,7 @@ use crate::whole_number::whole_number;
 
 /// The word of a key's schema for the shapes that the key suits; without it, all of them.
 pub const SHAPES: &str = "x-shapes";
-/// All but users, whose scenario says the rest.
+/// All but users, whose scenario states the rest.
 pub const NOT_USERS: [LoadShape; 4] = [
     LoadShape::Request,
     LoadShape::Echo,
@@ -33,7 +33,7 @@ pub const MESSAGES: [LoadShape; 2] = [LoadShape::Echo, LoadShape::Broadcast];
 pub const REQUESTS: [LoadShape; 1] = [LoadShape::Request];
 /// Users of a scenario.
 pub const USERS: [LoadShape; 1] = [LoadShape::Scenario];
-/// Connections that say nothing.
+/// Idle connections.
 pub const HELD: [LoadShape; 1] = [LoadShape::Connections];
 
 /// Users who think and have sessions.
@@ -205,7 +205,7 @@ impl OpeningKeys {
 }
 
 impl LoadOptions {
-    /// What these keys say, and the defaults where they say nothing.
+    /// The options that these keys set, and the defaults for those that they do not.
     #[must_use]
     pub fn of(opening: &OpeningKeys, checks: &CheckKeys, keep_alive: bool) -> LoadOptions {
         let usual = LoadOptions::default();

@@ -4,7 +4,7 @@ use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
 
 /// Reads whole numbers within these bounds, which have two ends or begin at 0 or 1. The message
-/// for other text says what is accepted, and names an example.
+/// for other text states what is accepted, and names an example.
 pub fn whole_number<T: FromStr + 'static>(
     bounds: impl RangeBounds<u64> + Clone + Send + Sync + 'static,
     such_as: u64,
