@@ -165,7 +165,7 @@ pub const URL: &str = "http://127.0.0.1:8080/small.bin";
 /// How long [`run`] took.
 pub const RUN_NS: u64 = 10_000 * MS;
 
-/// 10 s of one server that was the limit and answered everything.
+/// 10 s of one server that was the limit and responded to everything.
 pub fn run() -> Measured {
     let mut record = study(&[(URL, &[10_000])]);
     record.command = ["abx", "run", URL].map(str::to_owned).to_vec();
@@ -397,7 +397,7 @@ pub fn response(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
     slice.clocked = slice.ok;
 }
 
-/// Counters of outcomes, each as often as is said.
+/// Counters of outcomes with these values.
 pub fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
     let named = counts
         .iter()
@@ -436,7 +436,7 @@ fn parts(record: &mut Measured) -> impl Iterator<Item = &mut BlockLoad> {
     record.blocks.iter_mut().flat_map(|block| &mut block.loads)
 }
 
-/// What one subject answered before the first load.
+/// The response of one subject before the first load.
 pub fn responded<'a>(record: &'a mut Measured, subject: &str) -> &'a mut ResponseRecord {
     let responses = record.loads[0].responses.get_mut(subject);
     &mut responses.expect("every subject has a response")[0]
