@@ -27,7 +27,7 @@ pub struct Collector<F> {
 }
 
 impl<F: Fn(u32) -> bool> Collector<F> {
-    /// `is_member` says whether the samples of a process count. Those of processes that a member
+    /// `is_member` returns whether the samples of a process count. Those of processes that a member
     /// starts while it is sampled count too.
     pub fn new(kallsyms: Arc<Kallsyms>, is_member: F) -> Collector<F> {
         Collector {
@@ -110,7 +110,7 @@ impl<F: Fn(u32) -> bool> Collector<F> {
         for stack in self.stacks.counts() {
             let frames = stack.frames.iter().map(|frame| names.name(*frame));
             let mut frames: Vec<Arc<str>> = frames.collect();
-            // Several frames of one program without symbols say no more than one.
+            // Several frames of one program without symbols show no more than one.
             frames.dedup();
             if frames.is_empty() {
                 frames.push("[unknown]".into());

@@ -43,7 +43,7 @@ fn text(ledger: &Ledger) -> String {
     ledger.stacks.to_text(&[])
 }
 
-/// A process that is not there, so that its memory is only what events tell.
+/// A process that is not there, so that its memory is only what events report.
 const PID: u32 = u32::MAX - 1;
 
 #[test]

@@ -28,7 +28,7 @@ impl Kallsyms {
     /// Those of the running kernel.
     ///
     /// # Errors
-    /// What the kernel says when `/proc/kallsyms` cannot be read.
+    /// The kernel's error if `/proc/kallsyms` cannot be read.
     pub fn of_this_machine() -> io::Result<Kallsyms> {
         Kallsyms::parse(BufReader::new(File::open("/proc/kallsyms")?))
     }

@@ -89,7 +89,7 @@ impl CodeFiles {
         }
     }
 
-    /// A path by which this process reads the file, as long as `self` lives.
+    /// A path by which this process reads the file, valid while `self` is.
     pub(crate) fn readable_path(&self, id: FileId) -> Option<PathBuf> {
         let file = &self.files[id.0];
         let FileState::Open(opened) = &file.state else {

@@ -163,7 +163,7 @@ fn system_calls_of_one_byte_have_most_of_the_time() {
 
 #[test]
 fn a_loop_of_user_code_is_its_programs() {
-    // Method: a shell that does nothing, for ever.
+    // Method: a shell that does nothing, without end.
     let shell = std::fs::canonicalize("/bin/sh").unwrap();
     let shell = shell.file_name().unwrap().to_str().unwrap();
     let program = Program::start("/bin/sh", &["-c", "while :; do :; done"]);
@@ -176,7 +176,7 @@ fn a_loop_of_user_code_is_its_programs() {
 
 #[test]
 fn programs_that_start_and_end_meanwhile_count() {
-    // Method: a shell starts programs that end at once, for ever; their time is that of
+    // Method: a shell starts programs that end at once, without end; their time is that of
     // beginning and ending.
     let loops = "while :; do /bin/true; done";
     let program = Program::start("/bin/sh", &["-c", loops]);
