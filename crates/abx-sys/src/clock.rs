@@ -60,7 +60,7 @@ impl From<Nanos> for Duration {
 /// later, which is the usual slack of a thread's timers.
 ///
 /// # Errors
-/// What the kernel says; not seen.
+/// The kernel's error; not seen.
 pub fn sharpen_timers() -> io::Result<()> {
     Ok(set_current_timer_slack(NonZeroU64::new(1))?)
 }

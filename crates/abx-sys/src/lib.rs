@@ -1,8 +1,8 @@
-//! What abx asks of the kernel: sockets, epoll, io_uring, processors, process trees, counters,
+//! The interface to the kernel: sockets, epoll, io_uring, processors, process trees, counters,
 //! samples of call chains.
 //!
 //! Everything here is a thin, typed door to Linux. No other crate of the
-//! workspace holds `unsafe`, and nothing here knows of HTTP, loads or studies.
+//! workspace holds `unsafe`, and nothing here depends on HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
 
 pub mod bpf;

@@ -20,7 +20,7 @@ pub struct CallCounter {
     counts: Map,
 }
 
-/// Calls are counted as long as this lives.
+/// Calls are counted until this is dropped.
 #[derive(Debug)]
 pub struct CallCounting(#[expect(dead_code, reason = "closing it ends the counting")] OwnedFd);
 
@@ -54,7 +54,7 @@ impl CallCounter {
     pub fn open() -> Result<CallCounter, CallLimit> {
         let opened = opened();
         let counter = opened.map_err(|error| CallLimit::of(&error))?;
-        // Asked last, since only those who may count need to know.
+        // Checked last, since it matters only to those with the right to count.
         if is_in_own_namespace() {
             return Err(CallLimit::Namespace);
         }

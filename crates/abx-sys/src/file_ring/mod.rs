@@ -3,8 +3,8 @@
 //! A piece is two operations, of which the second waits for the first: a read of
 //! the file behind the bytes that stand in a buffer, and a send of that buffer.
 //! A send takes what there is room for; only reads may
-//! take their time, and nobody waits for them but [`FileRing::notice`]. [`FileRing::advance`]
-//! hands over what was asked for and tells what became of it.
+//! take their time, and only [`FileRing::notice`] waits for them. [`FileRing::advance`]
+//! submits what was requested and reports the results.
 //!
 //! What keeps it sound: buffer, file and socket of a piece belong to the ring
 //! while it is under way; a dropped ring waits for all that is, or keeps it.
@@ -41,7 +41,7 @@ pub enum Sent {
     Whole(Vec<u8>),
     /// The socket has no room: [`FileRing::go_on`] when it may have some again.
     Full,
-    /// The connection is broken, or the file shorter than was said; nothing is
+    /// The connection is broken, or the file shorter than announced; nothing is
     /// left of it in the ring.
     Failed(io::Error),
 }
@@ -52,7 +52,7 @@ pub struct FileRing {
     ring: ManuallyDrop<IoUring>,
     transfers: ManuallyDrop<Vec<Option<Transfer>>>,
     notice: OwnedFd,
-    /// Operations that the kernel was told of, or is about to be, and that have not ended.
+    /// Operations that were submitted to the kernel, or are about to be, and that have not ended.
     under_way: usize,
 }
 
@@ -74,7 +74,7 @@ impl FileRing {
         })
     }
 
-    /// What becomes readable, edge by edge, when [`FileRing::advance`] may have something to tell.
+    /// Becomes readable, edge by edge, when [`FileRing::advance`] may have something to report.
     #[must_use]
     pub fn notice(&self) -> BorrowedFd<'_> {
         self.notice.as_fd()
@@ -111,11 +111,11 @@ impl FileRing {
         self.go_on(number)
     }
 
-    /// Hands over all that was asked for, waits for nothing, and adds to
+    /// Submits all that was requested, waits for nothing, and adds to
     /// `deliveries` what has come to an end or to a full socket.
     ///
     /// # Errors
-    /// What the kernel says; not seen on an open ring.
+    /// The kernel's error; not seen on an open ring.
     pub fn advance(&mut self, deliveries: &mut Vec<Delivery>) -> io::Result<()> {
         if self.under_way == 0 {
             return Ok(());
@@ -143,7 +143,7 @@ impl FileRing {
         Ok(())
     }
 
-    /// Takes out one completion, and says what its transfer does next.
+    /// Takes out one completion, and returns what its transfer does next.
     fn reap_one(&mut self) -> Option<(usize, TransferStep)> {
         let entry = self.ring.completion().next()?;
         self.under_way -= 1;
@@ -157,7 +157,7 @@ impl FileRing {
         Some((number, next))
     }
 
-    /// Has a transfer go on with its next piece, which may have found no room, or drops it.
+    /// Has a transfer continue with its next piece, which may have found no room, or drops it.
     ///
     /// # Errors
     /// The kernel takes no more operations; not seen.
@@ -167,7 +167,7 @@ impl FileRing {
     pub fn go_on(&mut self, number: usize) -> io::Result<()> {
         let pushed = self.push_piece(number);
         if pushed.is_err() {
-            // Nothing of it is under way, and nobody will ask for it again.
+            // Nothing of it is under way, and it will not be requested again.
             self.transfers[number] = None;
         }
         pushed
@@ -238,7 +238,7 @@ impl FileRing {
         }
     }
 
-    /// Waits for the ends of all that is under way; answers whether all has ended.
+    /// Waits for the ends of all that is under way; returns whether all has ended.
     fn drain(&mut self) -> bool {
         for _ in 0..DROP_WAITS_MAX {
             if self.under_way == 0 {

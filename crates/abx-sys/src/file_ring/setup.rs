@@ -1,13 +1,13 @@
 //! How a ring is made, and why there may be none.
 //!
-//! What is asked of the kernel came with Linux 6.1 (deferred task work is the
+//! Its kernel features came with Linux 6.1 (deferred task work is the
 //! newest part). Containers often forbid io_uring altogether.
 
 use std::io;
 
 use io_uring::{IoUring, Probe, opcode};
 
-/// Why there is no ring. What does the same work without one is the caller's to say.
+/// Why there is no ring. The caller states what does the same work without one.
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
     #[error("this kernel has no io_uring: Linux 6.1 or later has it")]
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_what_is_missing() {
-        // Method: what the kernel answers, by step, against the error that comes of it.
+        // Method: the kernel's error, by step, against the error that comes of it.
         let response = |number, step| refused(io::Error::from_raw_os_error(number), step);
         assert!(matches!(
             response(libc::ENOSYS, SetupStep::Make),

@@ -85,7 +85,7 @@ impl Transfer {
         self.buffer
     }
 
-    /// Makes room for the next piece and says where it goes. Nothing is under way.
+    /// Makes room for the next piece and returns where it goes. Nothing is under way.
     pub(super) fn prepare(&mut self) -> FileSpan {
         assert!(self.under_way == 0, "one piece at a time");
         if self.sent == self.buffer.len() {
@@ -124,7 +124,7 @@ impl Transfer {
     /// The read has ended with this result of the kernel's.
     pub(super) fn has_read(&mut self, result: i32) -> TransferStep {
         match usize::try_from(result) {
-            // The file is shorter than was said.
+            // The file is shorter than announced.
             Ok(0) => self.outcome = Outcome::Failed(io::ErrorKind::UnexpectedEof.into()),
             Ok(read) => self.take_read(read),
             Err(_) => self.outcome = Outcome::Failed(io::Error::from_raw_os_error(-result)),
@@ -150,7 +150,7 @@ impl Transfer {
         match usize::try_from(result) {
             Ok(sent) => self.sent += sent,
             Err(_) => match -result {
-                // The read before it did not bring all: it has said why, and what
+                // The read before it did not bring all: it has reported why, and what
                 // it brought is sent next.
                 libc::ECANCELED | libc::EINTR => {}
                 libc::EAGAIN => self.outcome = Outcome::Full,

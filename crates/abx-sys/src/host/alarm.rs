@@ -24,7 +24,7 @@ impl Alarm {
     /// One that never rings.
     ///
     /// # Errors
-    /// What the kernel says, too many open files before all.
+    /// The kernel's error, above all too many open files.
     pub fn new() -> io::Result<Alarm> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         Ok(Alarm {
@@ -43,7 +43,7 @@ impl Alarm {
     /// any other.
     ///
     /// # Errors
-    /// What the kernel says; not seen.
+    /// The kernel's error; not seen.
     pub fn set(&mut self, at: Nanos) -> io::Result<()> {
         // All zeroes would mean never.
         let ns = at.0.max(1);

@@ -18,7 +18,7 @@ const STEPS: u64 = 250_000;
 /// CPU time that the fixed work takes on this CPU. Takes some milliseconds.
 ///
 /// # Errors
-/// What the kernel says when a thread cannot be started or bound to the CPU.
+/// The kernel's error if a thread cannot be started or bound to the CPU.
 pub fn fixed_work(cpu: usize) -> io::Result<Nanos> {
     let work = move || -> io::Result<Nanos> {
         pin_thread(&[cpu])?;

@@ -1,5 +1,5 @@
-//! Under which conditions programs run here at this moment: what memory, time
-//! and processors the kernel gives, and who waits for them.
+//! Under which conditions programs run here at this moment: the memory, time
+//! and processors that the kernel gives, and the waits for them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,7 +20,7 @@ pub struct Conditions {
     /// How the frequencies of these processors are chosen, each way once.
     pub governors: Option<Vec<String>>,
     /// For how long an idle processor waits awake before it is given back to the host
-    /// of a virtual machine, in ns at most; `None` where nothing is said of that.
+    /// of a virtual machine, in ns at most; `None` if that is unknown.
     pub halt_poll_ns: Option<u64>,
     /// How many processors' time the control group may use.
     pub quota: Option<Quota>,
@@ -47,7 +47,7 @@ pub struct Pressure {
 }
 
 impl Conditions {
-    /// Reads what /proc and /sys say, of frequencies for these processors.
+    /// Reads /proc and /sys; frequencies are those of these processors.
     #[must_use]
     pub fn read(cpus: &[usize]) -> Conditions {
         let memory = read_lossy("/proc/meminfo").unwrap_or_default();
@@ -93,11 +93,11 @@ fn governors(cpus: &[usize]) -> Option<Vec<String>> {
 /// The least that this process's group and those above it may use.
 ///
 /// # Errors
-/// What the kernel says; `Unsupported` without control groups of version 2.
+/// The kernel's error; `Unsupported` without control groups of version 2.
 fn quota() -> io::Result<Quota> {
     let groups = read_lossy("/proc/self/cgroup")?;
     let own_text = own_group(&groups).ok_or(io::ErrorKind::Unsupported)?;
-    // Version 1 has another way to say it, and no such file at its root.
+    // Version 1 states it in another way, and has no such file at its root.
     std::fs::metadata("/sys/fs/cgroup/cgroup.controllers")?;
     let mut least = Quota::Unlimited;
     for group in group_and_above(own_text) {

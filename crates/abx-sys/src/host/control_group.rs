@@ -105,7 +105,7 @@ fn usage_file(groups: &str, own_text: &str, mounts: &str) -> Option<(PathBuf, Hi
         (Hierarchy::Second, "cpu.stat")
     };
     let folder = hierarchy.folder(groups, mounts)?;
-    // What runs in our own group cannot be told from us, nor in the one around all others.
+    // A process in our own group cannot be separated from us, nor one in the root group.
     let is_apart =
         hierarchy.folder(own_text, mounts)? != folder && folder.path != folder.mount_point;
     is_apart.then(|| (folder.path.join(name), hierarchy))

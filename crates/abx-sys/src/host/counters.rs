@@ -70,7 +70,7 @@ impl MachineCounters {
     /// Reads /proc/stat.
     ///
     /// # Errors
-    /// What the kernel says; `InvalidData` for a text without the counters.
+    /// The kernel's error; `InvalidData` for a text without the counters.
     pub fn read() -> io::Result<MachineCounters> {
         MachineCounters::parse(&read_lossy("/proc/stat")?)
             .ok_or_else(|| not_understood("/proc/stat"))
@@ -134,7 +134,7 @@ impl ThreadSchedule {
     }
 }
 
-/// What the scheduler says of the calling thread.
+/// The scheduler's counters of the calling thread.
 ///
 /// # Errors
 /// `NotFound` on a kernel that was built without it; `InvalidData` for a text

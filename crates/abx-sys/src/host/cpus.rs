@@ -1,4 +1,4 @@
-//! Which CPUs there are, which of them share a core, and who gets which.
+//! Which CPUs there are, which of them share a core, and how they are assigned.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::kernel_files::read_lossy;
 /// The CPUs that this process may use, in ascending order.
 ///
 /// # Errors
-/// What the kernel says: `InvalidInput` above 1024 CPUs.
+/// The kernel's error: `InvalidInput` above 1024 CPUs.
 pub fn allowed() -> io::Result<Vec<usize>> {
     Ok(list(&sched_getaffinity(None)?))
 }
@@ -17,7 +17,7 @@ pub fn allowed() -> io::Result<Vec<usize>> {
 /// The same of another process, of its first thread.
 ///
 /// # Errors
-/// What the kernel says: before all that the process is gone.
+/// The kernel's error: above all that the process is gone.
 pub fn allowed_to(pid: u32) -> io::Result<Vec<usize>> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
@@ -47,13 +47,13 @@ pub fn pin_thread(cpus: &[usize]) -> io::Result<()> {
 
 /// Groups CPUs that are threads of one core (SMT siblings), in ascending order.
 ///
-/// Where /sys does not say, every CPU counts as a core of its own.
+/// If /sys does not state them, every CPU counts as a core of its own.
 #[must_use]
 pub fn cores(cpus: &[usize]) -> Vec<Vec<usize>> {
     group_by_core(cpus, siblings)
 }
 
-/// The same, where /sys says it of each of them.
+/// The same, if /sys states them for each of the CPUs.
 #[must_use]
 pub fn known_cores(cpus: &[usize]) -> Option<Vec<Vec<usize>>> {
     let is_known = |cpu: &usize| siblings(*cpu).is_some();
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_pinned_thread_stays_on_its_cpu() {
-        // Method: pin a thread of its own to the last allowed CPU and ask again.
+        // Method: pin a thread of its own to the last allowed CPU and read them again.
         let last = allowed().unwrap().last().copied().unwrap();
         let seen = std::thread::spawn(move || {
             pin_thread(&[last]).unwrap();

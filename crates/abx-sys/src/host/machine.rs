@@ -18,11 +18,11 @@ pub struct Machine {
     pub cpus: Option<u32>,
     pub memory_bytes: Option<u64>,
     pub kernel: Option<String>,
-    /// Whether the CPU says that it is a virtual machine's (x86 only).
+    /// Whether the CPU reports that it is a virtual machine's (x86 only).
     pub virtualised: Option<bool>,
-    /// What the kernel tells the time with; `tsc` is fast, `hpet` and `acpi_pm` are slow.
+    /// The kernel's clock source; `tsc` is fast, `hpet` and `acpi_pm` are slow.
     pub clocksource: Option<String>,
-    /// The longest accept queue that a server can ask for.
+    /// The longest accept queue that a server can request.
     pub somaxconn: Option<u32>,
     /// How many connections of a listener may be half open.
     pub tcp_max_syn_backlog: Option<u32>,
@@ -33,7 +33,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads what /proc and /sys say.
+    /// Reads /proc and /sys.
     #[must_use]
     pub fn read() -> Machine {
         let cpu_info = read_lossy("/proc/cpuinfo").unwrap_or_default();

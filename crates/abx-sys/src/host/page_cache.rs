@@ -27,14 +27,14 @@ impl Pages {
     }
 }
 
-/// Asks the kernel to drop a file from memory.
+/// Has the kernel drop a file from memory.
 ///
 /// It keeps pages that are not written to the disk yet (see
 /// [`File::sync_data`]), that some process has mapped, and all of them where the
-/// file system has no disk; [`pages`] tells.
+/// file system has no disk; [`pages`] shows which are left.
 ///
 /// # Errors
-/// What the kernel says; not seen on a regular file.
+/// The kernel's error; not seen on a regular file.
 pub fn drop_pages(file: &File) -> io::Result<()> {
     // No length is all of it.
     Ok(fadvise(
@@ -48,7 +48,7 @@ pub fn drop_pages(file: &File) -> io::Result<()> {
 /// How much of a file is in memory. Nothing is read.
 ///
 /// # Errors
-/// What the kernel says: no room for a mapping, a file system without mappings.
+/// The kernel's error: no room for a mapping, a file system without mappings.
 #[allow(unsafe_code)]
 pub fn pages(file: &File) -> io::Result<Pages> {
     let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;

@@ -41,7 +41,7 @@ impl ThrottlingCounters {
 pub(crate) struct ThrottlingFiles(Vec<KeptFile>);
 
 impl ThrottlingFiles {
-    /// Those of the calling process's groups; none when /proc does not say.
+    /// Those of the calling process's groups; none if /proc does not list them.
     pub(crate) fn open() -> ThrottlingFiles {
         let groups = read_lossy("/proc/self/cgroup").unwrap_or_default();
         let mounts = read_lossy("/proc/self/mountinfo").unwrap_or_default();

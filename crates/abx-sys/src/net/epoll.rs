@@ -50,7 +50,7 @@ impl Interest {
     }
 
     /// Connections of a listener that several sets watch, of this process or of others: each
-    /// connection wakes one that waits, again and again until somebody has accepted it.
+    /// connection wakes one waiting set, again and again until it is accepted.
     #[must_use]
     pub fn shared_listener() -> Interest {
         Interest(epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE)
@@ -142,7 +142,7 @@ impl Epoll {
     /// Makes an empty set.
     ///
     /// # Errors
-    /// What the kernel says, too many open files before all.
+    /// The kernel's error, above all too many open files.
     pub fn new() -> io::Result<Epoll> {
         Ok(Epoll {
             set: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -153,16 +153,16 @@ impl Epoll {
     /// Watches `socket` under the number `token` until it is closed.
     ///
     /// # Errors
-    /// What the kernel says, `AlreadyExists` for a socket that is in the set.
+    /// The kernel's error, `AlreadyExists` for a socket that is in the set.
     pub fn add(&self, socket: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         let data = epoll::EventData::new_u64(token);
         Ok(epoll::add(&self.set, socket, data, interest.0)?)
     }
 
-    /// Watches a socket that had its one event again; what is so already counts.
+    /// Watches a socket again after its one event; readiness that already exists counts.
     ///
     /// # Errors
-    /// What the kernel says, `NotFound` for a socket that is not in the set.
+    /// The kernel's error, `NotFound` for a socket that is not in the set.
     pub fn watch_again(&self, socket: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         let data = epoll::EventData::new_u64(token);
         Ok(epoll::modify(&self.set, socket, data, interest.0)?)
@@ -171,7 +171,7 @@ impl Epoll {
     /// Watches `socket` no longer.
     ///
     /// # Errors
-    /// What the kernel says, `NotFound` for a socket that is not in the set.
+    /// The kernel's error, `NotFound` for a socket that is not in the set.
     pub fn forget(&self, socket: impl AsFd) -> io::Result<()> {
         Ok(epoll::delete(&self.set, socket)?)
     }
@@ -183,7 +183,7 @@ impl Epoll {
     /// system calls refuses that. A signal ends the wait early without an event.
     ///
     /// # Errors
-    /// What the kernel says; not seen on an open set.
+    /// The kernel's error; not seen on an open set.
     pub fn wait(&self, events: &mut Events, timeout: Option<Nanos>) -> io::Result<()> {
         events.buffer.clear();
         if self.is_coarse.load(Ordering::Relaxed) {
@@ -282,8 +282,8 @@ mod tests {
 
     #[test]
     fn one_event_is_all_until_it_is_asked_for_again() {
-        // Method: two bytes, one by one: the second tells nothing until then, and the
-        // byte that nobody has read tells it at once.
+        // Method: two bytes, one by one: the second gives no event until then, and the
+        // unread byte gives one at once.
         for epoll in sets() {
             let (mut writer, reader) = UnixStream::pair().unwrap();
             epoll.add(&reader, 3, Interest::read_once()).unwrap();

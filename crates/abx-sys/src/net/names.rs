@@ -9,12 +9,12 @@ use std::net::{SocketAddr, ToSocketAddrs};
 /// `/etc/hosts` and DNS only.
 ///
 /// # Errors
-/// What the C library says of a name that it cannot look up.
+/// The C library's error for a name that it cannot look up.
 pub fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok((host, port).to_socket_addrs()?.collect())
 }
 
-/// Has glibc look hosts up by its own code, whatever `/etc/nsswitch.conf` says. A static program
+/// Has glibc look hosts up by its own code, whatever `/etc/nsswitch.conf` sets. A static program
 /// needs this before its first [`look_up`].
 ///
 /// SUBTLE: further services, such as mDNS or systemd's, are libraries that belong to

@@ -111,7 +111,7 @@ impl NetworkFiles {
 /// Connections in TIME_WAIT: each still holds its local port for its peer.
 ///
 /// # Errors
-/// What the kernel says; `InvalidData` for a text without the number.
+/// The kernel's error; `InvalidData` for a text without the number.
 pub fn time_wait() -> io::Result<u64> {
     let path = "/proc/net/sockstat";
     parse_time_wait(&read_lossy(path)?).ok_or_else(|| {

@@ -19,7 +19,7 @@ const FIRST_CANDIDATE: u16 = 10_000;
 /// Fewer candidates than this are soon all in TIME_WAIT.
 const CANDIDATES_MIN: u16 = 1_000;
 const RANDOM_TRIES: u32 = 64;
-/// A listener on loopback that does not answer within this time has a full queue.
+/// A listener on loopback that does not respond within this time has a full queue.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Why there is no port for a subject.
@@ -74,7 +74,7 @@ impl FreePort {
         self.number
     }
 
-    /// `None` when somebody listens there, or has been given it.
+    /// `None` if a process listens there, or the port is already given out.
     fn claim(number: u16) -> Option<FreePort> {
         // Such a name holds in one network namespace, as a port does, and is gone
         // with the socket.
@@ -90,9 +90,9 @@ impl FreePort {
     }
 }
 
-/// A port among `candidates` that nobody listens on and that a server can bind
-/// without SO_REUSEADDR, so also none with connections in TIME_WAIT. Nobody else
-/// gets it from here until it is dropped.
+/// A port among `candidates` that no process listens on and that a server can bind
+/// without SO_REUSEADDR, so also none with connections in TIME_WAIT. It is not given
+/// out again from here until it is dropped.
 ///
 /// `draw(n)` gives a random number below `n`. Tries some at random, then all in
 /// order, so a free one is found if there is one.

@@ -14,9 +14,9 @@ use rustix::net::{
 use crate::net::server_address::{ServerAddress, SocketPath};
 use crate::net::socket_tuning::SocketTuning;
 
-/// A stream socket, closed when dropped; non-blocking, unless [`Socket::block`] says otherwise.
+/// A stream socket, closed when dropped; non-blocking, unless [`Socket::block`] was called.
 ///
-/// Every call answers at once; [`io::ErrorKind::WouldBlock`] means "wait for
+/// Every call returns at once; [`io::ErrorKind::WouldBlock`] means "wait for
 /// the next [`crate::SocketEvent`]".
 #[derive(Debug)]
 pub struct Socket {
@@ -35,7 +35,7 @@ const UNIX_DISCARD_MAX: usize = 32 << 10;
 pub struct ListenOptions {
     /// How many connections may wait to be accepted; the kernel caps it at `somaxconn`.
     pub backlog: i32,
-    /// Whether other sockets that say so too may listen on the same port, of this process
+    /// Whether other sockets with this setting may listen on the same port, of this process
     /// or of others: the kernel deals connections out among them (`SO_REUSEPORT`).
     pub shares_port: bool,
 }
@@ -43,14 +43,14 @@ pub struct ListenOptions {
 impl Socket {
     /// Starts to connect to `address`, from `source` when one is given and it is TCP.
     ///
-    /// The response comes later as a writable event, and
-    /// [`Socket::pending_error`] then tells how it ended. Nagle's algorithm is
+    /// The result comes later as a writable event, and
+    /// [`Socket::pending_error`] then returns it. Nagle's algorithm is
     /// off. The source's port is chosen when the connection is made, so one
     /// port may serve several destinations.
     ///
     /// # Errors
-    /// What the kernel says at once: no descriptor, no port, refused (loopback
-    /// may answer without delay), no route. A Unix socket refuses when its queue is full, too.
+    /// The kernel's error at once: no descriptor, no port, refused (loopback
+    /// may respond without delay), no route. A Unix socket refuses when its queue is full, too.
     pub fn connect(address: ServerAddress, source: Option<IpAddr>) -> io::Result<Socket> {
         Socket::connect_tuned(address, source, SocketTuning::default())
     }
@@ -93,8 +93,8 @@ impl Socket {
         tuning.set(&socket)?;
         match connect(&socket, &path.address()?) {
             Ok(()) => Ok(Socket::of_unix(socket)),
-            // SUBTLE: its queue is full (unix(7)). No event tells when that is over, and
-            // "wait" would be waited for in vain.
+            // SUBTLE: its queue is full (unix(7)). No event reports when that is over, and
+            // a wait for one would be in vain.
             Err(rustix::io::Errno::AGAIN) => Err(io::ErrorKind::ConnectionRefused.into()),
             Err(error) => Err(error.into()),
         }
@@ -114,10 +114,10 @@ impl Socket {
         }
     }
 
-    /// Listens on `address`. A Unix socket that nobody listens on any more is replaced.
+    /// Listens on `address`. A Unix socket that no process listens on any more is replaced.
     ///
     /// # Errors
-    /// What the kernel says, `AddrInUse` before all.
+    /// The kernel's error, above all `AddrInUse`.
     pub fn listen(address: ServerAddress, options: ListenOptions) -> io::Result<Socket> {
         match address {
             ServerAddress::Tcp(address) => Socket::listen_tcp(address, options),
@@ -166,11 +166,11 @@ impl Socket {
         }
     }
 
-    /// From now on every call on this socket waits until it can answer, and those of other
-    /// processes that have the same socket do.
+    /// From now on every call on this socket blocks until it has a result, and so do those of
+    /// other processes that have the same socket.
     ///
     /// # Errors
-    /// What the kernel says; not seen.
+    /// The kernel's error; not seen.
     pub fn block(&self) -> io::Result<()> {
         Ok(rustix::io::ioctl_fionbio(&self.descriptor, false)?)
     }
@@ -178,12 +178,12 @@ impl Socket {
     /// Takes one waiting connection, non-blocking and without Nagle's algorithm.
     ///
     /// # Errors
-    /// `WouldBlock` when none waits; what the kernel says otherwise.
+    /// `WouldBlock` when none waits; otherwise the kernel's error.
     pub fn accept(&self) -> io::Result<Socket> {
         self.accept_as(SocketFlags::NONBLOCK)
     }
 
-    /// The same, but every call on the connection waits until it can answer.
+    /// The same, but every call on the connection blocks until it has a result.
     ///
     /// # Errors
     /// As [`Socket::accept`].
@@ -200,7 +200,7 @@ impl Socket {
         Ok(Socket { descriptor, is_tcp })
     }
 
-    /// Sends what fits and answers how many bytes that was.
+    /// Sends what fits and returns how many bytes that was.
     ///
     /// # Errors
     /// `WouldBlock` when nothing fits; `ConnectionReset` or `BrokenPipe` when
@@ -209,7 +209,7 @@ impl Socket {
         Ok(send(&self.descriptor, bytes, SendFlags::NOSIGNAL)?)
     }
 
-    /// Receives what is there and answers how many bytes that was; zero is the peer's end.
+    /// Receives what is there and returns how many bytes that was; zero is the peer's end.
     ///
     /// # Errors
     /// `WouldBlock` when nothing is there; `ConnectionReset` when the peer is gone.
@@ -228,7 +228,7 @@ impl Socket {
         }
     }
 
-    /// Discards at most `bytes` of what is there, up to [`Socket::discard_max`], and answers
+    /// Discards at most `bytes` of what is there, up to [`Socket::discard_max`], and returns
     /// how many bytes that was; zero is the peer's end.
     ///
     /// Of TCP the kernel frees them without copying them anywhere (`MSG_TRUNC`, tcp(7)); from
@@ -266,7 +266,7 @@ impl Socket {
     /// `SIOCOUTQ`); those stay so that a connection that is gone never took.
     ///
     /// # Errors
-    /// What the kernel says; not seen on an open TCP socket.
+    /// The kernel's error; not seen on an open TCP socket.
     #[allow(unsafe_code)]
     pub fn unacknowledged(&self) -> io::Result<usize> {
         let mut bytes: libc::c_int = 0;
@@ -280,7 +280,7 @@ impl Socket {
         }
     }
 
-    /// The error that a connect or a send left behind, taken away by asking.
+    /// The error that a connect or a send left behind, which this call clears.
     ///
     /// # Errors
     /// That error, for instance `ConnectionRefused`.
@@ -294,7 +294,7 @@ impl Socket {
     /// The address on this side.
     ///
     /// # Errors
-    /// `Unsupported` for a Unix socket; what the kernel says, not seen on an open TCP socket.
+    /// `Unsupported` for a Unix socket; the kernel's error, not seen on an open TCP socket.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         let address = getsockname(&self.descriptor)?;
         SocketAddr::try_from(address).map_err(|_| io::ErrorKind::Unsupported.into())
@@ -327,7 +327,7 @@ fn new_unix_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(family, kind, flags, None)?)
 }
 
-/// Whether a path is a socket that nobody listens on: who made it has ended without removing
+/// Whether a path is a socket without a listener: its process has ended without removing
 /// it. Any other file stays. Does not wait, as for a listener whose queue is full.
 fn is_left_behind(path: &SocketPath) -> bool {
     let result = std::fs::symlink_metadata(path.as_path());
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn discarded_bytes_are_exactly_those_asked_for() {
         // Method: 300,000 bytes; parts of them are discarded in uneven pieces, and
-        // what is received between must lie where the count says.
+        // what is received between must lie at the place that the count gives.
         let peer = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = peer.local_addr().unwrap();
         let bytes: Vec<u8> = (0..300_000_u32).map(|place| (place % 251) as u8).collect();

@@ -29,7 +29,7 @@ impl SocketTuning {
         }
     }
 
-    /// SUBTLE: before it connects, since the window's scale is told then (tcp(7)).
+    /// SUBTLE: before it connects, since the window's scale is announced then (tcp(7)).
     pub(super) fn set(self, socket: &OwnedFd) -> io::Result<()> {
         if let Some(bytes) = self.send_bytes {
             sockopt::set_socket_send_buffer_size(socket, bytes)?;
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn buffers_are_as_large_as_they_were_asked_for() {
-        // Method: what the kernel says of both; it doubles them.
+        // Method: the values that the kernel reports of both; it doubles them.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().into();
         let tuning = SocketTuning {

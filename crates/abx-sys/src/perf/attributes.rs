@@ -13,7 +13,7 @@ pub(super) enum EventScope {
     /// The user code of one thread, and of the threads and processes that it starts.
     ThreadUser(i32),
     /// Every change of the processor from one thread to another: the kernel's functions of the
-    /// thread that leaves, and who comes. The rate does not matter.
+    /// thread that leaves, and which one comes. The rate does not matter.
     Switches,
 }
 

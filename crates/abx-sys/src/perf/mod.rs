@@ -1,7 +1,7 @@
 //! Samples of what processors run, by `perf_event_open`.
 //!
 //! [`CpuSampler`] takes call chains on some processors, at a fixed rate of CPU time.
-//! [`SamplingRights`] says beforehand how much of that this machine allows.
+//! [`SamplingRights`] reports beforehand how much of that this machine allows.
 
 mod attributes;
 mod record;

@@ -43,7 +43,7 @@ pub enum SwitchDirection {
     In,
     /// It waits from now on.
     Out,
-    /// It could go on, and another thread took its processor.
+    /// It could continue, and another thread took its processor.
     Preempted,
 }
 

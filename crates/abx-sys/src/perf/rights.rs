@@ -93,7 +93,7 @@ pub fn paranoid() -> Option<i32> {
 }
 
 /// The setting `kernel.kptr_restrict`: above 0, users without the capability `CAP_SYSLOG` see
-/// no addresses of the kernel's functions, and above 1 nobody does. `None` if it cannot be
+/// no addresses of the kernel's functions, and above 1 no user does. `None` if it cannot be
 /// read.
 #[must_use]
 pub fn kptr_restrict() -> Option<i32> {

@@ -43,7 +43,7 @@ impl SampledThreads {
     }
 }
 
-/// For how long a thread has run; 0 if it has ended, or the kernel does not say.
+/// For how long a thread has run; 0 if it has ended, or the kernel does not report it.
 fn run_ns(pid: u32, thread: i32) -> u64 {
     let text = read_lossy(format!("/proc/{pid}/task/{thread}/schedstat"));
     let first = text

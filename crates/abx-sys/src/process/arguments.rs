@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use crate::kernel_files::read_lossy;
 
-/// What stands in place of a letter that nobody is to see.
+/// Replaces each letter that must not be visible.
 const STAR: u8 = b'*';
 
 /// Overwrites these texts wherever the command line has them, so that `ps` no longer shows them.

@@ -1,4 +1,4 @@
-//! The name of the calling process, and how it dies.
+//! The name of the calling process, and how a crash ends it.
 
 use std::ffi::CStr;
 use std::io;
@@ -7,11 +7,11 @@ use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
 
-/// Gives the calling process another name, as `ps` and those who kill by name know it:
+/// Gives the calling process another name, for `ps` and for tools that kill by name:
 /// 15 bytes at most. To be called on the first thread.
 ///
 /// # Errors
-/// What the kernel says; not seen.
+/// The kernel's error; not seen.
 pub fn set_name(name: &CStr) -> io::Result<()> {
     Ok(rustix::thread::set_name(name)?)
 }
@@ -24,9 +24,9 @@ pub fn keep_memory_private() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Has the calling process die of the signals of a crash, SIGSEGV and SIGBUS, also where
-/// another process sends one. The standard library has a handler for them that tells of a full
-/// stack, and takes the first one that it cannot explain for nothing. No core file is left.
+/// Makes the signals of a crash, SIGSEGV and SIGBUS, end the calling process, even if
+/// another process sends one. The standard library's handler for them reports a full
+/// stack, and ignores the first signal that it cannot explain. No core file is left.
 #[allow(unsafe_code)]
 pub fn die_of_crashes() {
     let limit = getrlimit(Resource::Core);
@@ -34,7 +34,7 @@ pub fn die_of_crashes() {
         current: Some(0),
         ..limit
     };
-    // Lowering a limit is refused to nobody.
+    // Lowering a limit is always allowed.
     let _ = setrlimit(Resource::Core, none);
     for signal in [libc::SIGSEGV, libc::SIGBUS] {
         // SAFETY: No handler of ours is behind these signals, and the default needs none.

@@ -30,7 +30,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What asking for ended children gave.
+/// The result of a look for ended children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaped {
     /// This child has ended and is gone now.
@@ -49,7 +49,7 @@ pub enum Reaped {
 /// This takes any child: not for programs that wait for a [`Child`] of their own.
 ///
 /// # Errors
-/// What the kernel says; not seen.
+/// The kernel's error; not seen.
 pub fn reap() -> io::Result<Reaped> {
     match rustix::process::wait(WaitOptions::NOHANG) {
         Ok(Some((pid, status))) => Ok(Reaped::Ended {
@@ -68,7 +68,7 @@ pub fn reap() -> io::Result<Reaped> {
 /// Makes the calling process the parent of every descendant whose own parent ends.
 ///
 /// # Errors
-/// What the kernel says; not seen.
+/// The kernel's error; not seen.
 pub fn adopt_orphans() -> io::Result<()> {
     let this = rustix::process::getpid();
     Ok(rustix::process::set_child_subreaper(Some(this))?)
@@ -76,12 +76,12 @@ pub fn adopt_orphans() -> io::Result<()> {
 
 /// Processes that came to the calling one by [`adopt_orphans`], with all that is below them.
 ///
-/// They are told from children of its own by their session, since what [`spawn_kept`] has
+/// They differ from children of its own by their session, since what [`spawn_kept`] has
 /// started is in another one, and so is whatever descends from it; and by `group`, a
-/// process group that only those share who are to be found.
+/// process group that only the processes to find share.
 ///
 /// # Errors
-/// What the kernel says when /proc cannot be read.
+/// The kernel's error if /proc cannot be read.
 pub fn adopted(group: u32) -> io::Result<Vec<Process>> {
     let this = std::process::id();
     // From /proc, since a session is no process number where its leader is outside of the
@@ -107,7 +107,7 @@ pub fn adopted(group: u32) -> io::Result<Vec<Process>> {
 /// Starts a command in its own session, to be killed when its keeper ends.
 ///
 /// SUBTLE: The kernel ties this to the thread that calls, not to its process:
-/// call it on a thread that lives as long as the process.
+/// call it on a thread that runs as long as the process.
 ///
 /// # Errors
 /// As [`Command::spawn`].

@@ -32,8 +32,8 @@ impl DescriptorUse {
     /// Of one process; `None` when it has gone.
     ///
     /// # Errors
-    /// `PermissionDenied` for a process that may not be looked into; what the
-    /// kernel says else.
+    /// `PermissionDenied` for a process that may not be looked into; otherwise the
+    /// kernel's error.
     pub fn of_process(pid: u32) -> io::Result<Option<DescriptorUse>> {
         let folder = format!("/proc/{pid}");
         let in_use = if_there(open_descriptors(Path::new(&folder)))?;
@@ -49,7 +49,7 @@ impl DescriptorUse {
     /// tables of their own.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn of_own_threads() -> io::Result<DescriptorUse> {
         let mut most = 0;
         for task in std::fs::read_dir("/proc/self/task")? {

@@ -39,10 +39,10 @@ pub fn set_descriptor_limit(limit: DescriptorLimit) -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, limit)?)
 }
 
-/// Raises the soft limit to the hard one and answers the limit now in force.
+/// Raises the soft limit to the hard one and returns the limit now in force.
 ///
 /// # Errors
-/// What the kernel says; not seen.
+/// The kernel's error; not seen.
 pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
     let hard = descriptor_limit().hard;
     set_descriptor_limit(DescriptorLimit { soft: hard, hard })?;
@@ -50,10 +50,10 @@ pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
 }
 
 /// Starts a thread that has a table of descriptors of its own, so that it may open as
-/// many as the limit says beside those of other threads.
+/// many as the limit allows, besides those of other threads.
 ///
-/// In the table are standard input, output and error and nothing else: what the thread
-/// opens no other one knows, and what others have opened it does not know. So `body`
+/// In the table are standard input, output and error and nothing else: no other thread has
+/// what this one opens, and it does not have what others have opened. So `body`
 /// must own no descriptor, nor be sent one. It gets no signals either, since a handler
 /// would find other files under its numbers. Before Linux 5.9 the table is shared.
 ///

@@ -1,4 +1,4 @@
-//! One process: what /proc says of it, its CPU clock, signals that cannot hit a
+//! One process: its state in /proc, its CPU clock, signals that cannot hit a
 //! stranger, and the few calls that a keeper of processes needs.
 
 mod arguments;

@@ -32,7 +32,7 @@ impl ProgramTimes {
     /// Reads all processes except the kernel's, these, and all below these.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn read_without(numbers: &[u32]) -> io::Result<ProgramTimes> {
         let mut processes = HashMap::new();
         for entry in std::fs::read_dir("/proc")? {

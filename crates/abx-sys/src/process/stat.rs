@@ -1,4 +1,4 @@
-//! A process, and what /proc/PID/stat says of it.
+//! A process, and its line in /proc/PID/stat.
 
 use std::io;
 
@@ -31,7 +31,7 @@ impl Process {
     /// The process that has this number now, `None` when there is none.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn find(pid: u32) -> io::Result<Option<Process>> {
         let stat = ProcessStat::read(pid)?;
         Ok(stat.map(|stat| stat.process(pid)))
@@ -50,10 +50,10 @@ impl Process {
 
     /// Sends a signal to this very process and to no other that got its number.
     ///
-    /// Answers whether it was there to be signalled.
+    /// Returns whether it was there to be signalled.
     ///
     /// # Errors
-    /// What the kernel says, no permission before all.
+    /// The kernel's error, above all no permission.
     pub fn signal(self, signal: Signal) -> io::Result<bool> {
         let Some(pid) = raw_pid(self.pid) else {
             return Ok(false);
@@ -132,7 +132,7 @@ impl ProcessStat {
     /// Reads the line of one process, `None` when there is no such process.
     ///
     /// # Errors
-    /// What the kernel says (no permission, no descriptor left), `InvalidData`
+    /// The kernel's error (no permission, no descriptor left), `InvalidData`
     /// for a line that is not understood.
     pub fn read(pid: u32) -> io::Result<Option<ProcessStat>> {
         let path = format!("/proc/{pid}/stat");
@@ -168,7 +168,7 @@ impl ProcessStat {
         Nanos(ticks.saturating_mul(tick))
     }
 
-    /// Whether it was stopped by a signal, and goes on by another.
+    /// Whether it was stopped by a signal, and continues on another.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.state == 'T'
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_reaped_while_it_is_read_is_gone_and_another_line_is_shown() {
-        // Method: what the kernel writes when the process has neither group nor session any
+        // Method: the kernel's line of a process that has neither group nor session any
         // more; then lines of another shape, one with a line end and one that is too long.
         let released = "812 (a) b) X 0 -1 -1 0 -1 4227084 0 0 0 0 0 0 0 0 20 0 0 0 8804 0 0\n";
         assert_eq!(ProcessStat::parse(released), None);

@@ -1,6 +1,6 @@
 //! `FileRing` against peers of the standard library that read, on loopback.
 //!
-//! Where the machine forbids io_uring, the tests have nothing to say and pass.
+//! If the machine forbids io_uring, the tests check nothing and pass.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -46,7 +46,7 @@ fn part(content: &[u8], offset: u64, left: u64) -> FilePart {
     }
 }
 
-/// Goes on until something is told.
+/// Continues until something is reported.
 fn told(ring: &mut FileRing) -> Vec<Delivery> {
     let deadline = Instant::now() + PATIENCE;
     let mut deliveries = Vec::new();
@@ -140,7 +140,7 @@ fn a_peer_that_does_not_read_is_told_and_others_go_on() {
 
 #[test]
 fn a_file_that_is_shorter_than_was_said_and_a_peer_that_is_gone_fail() {
-    // Method: a file of 10 bytes of which 20 are asked; a peer that resets. After
+    // Method: a file of 10 bytes of which 20 are requested; a peer that resets. After
     // either the number is free for something else.
     let Some(mut ring) = ring() else { return };
     let (socket, _peer) = pair();

@@ -27,7 +27,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The sampler; `None` if this machine forbids it, as its rights say too.
+/// The sampler; `None` if this machine forbids it, as its rights report too.
 fn allowed(sampler: io::Result<CpuSampler>) -> Option<CpuSampler> {
     let rights = SamplingRights::of_this_process();
     match sampler {

@@ -172,7 +172,7 @@ fn a_switch_is_of_the_thread_at_its_end() {
 proptest! {
     #[test]
     fn no_bytes_are_read_past_their_end(kind in 0_u32..20, flags: u16, body in prop::collection::vec(any::<u8>(), 0..200)) {
-        // Method: records of every kind with any body, and with less than their length says.
+        // Method: records of every kind with any body, and with less than their length states.
         let bytes = record(kind, flags, &body);
         let mut chain = Chain::default();
         prop_assert_eq!(length(&bytes), Some(bytes.len()));

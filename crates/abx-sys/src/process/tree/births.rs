@@ -1,14 +1,14 @@
-//! Who was born since the last look, by the numbers that the kernel has given since:
-//! it gives them in order, so nobody else need be looked at.
+//! Which processes were born since the last look, by the numbers that the kernel has given
+//! since: it gives them in order, so no other process need be looked at.
 
 use std::ops::RangeInclusive;
 
 use crate::kernel_files::read_lossy;
 
-/// More numbers are dearer to look at than everybody who is there.
+/// More numbers cost more to look at than all processes that are there.
 const NUMBERS_MAX: u32 = 2_000;
 /// SUBTLE: A number is given some microseconds before its process can be seen. The last
-/// ones of each look are looked at again, so that nobody is born between two looks.
+/// ones of each look are looked at again, so that no process is born between two looks.
 const AGAIN: u32 = 64;
 
 /// How far the numbers have been looked at.
@@ -18,9 +18,9 @@ pub(super) struct Births {
 }
 
 impl Births {
-    /// The numbers of all who may have been born since the last look, when `last` is the
-    /// last one that was given; `None` when everybody has to be looked at: at first,
-    /// when they were many, and when numbers have begun anew.
+    /// The numbers of all processes that may have been born since the last look, when `last` is
+    /// the last one that was given; `None` if all processes have to be looked at: at first,
+    /// when they were many, and when numbers have begun again.
     pub(super) fn since(&mut self, last: Option<u32>) -> Option<RangeInclusive<u32>> {
         let (before, last) = (std::mem::replace(&mut self.last, last)?, last?);
         let given = last.checked_sub(before)?;
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn only_numbers_given_since_are_looked_at() {
-        // Method: a first look, one that finds nobody, one that finds three, too many, and
-        // numbers that have begun anew or are not told.
+        // Method: a first look, one that finds no process, one that finds three, too many, and
+        // numbers that have begun again or are unknown.
         let mut births = Births::default();
         let mut since = |last| births.since(last);
         assert_eq!(since(Some(1_000)), None);

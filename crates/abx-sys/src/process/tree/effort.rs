@@ -28,7 +28,7 @@ pub struct EffortSince {
 
 impl Effort {
     /// What was done since `earlier`; `None` if processes have ended meanwhile whose counts
-    /// nobody has.
+    /// are lost.
     #[must_use]
     pub fn since(&self, earlier: &Effort) -> Option<EffortSince> {
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
@@ -67,7 +67,7 @@ impl ProcTree {
     /// Of the members of the last refresh, as [`ProcTree::switches`].
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn effort(&self, threads_max: usize) -> io::Result<Option<Effort>> {
         let mut sum = Effort::default();
         let mut threads = 0;

@@ -1,4 +1,4 @@
-//! Who descends from whom, by one scan of /proc.
+//! Which process descends from which, by one scan of /proc.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
@@ -22,7 +22,7 @@ pub struct Relative {
 pub enum RelativeState {
     /// It runs, or waits for something.
     Runs,
-    /// A signal has stopped it, and another lets it go on.
+    /// A signal has stopped it, and another lets it continue.
     Stopped,
     /// It has ended, and its parent has not yet taken note.
     Ended,
@@ -41,7 +41,7 @@ impl From<&ProcessStat> for RelativeState {
 /// All descendants of `root`, parents before children, the root excluded.
 ///
 /// # Errors
-/// What the kernel says when /proc cannot be read.
+/// The kernel's error if /proc cannot be read.
 pub fn descendants(root: u32) -> io::Result<Vec<Relative>> {
     Ok(scan(&[root])?.relatives)
 }

@@ -1,5 +1,5 @@
 //! Connections that listeners did not take, each counted by its own socket: the counters of
-//! a whole machine do not tell whose they were.
+//! a whole machine do not show whose they were.
 //!
 //! The kernel counts for a listener whatever a full queue made it drop.
 
@@ -40,7 +40,7 @@ impl ListenDrops {
 /// is here, and of a Unix socket, which refuses what it has no room for.
 ///
 /// # Errors
-/// The kernel does not tell of sockets, or one was closed meanwhile.
+/// The kernel does not report sockets, or one was closed meanwhile.
 pub fn listen_drops(address: ServerAddress) -> io::Result<ListenDrops> {
     let ServerAddress::Tcp(_) = address else {
         return Ok(ListenDrops::default());
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_listener_counts_what_it_drops_and_its_neighbour_does_not() {
         // Method: two listeners of one port on two addresses, one with a queue of one that
-        // nobody empties; more connections than that are tried at it, each for a moment.
+        // is never emptied; more connections than that are tried at it, each for a moment.
         let full = TcpListener::bind("127.0.0.1:0").unwrap();
         listen(&full, 1).unwrap();
         let address = full.local_addr().unwrap();

@@ -18,7 +18,7 @@ pub struct ProportionalMemory {
 
 impl ProportionalMemory {
     /// All but the pages of files. A tree's share of those changes whenever
-    /// somebody else starts or ends the same program, or uses the same library.
+    /// another process starts or ends the same program, or uses the same library.
     #[must_use]
     pub fn without_files_bytes(&self) -> u64 {
         self.anonymous_bytes.saturating_add(self.shared_bytes)
@@ -38,7 +38,7 @@ impl ProcTree {
     /// count once for each, so this is an upper bound.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn rss_bytes(&mut self) -> io::Result<u64> {
         self.refresh()?;
         let mut bytes = 0_u64;
@@ -54,7 +54,7 @@ impl ProcTree {
     ///
     /// # Errors
     /// `PermissionDenied` for a process that may not be looked into; `NotFound`
-    /// when no member has memory; what the kernel says else.
+    /// when no member has memory; otherwise the kernel's error.
     pub fn proportional_memory(&mut self) -> io::Result<ProportionalMemory> {
         self.refresh()?;
         let mut sum: Option<ProportionalMemory> = None;

@@ -30,7 +30,7 @@ pub struct ProcTree {
     of_root: Children,
     /// Parents before children, see [`ProcTree::cpu`].
     members: Vec<Member>,
-    /// The machine's fork counter before the last look at who was born.
+    /// The machine's fork counter before the last look for new processes.
     forks: Option<u64>,
     births: Births,
     /// Whether all that may have changed since the last complete account are clocks.
@@ -104,14 +104,14 @@ impl ProcTree {
     /// The tree below the process `root`, with its present members.
     ///
     /// # Errors
-    /// `NotFound` when there is no such process; what the kernel says when
+    /// `NotFound` when there is no such process; the kernel's error if
     /// /proc cannot be read.
     pub fn new(root: u32) -> io::Result<ProcTree> {
         ProcTree::of(root, &[], false)
     }
 
     /// A container, known by its first process: that one with everything below it, which is
-    /// all, since whoever loses its parent in there comes to it. Its CPU time is that of its
+    /// all, since a process that loses its parent in there comes to it. Its CPU time is that of its
     /// control group where it has one of its own; memory is that of its processes, as any
     /// tree's, since a group's has the pages of files that were read as well.
     ///
@@ -128,11 +128,11 @@ impl ProcTree {
     /// everything below them: of those that share a socket, the one that started the
     /// others; of independent ones that share a port (`SO_REUSEPORT`), each.
     ///
-    /// `None` when nobody listens there, and when a listener's process may not be
+    /// `None` if no process listens there, and if a listener's process may not be
     /// looked into, since a part would be taken for the whole.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn of_listener(address: ServerAddress) -> io::Result<Option<ProcTree>> {
         let inodes = sockets::listeners_at(address)?;
         let mut seen = HashSet::new();
@@ -194,11 +194,11 @@ impl ProcTree {
         Ok(tree)
     }
 
-    /// Looks for new members: among those processes only that were started since the last
-    /// look, and by a scan of /proc when these are too many to be told apart.
+    /// Looks for new members: only among the processes that were started since the last
+    /// look, or by a scan of /proc if these are too many to be listed.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn refresh(&mut self) -> io::Result<()> {
         // Read before the look: what is forked during it and missed by it then leads
         // to another one.
@@ -214,7 +214,7 @@ impl ProcTree {
                 None => {
                     self.forks = self.scan()?.then_some(forks);
                     if self.forks.is_none() {
-                        // The next look is at everybody again.
+                        // The next look is at all processes again.
                         self.births = Births::default();
                     }
                 }
@@ -223,7 +223,7 @@ impl ProcTree {
         Ok(())
     }
 
-    /// Looks at everybody; false when nobody can tell whether it was everybody.
+    /// Looks at all processes; false if some may have been missed.
     fn scan(&mut self) -> io::Result<bool> {
         let roots: Vec<u32> = self.roots().map(|root| root.pid).collect();
         let mut family = family::scan(&roots)?;
@@ -271,7 +271,7 @@ impl ProcTree {
     /// between two readings under a parent that ignores SIGCHLD.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read; no time is lost then.
+    /// The kernel's error if /proc cannot be read; no time is lost then.
     pub fn cpu(&mut self) -> io::Result<Nanos> {
         self.refresh()?;
         if let Some(used) = self.group.as_mut().and_then(ControlGroup::cpu) {
@@ -291,7 +291,7 @@ impl ProcTree {
     /// Open descriptors of the member that is nearest to its limit.
     ///
     /// # Errors
-    /// `NotFound` without a member; what the kernel says when /proc cannot be read.
+    /// `NotFound` without a member; the kernel's error if /proc cannot be read.
     pub fn descriptors(&mut self) -> io::Result<DescriptorUse> {
         self.refresh()?;
         let mut nearest: Option<DescriptorUse> = None;
@@ -307,7 +307,7 @@ impl ProcTree {
     /// Whether a member holds a socket that takes connections to this address.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn listens_at(&mut self, address: ServerAddress) -> io::Result<bool> {
         self.refresh()?;
         let listeners = sockets::listeners_at(address)?;
@@ -322,7 +322,7 @@ impl ProcTree {
     /// The TCP ports that members listen on, in order.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn listening_ports(&mut self) -> io::Result<Vec<u16>> {
         self.refresh()?;
         let mut ports = BTreeSet::new();
@@ -437,7 +437,7 @@ fn read_cpu(process: Process, last: Option<CpuReading>) -> io::Result<Option<Cpu
     let Some(time) = process_cpu(process.pid) else {
         return Ok(None);
     };
-    // Who has not run since has reaped nobody.
+    // A process that has not run since has reaped none.
     if let Some(last) = last.filter(|last| last.own == time) {
         return Ok(Some(last));
     }

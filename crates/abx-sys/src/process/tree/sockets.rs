@@ -21,7 +21,7 @@ const READ_BYTES: usize = 4096;
 struct Listener {
     address: SocketAddr,
     inode: u64,
-    /// Connections that nobody has accepted yet.
+    /// Connections that are not accepted yet.
     queued: u64,
 }
 
@@ -30,7 +30,7 @@ struct Listener {
 /// whose queue its table does not have.
 ///
 /// # Errors
-/// What reading the kernel's tables says.
+/// The error of a read of the kernel's tables.
 pub fn accept_queue(address: ServerAddress) -> io::Result<u64> {
     let Some(address) = address.tcp() else {
         return Ok(0);
@@ -41,7 +41,7 @@ pub fn accept_queue(address: ServerAddress) -> io::Result<u64> {
 
 /// The inodes of the sockets that take connections to `address`. Of TCP those bound to
 /// that very address; else those bound to all addresses of its family; else, for IPv4,
-/// those bound to all addresses of IPv6, which takes IPv4 too unless told not to. Of a Unix
+/// those bound to all addresses of IPv6, which takes IPv4 too unless set otherwise. Of a Unix
 /// socket those bound to that very path.
 pub(super) fn listeners_at(address: ServerAddress) -> io::Result<HashSet<u64>> {
     match address {
@@ -54,7 +54,7 @@ pub(super) fn listeners_at(address: ServerAddress) -> io::Result<HashSet<u64>> {
 }
 
 /// The inodes of the Unix sockets that listen on a path. One whose file was made anew
-/// leads nowhere, and is in the table as long as somebody has it open.
+/// leads nowhere, and is in the table as long as a process has it open.
 fn listeners_on(path: &SocketPath) -> io::Result<HashSet<u64>> {
     let text = std::fs::read("/proc/net/unix")?;
     let lines = text.split(|byte| *byte == b'\n');
@@ -157,7 +157,7 @@ fn find_held(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
     Ok(held)
 }
 
-/// What one line of /proc/net/tcp or tcp6 says of a listener; `None` for any other line.
+/// The listener in one line of /proc/net/tcp or tcp6; `None` for any other line.
 fn listener(line: &str) -> Option<Listener> {
     let mut fields = line.split_ascii_whitespace();
     let local = fields.nth(1)?;

@@ -64,7 +64,7 @@ impl ProcTree {
     /// CPU time of every thread; two such looks give the busiest thread between them.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn thread_times(&mut self) -> io::Result<ThreadTimes> {
         self.refresh()?;
         let mut times = HashMap::new();
@@ -87,7 +87,7 @@ impl ProcTree {
     /// at the same edges, and once is enough.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The kernel's error if /proc cannot be read.
     pub fn switches(&self, threads_max: usize) -> io::Result<Option<Switches>> {
         // Each of them has a thread.
         if self.members().count() > threads_max {
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn switches_of_a_thread_that_has_ended_make_the_sum_unknown() {
-        // Method: two threads that go on and a new one; one that ended; one whose
+        // Method: two threads that continue and a new one; one that ended; one whose
         // number a new one has.
         let earlier = switches(&[(1, 10), (2, 20)]);
         let all_switches = switches(&[(1, 11), (2, 25), (3, 4)]);

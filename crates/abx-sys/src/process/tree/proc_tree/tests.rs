@@ -91,7 +91,7 @@ fn a_reaped_child_counts_once() {
 
 #[test]
 fn clocks_alone_are_enough_until_a_member_has_gone() {
-    // Method: a member works on; then it ends, and its parent is told of its time.
+    // Method: a member works on; then it ends, and its parent is charged its time.
     let mut story = Story::new(&[(2, 1), (3, 2)]);
     story.reads(2, 10, 5);
     story.reads(3, 20, 0);
@@ -237,7 +237,7 @@ impl Script {
 
 impl Drop for Script {
     fn drop(&mut self) {
-        // Children first, because nobody adopts them in this test.
+        // Children first, because no process adopts them in this test.
         for relative in descendants(self.0.id()).unwrap() {
             let _ = relative.process.signal(crate::process::Signal::Kill);
         }
@@ -291,7 +291,7 @@ fn who_was_born_since_is_found_by_number() {
     let scanned = descendants(root).unwrap();
     let scanned: Vec<Process> = scanned.iter().map(|relative| relative.process).collect();
     assert_eq!(processes, scanned);
-    // And the usual way finds nobody twice.
+    // And the usual way finds no process twice.
     tree.refresh().unwrap();
     assert_eq!(tree.members().count(), 2);
 }
@@ -378,7 +378,7 @@ fn a_listener_in_a_child_is_the_tree_s_own() {
 
 #[test]
 fn the_listener_on_a_port_is_found_and_counts_itself() {
-    // Method: this very process listens and burns; a port that nobody has finds nobody.
+    // Method: this very process listens and burns; a port without a listener finds no process.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let mut tree = ProcTree::of_listener(address.into()).unwrap().unwrap();
@@ -393,8 +393,8 @@ fn the_listener_on_a_port_is_found_and_counts_itself() {
 
 #[test]
 fn the_listener_on_a_unix_socket_is_found() {
-    // Method: this very process listens, then a child that it was handed to; a path that
-    // nobody has finds nobody.
+    // Method: this very process listens, then a child that it was handed to; a path without
+    // a listener finds no process.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.sock");
     let address: ServerAddress = format!("unix:{}", path.display()).parse().unwrap();
@@ -417,7 +417,7 @@ fn the_listener_on_a_unix_socket_is_found() {
 
 #[test]
 fn a_container_counts_its_first_process() {
-    // Method: this very process as one that has a control group in common with whom looks:
+    // Method: this very process as one that shares a control group with the one that looks:
     // it listens and burns, and its clock is what counts.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut tree = ProcTree::of_container(std::process::id()).unwrap();
@@ -486,7 +486,7 @@ fn one_port_on_two_addresses_is_two_servers_and_a_shared_port_is_one() {
 #[test]
 fn memory_descriptors_and_switches_of_a_real_tree_are_read() {
     // Method: a child that sleeps beside this process; what a sleeping shell has
-    // is known to be more than nothing, and its count of switches to go on.
+    // is known to be more than nothing, and its count of switches to continue.
     let script = Script::start("ulimit -n 100; while true; do sleep 0.01; done");
     let mut tree = ProcTree::of(script.0.id(), &[], true).unwrap();
     within_a_minute("the limit is set", || {
