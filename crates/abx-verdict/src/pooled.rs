@@ -13,7 +13,7 @@ use abx_stats::paired::{LogInterval, PairedMean};
 use abx_stats::random_effects::{RandomEffects, StudyEstimate};
 use abx_stats::student::Confidence;
 
-/// What several records say together.
+/// The combined result of several records.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pooled {
     #[serde(flatten)]
@@ -31,7 +31,7 @@ pub struct PooledComparison {
     pub load: String,
     pub subject: String,
     pub baseline: String,
-    /// What each record says, in their order; `None` where it has no such claim.
+    /// The result of each record, in their order; `None` if it has no such claim.
     pub each: Vec<Option<Bounds>>,
     /// The mean over such records; `None` where too few of them have a claim.
     pub mean: Option<Bounds>,
@@ -157,7 +157,7 @@ fn identity(record: &StudyRecord) -> [(&'static str, String); 3] {
     ]
 }
 
-/// What was asked for, without what each machine made of it.
+/// The requested settings, without what each machine made of them.
 fn as_asked(settings: &LoadSettings) -> LoadSettings {
     let mut asked = settings.clone();
     if asked.share_of_slowest.is_some() {

@@ -15,8 +15,8 @@ pub struct SliceFigures<'a> {
     /// The number of its round in that block, from zero.
     pub round: usize,
     pub subject: &'a str,
-    /// For how long this load had run in its block before this slice, whoever
-    /// was loaded, in ns.
+    /// For how long this load had run in its block before this slice, whichever
+    /// subject was loaded, in ns.
     pub before_ns: u64,
     /// How long the slice took, in ns.
     pub wall_ns: u64,
@@ -63,7 +63,7 @@ pub struct FaultMoment {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CountedTime {
-    /// The shortest of the times that are not told apart from it.
+    /// The shortest of the times that are not distinguished from it.
     from_us: u64,
     us: u64,
     /// How many were at most so long.
@@ -99,7 +99,7 @@ impl ResponseTimes {
 
     /// The time that the share `q` (0 to 1) does not exceed, and whether it is
     /// only known as "at least"; `None` without times. The same as
-    /// [`Quantile::of`], for those who ask for hundreds.
+    /// [`Quantile::of`], for callers that need hundreds.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Quantile> {
         let rank = ((q * self.count() as f64).ceil() as u64).clamp(1, self.count().max(1));

@@ -1,4 +1,4 @@
-//! Where the time of a command goes that says so itself, by a line `marker NAME` at each
+//! Where the time of a command goes, as the command reports by a line `marker NAME` at each
 //! place that it has come to. Start at [`TimerRecord::of`].
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use abx_evidence::{OutputHead, OutputKind};
 /// The fewest runs of which p99 is given: below, it would be the longest.
 pub const P99_RUNS: usize = 100;
 
-/// Runs of a command, and what its markers say of its time.
+/// Runs of a command, and its time as its markers report it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimerRecord {
     #[serde(flatten)]
@@ -21,7 +21,7 @@ pub struct TimerRecord {
     /// When the first run started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     pub command: Vec<String>,
-    /// How many runs were asked for.
+    /// How many runs were requested.
     pub asked_runs: u32,
     /// From the start to the end of a run.
     pub total: TotalTime,
@@ -91,7 +91,7 @@ pub struct TimerRuns {
     /// When the first run started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     pub command: Vec<String>,
-    /// How many runs were asked for.
+    /// How many runs were requested.
     pub asked_runs: u32,
     /// Those that came to their end.
     pub runs: Vec<MarkedRun>,
@@ -115,7 +115,7 @@ struct AllRuns<'a> {
 }
 
 impl TimerRecord {
-    /// What these runs say; `None` without any.
+    /// The result of these runs; `None` without any.
     #[must_use]
     pub fn of(measured: TimerRuns) -> Option<TimerRecord> {
         let whole = measured.runs.iter().map(|run| run.end_ns as f64);
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_saved_record_is_concluded_from_anew() {
         // Method: a record, written and read; one whose conclusions were changed in between
-        // says what its runs say.
+        // shows what its runs show.
         let record = of(vec![run(&[("a", 10)], 50), run(&[("a", 30)], 70)]);
         let mut json = serde_json::to_value(&record).unwrap();
         json["total"]["p50_us"] = 1.into();

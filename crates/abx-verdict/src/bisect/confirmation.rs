@@ -1,4 +1,4 @@
-//! Whether a commit changed what the search says that it changed: two builds of it against two
+//! Whether a commit caused the change that the search found: two builds of it against two
 //! builds of its parent, so that the memory layout of one build is not taken for the change.
 
 use abx_stats::Margin;

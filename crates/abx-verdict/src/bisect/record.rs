@@ -1,4 +1,4 @@
-//! What a search for a commit has measured so far, from which it goes on: [`BisectRecord`].
+//! The measurements of a search for a commit so far, from which it continues: [`BisectRecord`].
 
 use abx_evidence::OutputHead;
 use serde::{Deserialize, Serialize};

@@ -21,8 +21,8 @@ pub enum TrialOutcome {
 }
 
 impl TrialOutcome {
-    /// What the last decision about a commit means. One that would go on is undecided: its
-    /// time was over.
+    /// The outcome that the last decision about a commit means. One that would continue is
+    /// undecided: its time was over.
     #[must_use]
     pub fn of(decision: StepDecision) -> TrialOutcome {
         match decision {
@@ -177,7 +177,7 @@ impl CommitSearch {
         marks
     }
 
-    /// Takes note of what became of a commit. One that may not be tried changes nothing.
+    /// Notes the outcome of a commit. One that may not be tried changes nothing.
     pub fn note(&mut self, position: usize, outcome: TrialOutcome) {
         if !self.untried().any(|untried| untried == position) {
             return;

@@ -11,7 +11,7 @@ use crate::findings::machine::steal::STEAL_MAX;
 use abx_stats::Margin;
 use abx_stats::stop::BLOCKS_FOR_VERDICT;
 
-/// A machine that shows no smaller difference shows none that people ask about.
+/// A machine that shows no smaller difference shows none of practical interest.
 const DETECTABLE_MAX: f64 = 0.25;
 /// A server that gives more than this share of the ceiling is near the generator's limit.
 const CEILING_SHARE: f64 = 0.7;
@@ -73,7 +73,7 @@ fn not_measured(id: &str, what: &str) -> Check {
     )
 }
 
-/// What the machine tells apart.
+/// The differences that the machine can show.
 fn spread(noise: &Noise, others: &Others) -> Check {
     let id = "noise";
     let (Some(spread), Some(detectable)) = (noise.spread, noise.detectable) else {
@@ -188,7 +188,7 @@ fn steal(elsewhere: Option<ForeignCpu>) -> Check {
         .remedy("run at a quieter time, or on a machine with dedicated CPUs")
 }
 
-/// What one generator thread reaches, and who held it back.
+/// The rate that one generator thread reaches, and what limited it.
 fn ceiling(generator_ceiling: &GeneratorCeiling, others: &Others) -> Check {
     let id = if generator_ceiling.keep_alive {
         "ceiling"

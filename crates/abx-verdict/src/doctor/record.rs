@@ -12,9 +12,9 @@ use abx_stats::Margin;
 use abx_stats::paired::PairedMean;
 use abx_stats::student::Confidence;
 
-/// The blocks of a usual study, for which [`Noise::detectable`] is said.
+/// The blocks of a usual study, for which [`Noise::detectable`] is stated.
 pub const BLOCKS_USUAL: usize = 10;
-/// No study is asked to have more blocks than this.
+/// No study is advised to have more blocks than this.
 const BLOCKS_MOST: usize = 1_000;
 
 /// What one machine can measure.
@@ -30,14 +30,14 @@ pub struct DoctorRecord {
     pub elapsed_s: f64,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
-    /// What the machine says of itself.
+    /// The machine's own readings.
     pub readings: Readings,
     /// Who else had the processors while noise and ceilings were measured.
     pub elsewhere: Option<ForeignCpu>,
     /// The programs that abx did not start and that used most processor time meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<OtherProgram>,
-    /// What it tells apart; `None` when that was not measured.
+    /// The differences that it can show; `None` if that was not measured.
     pub noise: Option<Noise>,
     /// What one generator thread reaches; empty when that was not measured.
     pub ceilings: Vec<GeneratorCeiling>,
@@ -47,7 +47,7 @@ pub struct DoctorRecord {
     pub checks: Vec<Check>,
 }
 
-/// What a machine says of itself; `None` is "could not be read".
+/// A machine's own readings; `None` is "could not be read".
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
     pub cpu_model: Option<String>,
@@ -69,7 +69,7 @@ pub struct Readings {
     /// Whether it is a virtual machine.
     pub is_virtual: Option<bool>,
     /// For how long an idle processor waits awake before the host gets it, in ns at
-    /// most; `None` where nothing is said of that.
+    /// most; `None` if that is unknown.
     pub halt_poll_ns: Option<u64>,
     /// The kernel's source of time.
     pub clocksource: Option<String>,
@@ -153,7 +153,7 @@ pub struct ForeignCpu {
     pub foreign: Option<f64>,
 }
 
-/// What a study of one server against itself says about a machine.
+/// The noise that a study of one server against itself shows on a machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Blocks that came to their end.
@@ -249,7 +249,7 @@ impl Check {
 }
 
 impl Noise {
-    /// What a study of two subjects that are the same says, whatever its verdict.
+    /// The noise in a study of two subjects that are the same, whatever its verdict.
     #[must_use]
     pub fn of(record: &Measured) -> Noise {
         let (Some(load), Some(again)) = (record.loads.first(), record.subjects.last()) else {

@@ -1,4 +1,4 @@
-//! What one comparison's interval says to an expectation.
+//! Whether one comparison's interval meets an expectation.
 
 use super::result::{Doubt, Standing};
 use super::statement::Sign;
@@ -74,7 +74,7 @@ pub(super) enum Orientation {
     Mirrored,
 }
 
-/// A comparison's figures as they were asked for.
+/// A comparison's figures in the orientation that the expectation requires.
 pub(super) struct Reading<'a> {
     figures: Figures<'a>,
     /// How far the truth may reach: beyond the interval where that is a bound.
@@ -105,7 +105,7 @@ impl<'a> Reading<'a> {
         self.figures.bounds
     }
 
-    /// What they say to a ratio that is expected on this side of a factor.
+    /// Whether they meet a ratio that is expected on this side of a factor.
     pub(super) fn standing(&self, sign: Sign, factor: f64) -> Standing {
         if self.figures.verdict == Verdict::Invalid {
             return Standing::Invalid(self.void_reason());

@@ -1,4 +1,4 @@
-//! What a record says to an expectation.
+//! Whether a record meets an expectation.
 
 use super::statement::Sign;
 use crate::judge::comparison::Bounds;
@@ -44,7 +44,7 @@ impl Doubt {
     }
 }
 
-/// What a record says to an expectation.
+/// Whether a record meets an expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// The whole interval lies on the expected side.
@@ -57,7 +57,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Whether too little was measured to tell anything.
+    /// Whether too little was measured for any result.
     #[must_use]
     pub fn is_of_too_little(&self) -> bool {
         matches!(self, Standing::Unsettled(doubt) if doubt.is_of_too_little())

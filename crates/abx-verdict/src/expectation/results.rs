@@ -21,7 +21,7 @@ impl ExpectationResult {
     }
 }
 
-/// What a judged record says to each expectation, in their order.
+/// Whether a judged record meets each expectation, in their order.
 ///
 /// Method: each by the printed interval of its own comparison, which is not
 /// widened for the number of expectations: they were made before anything was
@@ -83,7 +83,7 @@ fn ratio_results(
         let Some((comparison, way)) = find(record, load, wanted) else {
             return blank;
         };
-        // How fast they are was asked, and of a time less is faster.
+        // The expectation is about speed, and a shorter time is faster.
         let is_speed_of_time = wanted.metric.is_none() && comparison.metric.sense() == Sense::Time;
         let reading = match (way, is_speed_of_time) {
             (Orientation::Straight, false) | (Orientation::Mirrored, true) => Orientation::Straight,
@@ -150,7 +150,7 @@ fn not_slower_results(
     }
 }
 
-/// Whether what a study was made for tells who is slower: processor time, which stands in
+/// Whether a study's primary metric shows which subject is slower: processor time, which stands in
 /// for a throughput that was the generator's, does not.
 fn is_of_speed(primary: Metric) -> bool {
     primary != Metric::ServerCpu

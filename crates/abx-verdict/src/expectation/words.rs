@@ -41,10 +41,10 @@ impl Expectation {
         }
     }
 
-    /// That nobody is slower than its baseline by more than this share.
+    /// That no subject is slower than its baseline by more than this share.
     ///
     /// # Errors
-    /// What would be right, for a share that is not from 0 up to, and without, 1.
+    /// The valid range, for a share that is not from 0 up to, and without, 1.
     pub fn not_slower(share: f64) -> Result<Expectation, String> {
         if (0.0..1.0).contains(&share) {
             Ok(Expectation::NotSlower { share })
@@ -260,7 +260,7 @@ fn marks(text: &str, place: &Range<usize>) -> String {
 const FORM: &str = "write `SUBJECT >= FACTOR * SUBJECT`, with `METRIC:` before it or `@ LOAD` \
                     after it if you mean one; or a threshold such as `p99<50ms,errors<0.1%`";
 
-/// Metrics that can be asked for: a single step of a scenario has no name here.
+/// Metrics that can be named: a single step of a scenario has no name here.
 fn askable() -> impl Iterator<Item = Metric> {
     let metrics = Metric::ALL.into_iter();
     metrics.filter(|metric| !metric.is_of_a_step())

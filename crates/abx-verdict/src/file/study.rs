@@ -43,7 +43,7 @@ impl StudyRecord {
     }
 
     /// Whether no claim is possible: findings rule out a verdict, and nothing else that was
-    /// asked for is decided. Of a server alone: whether findings void every load.
+    /// requested is decided. Of a server alone: whether findings void every load.
     #[must_use]
     pub fn is_without_claim(&self) -> bool {
         let primary = self.conclusions.primary();
@@ -112,7 +112,7 @@ impl Serialize for StudyRecord {
 /// known has.
 const PAIRS_MAX: usize = 10_000;
 
-/// Reads what was measured and judges it: what a file says was concluded is passed over.
+/// Reads what was measured and judges it: the conclusions in a file are ignored.
 impl<'de> Deserialize<'de> for StudyRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StudyRecord, D::Error> {
         let measured = Measured::deserialize(deserializer)?;

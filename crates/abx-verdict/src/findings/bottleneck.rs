@@ -1,4 +1,4 @@
-//! Who held a throughput back: the subject, a service that it needs, the generator or nobody.
+//! The limit of a throughput: the subject, a service that it needs, the generator or none.
 
 use std::collections::BTreeMap;
 
@@ -160,8 +160,8 @@ fn generator_ns(sums: &Sums, threads: usize) -> u64 {
     sums.busiest_worker_ns.saturating_add(waited)
 }
 
-/// For how long each of their processors was there for both sides: what the
-/// hypervisor took from it, nobody here could use or wait for.
+/// For how long each of their processors was there for both sides: time that the
+/// hypervisor took from it could be neither used nor waited for here.
 struct Given {
     subject_ns: u64,
     generator_ns: u64,

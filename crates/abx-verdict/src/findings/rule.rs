@@ -15,7 +15,7 @@ pub struct Definition {
     pub levels: &'static [Level],
     /// One sentence without figures.
     pub meaning: &'static str,
-    /// What to do if a finding does not say it with figures.
+    /// The remedy, if a finding does not state it with figures.
     pub remedy: &'static str,
 }
 
@@ -34,7 +34,7 @@ pub trait Declared {
         self.definition().meaning
     }
 
-    /// What to do, where a finding does not say more.
+    /// The remedy, if a finding states no other.
     fn remedy(&self) -> &'static str {
         self.definition().remedy
     }

@@ -171,7 +171,7 @@ impl<'a> RateGrid<'a> {
         loads.all(|view| view.load.is_settled())
     }
 
-    /// The pairs that were asked for.
+    /// The requested pairs.
     pub(crate) fn pairs(&self, study: &'a Measured) -> Vec<[&'a str; 2]> {
         let load = self.loads.first().map(|view| view.load);
         load.map_or_else(Vec::new, |load| study.pairs_under(load))

@@ -21,8 +21,8 @@ use crate::view::summary::Summary;
 /// validity beside the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Conclusions {
-    /// The pairs that were asked for, each subject beside the baseline unless the study
-    /// says otherwise, under each load and by each metric, the primary ones first.
+    /// The requested pairs, each subject beside the baseline unless the study names
+    /// others, under each load and by each metric, the primary ones first.
     #[serde(skip)]
     pub comparisons: Vec<Comparison>,
     #[serde(skip)]

@@ -140,8 +140,8 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
     }
 }
 
-/// Those of these pairs of which somebody's recovery was seen in some block: else there is
-/// nothing to compare.
+/// Those of these pairs with a recovery of either side that was seen in some block: else there
+/// is nothing to compare.
 pub(crate) fn seen<'a>(values: &Values, pairs: Vec<[&'a str; 2]>) -> Vec<[&'a str; 2]> {
     let is_seen = |name: &&str| values.count(name, Known::Exactly) > 0;
     let seen = pairs.into_iter().filter(|pair| pair.iter().any(is_seen));
@@ -171,7 +171,7 @@ pub(crate) fn recoveries<'a>(view: &FaultView<'a>) -> Values<'a> {
     }))
 }
 
-/// Which of two loses more, for every pair that was asked for.
+/// Which of two loses more, for every requested pair.
 pub(crate) fn lost_differences(study: &Measured) -> Vec<LostDifference> {
     FaultView::all(study)
         .flat_map(|view| differences(&view))

@@ -62,7 +62,7 @@ pub enum Metric {
     StepP99,
 }
 
-/// What a number of a metric says of a subject.
+/// What a number of a metric means for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
     Speed,

@@ -120,7 +120,7 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
 }
 
 /// How many blocks more it takes, about, until every primary comparison is as precise as
-/// the margin asks for, and there are enough for a verdict; `None` where there is none, or
+/// the margin requires, and there are enough for a verdict; `None` where there is none, or
 /// one without a spread to go by. Loads that are settled need none.
 #[must_use]
 pub fn blocks_until_precise(study: &Measured) -> Option<u32> {

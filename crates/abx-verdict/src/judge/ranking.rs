@@ -124,14 +124,15 @@ impl Place {
     }
 }
 
-/// The ranking under each load, where there are more than two subjects. Of
-/// `found` are what limits pairs, in `validity` all findings of the study.
+/// The ranking under each load, if there are more than two subjects. `findings` are those
+/// that limit pairs, `validity` has all findings of the study.
 ///
-/// Method: the pairs that the study asks for have the verdicts that they have there. All
-/// others stand behind that gate, adjusted by Holm over them, with what those asked for
+/// Method: the pairs that the study requests have the verdicts that they have there. All
+/// others stand behind that gate, adjusted by Holm over them, with what the requested ones
 /// leave; see [`ClaimFamily::behind`]. The places of a subject are what certain pairs leave,
-/// and what follows from those: who is above one is above all below it. Source: docs/explain/statistics/several-subjects.md,
-/// "Several subjects"; Mohd Idris and others, rank sets (2017).
+/// and what follows from those: a subject above another is above all below that one. Source:
+/// docs/explain/statistics/several-subjects.md, "Several subjects"; Mohd Idris and others, rank
+/// sets (2017).
 pub(crate) fn rankings(
     study: &StudyView,
     asked: &[Comparison],
@@ -191,7 +192,7 @@ fn rank(
         .filter(|comparison| comparison.metric == metric);
     let mut compared: Vec<Comparison> = by_metric.map(|comparison| (*comparison).clone()).collect();
     let behind = behind(&names, &compared);
-    // Those asked for by other metrics have their share of what may be wrong.
+    // Pairs requested by other metrics have their share of what may be wrong.
     let sound = |comparison: &Comparison| comparison.verdict != Verdict::Invalid;
     let share = match asked.iter().filter(|comparison| sound(comparison)).count() {
         0 => 1.0,
@@ -215,7 +216,7 @@ fn rank(
     })
 }
 
-/// By what the subjects of a load are ranked, given the pairs that were asked for.
+/// The metric that ranks the subjects of a load, given the requested pairs.
 fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> Metric {
     let load = view.load;
     if load.settings.exchange.shape == LoadShape::Connections {
@@ -231,7 +232,7 @@ fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> M
         let mut metrics = asked.iter().map(|comparison| comparison.metric);
         metrics.all(|metric| metric == Metric::ServerCpu)
     };
-    // Throughput tells nothing of those that kept up; a pair that is void has it all the same.
+    // Throughput shows nothing of those that kept up; a pair that is void has it all the same.
     if is_by_session_time(load) || (have_kept_up && !is_by(Metric::Throughput)) {
         primary_time(load)
     } else if !asked.is_empty() && are_all_by_cpu() {
@@ -241,7 +242,7 @@ fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> M
     }
 }
 
-/// The pairs that nobody asked for, the later named beside the earlier.
+/// The pairs that were not requested, the later named beside the earlier.
 fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Role)> {
     let is_asked = |pair: &[&str; 2]| {
         let is_of = |comparison: &Comparison, name| {
@@ -259,7 +260,7 @@ fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Rol
     pairs
 }
 
-/// How those are judged that stand behind the pairs asked for.
+/// How the pairs behind the requested ones are judged.
 fn behind_gate(asked: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
     let claims = asked
         .iter()

@@ -1,5 +1,5 @@
-//! What subjects say of their own time in `Server-Timing`, over blocks, and where a subject
-//! differs from its baseline. Nobody has checked it, so no verdict rests on it.
+//! The subjects' own times from `Server-Timing`, over blocks, and where a subject
+//! differs from its baseline. abx cannot check them, so no verdict rests on them.
 
 use std::collections::BTreeSet;
 
@@ -105,7 +105,7 @@ fn between(subject: &SubjectView, baseline: &SubjectView) -> Vec<ServerTimeDiffe
     each.collect()
 }
 
-/// What it said in each block.
+/// The times that it reported in each block.
 fn said<'a>(view: &SubjectView<'a>) -> impl Iterator<Item = Option<&'a ServerTimes>> {
     let each = view.blocks.iter().map(BlockView::histograms);
     each.map(|histograms| histograms.map(|histograms| &histograms.server_times))

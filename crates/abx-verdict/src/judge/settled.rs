@@ -13,7 +13,7 @@ use abx_model::LoadShape;
 use abx_stats::Margin;
 use abx_stats::stop::{Decision, Reason};
 
-/// Loads that are settled at the same time, and what their blocks so far say.
+/// Loads that are settled at the same time, and what their blocks so far show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopGroup {
     /// What their comparisons are named after: the load itself, or a grid of rates.
@@ -22,7 +22,7 @@ pub struct StopGroup {
     pub loads: Vec<String>,
     /// Whether each comparison that they were made for is settled.
     pub decision: Decision,
-    /// Each pair that was asked for under one load, with why it is settled for good.
+    /// Each requested pair under one load, with why it is settled for good.
     pairs: Vec<([String; 2], Option<Reason>)>,
 }
 
@@ -86,7 +86,7 @@ impl StopGroup {
     }
 }
 
-/// What one family of comparisons says of its loads, and whether these hold connections.
+/// What one family of comparisons shows of its loads, and whether these hold connections.
 fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, StopGroup) {
     let mut is_held = false;
     let (name, loads) = match family.compared_under {

@@ -165,7 +165,7 @@ fn sweep(
     if at.windows(2).any(|pair| pair[0] >= pair[1]) {
         return None;
     }
-    // Then throughput grows with the users alone, and tells nothing of a limit.
+    // Then throughput grows with the users alone, and shows nothing of a limit.
     let is_paused = loads.iter().any(|view| is_by_session_time(view.load));
     let metric = match axis {
         Axis::Connections if is_paused => loads.iter().map(|view| primary_time(view.load)).min()?,

@@ -1,4 +1,4 @@
-//! One positive number for each subject and block: what a metric says of the
+//! One positive number for each subject and block: the value of a metric in the
 //! blocks of a load.
 
 use std::collections::BTreeMap;
@@ -172,7 +172,7 @@ pub(crate) fn exact(amount: f64) -> BlockValue {
     }
 }
 
-/// What a metric says of one block.
+/// The value of a metric in one block.
 fn value(block: &BlockView, metric: Metric, rounds: Rounds) -> Option<BlockValue> {
     let sums = match rounds {
         Rounds::All => &block.sums,

@@ -14,7 +14,7 @@ use abx_stats::{Margin, StatsError};
 
 pub use crate::judge::verdict_word::Verdict;
 
-/// What the blocks of one comparison say, ready to be printed.
+/// The result of the blocks of one comparison, ready to be printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessment {
     /// Subject over baseline; 1.10 is "10 % more".
@@ -24,7 +24,7 @@ pub struct Assessment {
     /// The upper end of the interval.
     pub high: f64,
     /// The confidence to print, [`Confidence::PRINTED`]. The interval is
-    /// computed at [`Confidence::COMPUTED`]; docs/explain/statistics/blocks.md says why.
+    /// computed at [`Confidence::COMPUTED`]; docs/explain/statistics/blocks.md explains why.
     pub confidence: f64,
     /// How many blocks it rests on.
     pub blocks: usize,
@@ -36,7 +36,7 @@ pub struct Assessment {
     /// For a speed; else take it [`Verdict::in_sense`].
     pub verdict: Verdict,
     /// The verdict of a method that trusts single blocks less, held to the same
-    /// evidence; `None` where it can say nothing.
+    /// evidence; `None` if it has no result.
     pub second_verdict: Option<Verdict>,
     /// Whether a few blocks pull the mean: that method's estimate is further from it
     /// than half of the half-width.
@@ -111,7 +111,7 @@ pub struct Required {
     pub equivalence: Confidence,
     /// The fewest blocks for either.
     pub blocks: usize,
-    /// What the others tell of its spread, where they may.
+    /// What the others show of its spread, if they may.
     pub prior: Option<SpreadPrior>,
 }
 
@@ -124,7 +124,7 @@ pub struct ClaimFamily {
     pub equivalences: usize,
     /// The fewest blocks that carry a verdict.
     pub blocks: usize,
-    /// Whether they tell of each other's spread.
+    /// Whether they are evidence of each other's spread.
     pub is_spread_shared: bool,
 }
 
@@ -140,7 +140,7 @@ impl ClaimFamily {
         }
     }
 
-    /// Comparisons that were asked for before all others of the same subjects.
+    /// Comparisons that were requested before all others of the same subjects.
     #[must_use]
     pub fn gate(equivalences: usize) -> ClaimFamily {
         ClaimFamily {
@@ -154,8 +154,8 @@ impl ClaimFamily {
         }
     }
 
-    /// The same in a study whose number of blocks was ordered, or was not: where it was,
-    /// fewer carry a verdict, and they tell of each other's spread.
+    /// The same in a study whose number of blocks was set, or was not: if it was,
+    /// fewer carry a verdict, and they are evidence of each other's spread.
     #[must_use]
     pub fn ordered(self, is_ordered: bool) -> ClaimFamily {
         ClaimFamily {
@@ -165,7 +165,7 @@ impl ClaimFamily {
         }
     }
 
-    /// These, where they are this share of all that are asked together and the others
+    /// These, if they are this share of all that are requested together and the others
     /// are judged apart, by another metric: each may be wrong in its share.
     #[must_use]
     pub fn part(self, share: f64) -> ClaimFamily {
@@ -281,7 +281,7 @@ pub fn assess_together(
 
 /// Decides whether comparisons that are claimed together have blocks enough: when each
 /// has a verdict among them, and its own interval would end the study; see [`decide`].
-/// With no comparison at all there is nothing to be sure of, so it goes on.
+/// With no comparison at all there is nothing to be sure of, so it continues.
 #[must_use]
 pub fn decide_together(values: &[&[f64]], margin: Margin, family: ClaimFamily) -> Decision {
     // A block without a verified response has no ratio: nothing is settled by it.
@@ -352,8 +352,8 @@ fn mean_of(log_ratios: &[f64], prior: Option<SpreadPrior>) -> Result<PairedMean,
 /// What all directions of a family together may be wrong in.
 pub(crate) const ERROR: f64 = 1.0 - Confidence::COMPUTED.share();
 
-/// What goes to the pairs behind the gate. The less it is, the less those pay that were
-/// asked for first: this share of what the last of them may be wrong in.
+/// The share of what the last requested pair may be wrong in that goes to the pairs behind
+/// the gate. The less it is, the less the requested pairs pay for them.
 const HANDED_ON: f64 = 0.1;
 
 fn describe(
@@ -403,9 +403,9 @@ fn describe(
     })
 }
 
-/// What ranks say beside the verdict of the mean; `None` where it settles nothing and
-/// a few blocks cannot be ranked with as much confidence as a claim asks for: weaker
-/// evidence contradicts nobody who asks for more.
+/// The verdict of ranks beside that of the mean; `None` if it settles nothing and
+/// a few blocks cannot be ranked with as much confidence as a claim requires: weaker
+/// evidence contradicts no claim that requires more.
 pub(crate) fn second_verdict(
     ranks: impl Fn(Confidence) -> RankInterval,
     verdict: Verdict,
@@ -418,7 +418,7 @@ pub(crate) fn second_verdict(
     (can_claim || verdict != Verdict::Inconclusive).then_some(second)
 }
 
-/// How many blocks more it takes for the precision that the margin asks for.
+/// How many blocks more it takes for the precision that the margin requires.
 fn blocks_to_precision(mean: &PairedMean, required: Required, margin: Margin) -> u32 {
     let half_width = mean.half_width(required.equivalence);
     blocks_needed(mean.blocks(), required.blocks, half_width, margin)
@@ -436,7 +436,7 @@ fn blocks_to_direction(mean: &PairedMean, required: Required) -> Option<u32> {
     Some(count.saturating_sub(blocks).max(1) as u32)
 }
 
-/// Blocks that nobody waits for: at a minute each they take two years.
+/// More blocks than is practical: at a minute each they take two years.
 const BLOCKS_MOST: usize = 1_000_000;
 
 /// Reads an interval of log ratios of a metric of which more is better:

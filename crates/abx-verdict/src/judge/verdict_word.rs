@@ -68,7 +68,7 @@ impl Verdict {
         self.is_directed() || self == Verdict::Equivalent
     }
 
-    /// Whether it says that the two differ, and which way.
+    /// Whether it means that the two differ, and which way.
     #[must_use]
     pub fn is_directed(self) -> bool {
         !matches!(
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn four_words_say_which_way_two_differ() {
-        // Method: every verdict, and that the other side says the opposite.
+        // Method: every verdict, and that the other side has the opposite one.
         let directed = [
             Verdict::Faster,
             Verdict::Slower,

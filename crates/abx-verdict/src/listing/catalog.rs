@@ -1,5 +1,5 @@
-//! What came of looking at the subjects of the catalog: which of them start here
-//! and answer rightly. Nothing is loaded, so nothing is said of speed.
+//! The result of a look at the subjects of the catalog: which of them start here
+//! and respond correctly. Nothing is loaded, so nothing is known of speed.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub struct CheckedSubject {
     pub status: SubjectStatus,
     /// From its start to its first correct response, in seconds.
     pub ready_s: Option<f64>,
-    /// Memory of its processes together, once it had answered.
+    /// Memory of its processes together, once it had responded.
     pub rss_bytes: Option<u64>,
     /// Why it is not ready, and what changes that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub struct CheckedSubject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectStatus {
-    /// It started, answered rightly and was stopped.
+    /// It started, responded correctly and was stopped.
     Ready,
     /// Something that it needs is not there and can be had.
     Missing,

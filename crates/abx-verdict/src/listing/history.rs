@@ -1,4 +1,4 @@
-//! What a list of records says of each: read from its JSON without what was
+//! The entry of each record in a list: read from its JSON without what was
 //! measured, which is most of it.
 
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ pub struct OutlineSearch {
 pub struct OutlineSubject {
     /// Its name; of a run, its URL.
     pub name: String,
-    /// What it said of its version.
+    /// The version that it reported.
     pub version: Option<String>,
     /// What started it; empty for a server that was running.
     pub command: Vec<String>,

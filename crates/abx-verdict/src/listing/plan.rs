@@ -37,7 +37,7 @@ pub struct PlannedStudy {
     pub machine: Fingerprint,
 }
 
-/// What an earlier study says of the next.
+/// An earlier study, as evidence for the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastStudy {
     pub outline: Outline,
@@ -132,7 +132,7 @@ impl PastStudy {
         }))
     }
 
-    /// What it says of a study; `None` when it was made elsewhere.
+    /// Its evidence for a study; `None` if it was made elsewhere.
     fn says_of(&self, planned: &PlannedStudy) -> Option<SpreadSource> {
         if !self.outline.machine.is_same_machine(&planned.machine) {
             return None;

@@ -22,7 +22,7 @@ use crate::listing::history::{Outline, OutlineError};
 pub struct Trend {
     #[serde(flatten)]
     pub head: OutputHead,
-    /// The study, as it was asked for.
+    /// The study, as it was requested.
     pub study: String,
     /// How many records it has.
     pub records: usize,

@@ -1,5 +1,5 @@
 //! What the generator gets from a server that does nothing, under the same load
-//! and in the same blocks: no subject can answer more.
+//! and in the same blocks: no subject can respond to more.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

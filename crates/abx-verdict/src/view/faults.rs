@@ -88,7 +88,7 @@ impl<'a> FaultView<'a> {
 
     /// What it did to a subject: one for each complete block; `None` where it was not done.
     pub(crate) fn tolls(&self, subject: &'a str) -> Vec<Option<FaultToll>> {
-        // Nothing is said of one that failed in some block.
+        // A subject that failed in some block has no toll.
         let is_void = self.left_out(subject).is_some();
         let each = self.slices(subject);
         each.map(|slice| self.toll(slice.filter(|_| !is_void)?))

@@ -75,7 +75,7 @@ impl<'a> OfferView<'a> {
         subjects
     }
 
-    /// Those of all slices, whoever was loaded.
+    /// Those of all slices, whichever subject was loaded.
     pub(crate) fn sums(&self) -> Sums {
         let subjects = self.subjects.iter();
         subjects.fold(self.ceiling.sums.clone(), |sums, view| {

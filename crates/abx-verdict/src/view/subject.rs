@@ -80,8 +80,8 @@ impl<'a> SubjectView<'a> {
             .filter_map(|subject_readings| subject_readings.warm_up.as_ref())
     }
 
-    /// Whether it left so much unanswered, in the pilot or in a block, that it is not
-    /// loaded under this load any more, or was not there at the start of a block.
+    /// Whether it left so many requests without a response, in the pilot or in a block, that it is
+    /// not loaded under this load any more, or was not there at the start of a block.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         let in_pilot = self.load.failure_in_pilot(self.subject).is_some();
@@ -187,7 +187,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Whether the load was the first of its block: only that one meets subjects
-    /// that nobody has loaded yet.
+    /// that were not loaded yet.
     pub(crate) fn is_first(&self) -> bool {
         let first = self.block.loads.first();
         first.is_some_and(|first| first.load == self.load.name)

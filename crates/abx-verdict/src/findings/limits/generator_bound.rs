@@ -20,7 +20,7 @@ fn alone<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
         .map(move |(subject, _)| bound(limit, subject, ""))
 }
 
-/// That the generator limited the throughput of `who`, which may be more; `lead` says what that
+/// That the generator limited the throughput of `who`, which may be more; `lead` states what that
 /// means for a ratio.
 fn bound(limit: &Bottleneck, who: &str, lead: &str) -> Finding {
     let busy = limit.busy(who);

@@ -54,7 +54,7 @@ fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
 fn low(id: FindingId, who: &str, in_use: InUse, remedy: String) -> Option<Finding> {
     let limit = in_use.limit?;
     let part = in_use.share().filter(|part| *part > DESCRIPTORS_MAX)?;
-    // Who is at the limit may have refused what it was asked for.
+    // A process at the limit may have refused what was requested of it.
     let (level, more) = if in_use.count >= limit {
         (Level::Bound, ": it could not have opened more")
     } else {

@@ -1,5 +1,5 @@
-//! What could not be read is said, never taken for zero: one finding for each load lists it
-//! all.
+//! Values that could not be read are reported, never taken for zero: one finding per load
+//! lists them all.
 
 use crate::findings::machine::speed_changed::is_checked;
 use crate::findings::prelude::*;

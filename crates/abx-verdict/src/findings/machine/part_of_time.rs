@@ -2,7 +2,7 @@
 
 use crate::findings::prelude::*;
 
-/// What to say if something took more than this part of a load's time.
+/// The message if something took more than this part of a load's time.
 pub(super) fn noted(part: Option<f64>, min: f64, what: [&str; 2]) -> Option<String> {
     let part = part.filter(|part| *part > min)?;
     let [before, after] = what;

@@ -20,7 +20,7 @@ fn ports(readings: &ConnectionReadings) -> Option<Finding> {
     let worst = each.reduce(InUse::nearer)?;
     let limit = worst.limit?;
     worst.share().filter(|part| *part > PORTS_MAX)?;
-    // Without new connections nothing needs a port, whoever holds them.
+    // Without new connections nothing needs a port, whichever process holds them.
     let churn = share(readings.sums.connects, readings.sums.outcomes.sent());
     (churn >= Some(CHURN_MIN)).then(|| {
         finding(format!(

@@ -1,4 +1,4 @@
-//! Whether an open loop's subject answered what was offered.
+//! Whether an open loop's subject responded to what was offered.
 
 use crate::findings::open_loop::pace::MISSED_MAX;
 use crate::findings::prelude::*;
@@ -14,7 +14,7 @@ rule! {
         "raise the rate (`-r`), or find the highest throughput of each with a closed loop";
 }
 
-/// In an open loop: that both of these subjects answered all that was offered,
+/// In an open loop: that both of these subjects responded to all that was offered,
 /// so that their throughput is the load's and not theirs, and is not compared.
 pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
     let load = view.load;
@@ -33,8 +33,8 @@ pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> 
     Some(finding.about(subject).under(&load.name))
 }
 
-/// In an open loop: that the faster of two subjects answered all that was
-/// offered, and may be able to answer more.
+/// In an open loop: that the faster of two subjects responded to all that was
+/// offered, and may be able to respond to more.
 pub(crate) fn held_by_rate(
     view: &OfferView,
     [subject, baseline]: [&str; 2],
@@ -50,13 +50,13 @@ pub(crate) fn held_by_rate(
     Some(finding.about(faster).under(&view.load.name))
 }
 
-/// What an open loop offered to a subject that answered it; `None` when it did not.
+/// The load that an open loop offered to a subject that kept up; `None` if it did not.
 pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
     let offered = view.offered()?;
     has_kept_up(&offered, view.sums.outcomes.ok()).then_some(offered)
 }
 
-/// Whether a server answered what was offered, but for what may be missing.
+/// Whether a server responded to what was offered, except for what may be missing.
 /// `ok` are its verified responses. False when nothing was due.
 fn has_kept_up(offered: &Offered, ok: u64) -> bool {
     // What was in flight at the end was not refused to anybody.

@@ -21,7 +21,7 @@ impl UnknownTimes {
         }
     }
 
-    /// What became of them, for a sentence that goes on.
+    /// What became of them, for a sentence that continues.
     pub(crate) fn text(self, who: &str) -> String {
         let waiting = self.requests.saturating_sub(self.unsent);
         match (self.unsent, waiting) {
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn unknown_times_name_what_became_of_their_requests_and_the_remedy_for_most() {
-        // Method: unsent ones, unanswered ones, and both, of which more are unsent or fewer.
+        // Method: unsent ones, ones with no response, and both, of which more are unsent or fewer.
         let of = |requests, unsent| {
             let unknown = UnknownTimes { requests, unsent };
             let finding = unknown.remedied(new_finding(FindingId::TimesAtLeast, unknown.text("a")));

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn more_than_one_in_a_hundred_that_do_not_stand_void() {
         // Method: none, ten and eleven missing of 1,000 in one of two blocks; those that
-        // could not be made on this machine are nobody else's.
+        // could not be made on this machine are not charged to the server.
         assert_eq!(level(1_000, 0), None);
         assert_eq!(level(990, 0), Some(Level::Note));
         assert_eq!(level(989, 0), Some(Level::Void));

@@ -16,9 +16,9 @@ rule! {
 /// Where round trips lie that wait for a delayed acknowledgement. Linux delays
 /// one by 40 ms at least (`TCP_DELACK_MIN`), and the round trip itself comes on top.
 const DELAYED_US: RangeInclusive<u64> = 38_000..=50_000;
-/// Who is less busy than this does not answer late for want of a processor.
+/// A subject that is less busy than this does not respond late for want of a processor.
 const IDLE_MAX: f64 = 0.20;
-/// Of fewer responses nothing is said.
+/// Of fewer responses nothing is reported.
 const SAMPLED_MIN: u64 = 10;
 
 fn delayed(subject: &SubjectContext) -> Option<Finding> {

@@ -1,5 +1,5 @@
 //! What this machine lacked when connections were opened before a load: what
-//! `generator_exhausted` says, too.
+//! `generator_exhausted` reports, too.
 
 use crate::findings::prelude::*;
 use crate::findings::responses::not_connected::opening;

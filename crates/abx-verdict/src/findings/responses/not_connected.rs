@@ -14,7 +14,7 @@ fn not_opened(subject_view: &SubjectView) -> Option<Finding> {
     let missing = sum(subject_view.readings().map(|side| side.not_connected));
     let subject = subject_view.subject;
     let message = match opening(subject_view) {
-        // A record that says no more.
+        // A record without details.
         None => {
             let connections = counted(missing, "connection");
             (missing > 0).then(|| format!("{connections} to {subject} could not be opened"))

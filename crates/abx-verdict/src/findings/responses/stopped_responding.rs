@@ -39,8 +39,8 @@ fn timeouts(slice: &SliceRecord) -> u64 {
     sum(both.map(|outcomes| outcomes.count(Outcome::Timeout)))
 }
 
-/// `who` left so much unanswered in `count` of its `slices` that it was not loaded any
-/// further: `without_response` requests in all, over so many connections.
+/// `who` left so many requests without a response in `count` of its `slices` that it was not
+/// loaded any further: `without_response` requests in all, over so many connections.
 fn left_without_response(
     who: &str,
     [count, slices]: [u64; 2],
@@ -51,7 +51,7 @@ fn left_without_response(
         _ => format!(" in {count} of {slices} slices"),
     };
     let message = match without_response {
-        // The other connections had answers.
+        // The other connections had responses.
         some if (1..connections).contains(&some) => format!(
             "{who} left {} without a response over {connections} connections, so abx stopped \
              loading it",

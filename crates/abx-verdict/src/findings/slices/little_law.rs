@@ -33,8 +33,8 @@ fn little(subject_view: &SubjectView) -> Option<Finding> {
         .settings
         .exchange
         .in_flight_least(load.settings.connections) as f64;
-    // Fewer than asked for is another load. More is an effect of the slice's
-    // edges: answers in flight at its end wait longer on a machine that is busy.
+    // Fewer than requested is another load. More is an effect of the slice's
+    // edges: responses in flight at its end wait longer on a machine that is busy.
     let is_off = busy < (1.0 - LITTLE_NOTE) * least || busy > (1.0 + LITTLE_NOTE) * asked;
     is_off.then(|| {
         finding(format!(

@@ -13,8 +13,8 @@ rule! {
 /// By so much two ways to count the same responses may differ from block to block.
 const UNEVEN_MIN: f64 = 0.10;
 
-/// Whether a block's responses over its counted time are another throughput than what the
-/// connections' own clocks say, as where a subject serves one connection for long and then
+/// Whether a block's responses over its counted time are another throughput than the
+/// connections' own clocks show, as when a subject serves one connection for long and then
 /// the others: a slice then holds parts of such turns, by chance.
 ///
 /// Method: the absolute difference of the two logarithms, a mean over blocks. Source:

@@ -1,4 +1,4 @@
-//! What limits what is said of faults that were done on purpose.
+//! Findings that limit what is concluded from faults that were done on purpose.
 
 use crate::findings::prelude::*;
 use crate::view::faults::{FaultToll, FaultView, Recovery};

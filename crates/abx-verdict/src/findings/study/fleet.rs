@@ -26,7 +26,7 @@ rule! {
         "measure again with a controller that runs to the end";
 }
 
-/// With more late slices than one in so many the load was not the one that was asked for.
+/// With more late slices than one in so many the load was not the requested one.
 const LATE_ONE_IN: u64 = 10;
 
 fn of_fleet(record: &Measured) -> impl Iterator<Item = Finding> {
@@ -126,7 +126,7 @@ impl OneAgent<'_> {
             && rounds.map(|round| round.slices.len()).sum::<usize>() == 1
     }
 
-    /// How long after the start of all it was last heard.
+    /// How long after the start of all its last message came.
     fn when(&self) -> String {
         let after = |ms: u64| ms.saturating_sub(self.record.started_unix_ms) as f64 / 1e3;
         let moment = self.agent.lost_unix_ms.map(after);

@@ -1,5 +1,5 @@
-//! Processor time for each response, which two are compared by where the generator or a
-//! service was the limit and their throughput tells nothing about them.
+//! Processor time per response, by which two are compared if the generator or a
+//! service was the limit and their throughput shows nothing about them.
 
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::limits::compared::who_was_the_limit;
@@ -9,7 +9,7 @@ use crate::view::OfferView;
 use abx_evidence::{Finding, Level, Limits};
 use abx_stats::paired::PairedMean;
 
-/// Throughput and processor time of one load, with who held the throughput back.
+/// Throughput and processor time of one load, with what limited the throughput.
 pub(crate) struct CpuFallback<'a> {
     view: &'a OfferView<'a>,
     limit: Bottleneck,
@@ -25,14 +25,14 @@ impl<'a> CpuFallback<'a> {
         }
     }
 
-    /// Whether this pair's throughput tells nothing: it is the generator's, or there is none
+    /// Whether this pair's throughput shows nothing: it is the generator's, or there is none
     /// in some block.
     pub(crate) fn is_void(&self, pair: [&str; 2], speed: &Values) -> bool {
         let limit = self.limit_of(pair, speed);
         !speed.are_whole(pair) || limit.is_some_and(|finding| finding.level == Level::Void)
     }
 
-    /// Who held this pair back; `None` where nobody did, or where one has no throughput in
+    /// What limited this pair; `None` if nothing did, or if one has no throughput in
     /// some block.
     fn limit_of(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
         let logs = speed.are_whole(pair).then(|| speed.log_ratios(pair))?;
@@ -66,7 +66,7 @@ impl<'a> CpuFallback<'a> {
         self.cpu
     }
 
-    /// Between which rates a subject's own limit lies, as far as its processor time tells.
+    /// Between which rates a subject's own limit lies, as far as its processor time shows.
     fn room(&self, name: &str) -> String {
         let measured = self
             .view

@@ -236,7 +236,7 @@ impl<'a> ComparisonFamily<'a> {
         findings
     }
 
-    /// Turns what the blocks say into the metric's own words.
+    /// Turns the result of the blocks into the metric's own words.
     fn finish(
         &self,
         draft: Comparison,
@@ -299,8 +299,8 @@ impl<'a> ComparisonFamily<'a> {
         })
     }
 
-    /// Blocks in which a subject gave no verified response: they have no ratio. That one
-    /// has failed which is not loaded any more is said already.
+    /// Blocks in which a subject gave no verified response: they have no ratio. A subject
+    /// that is not loaded any more is already reported as failed.
     fn no_responses(&self, view: &OfferView, subject: &str) -> Option<Finding> {
         let subject_view = view
             .subject(subject)

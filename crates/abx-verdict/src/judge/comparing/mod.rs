@@ -1,4 +1,4 @@
-//! How subjects are compared: [`plan`] says which pairs by which metric, [`family`] compares
+//! How subjects are compared: [`plan`] decides which pairs by which metric, [`family`] compares
 //! them.
 
 mod cpu_fallback;

@@ -31,8 +31,8 @@ pub(crate) struct Question<'a> {
     pub(crate) values: Values<'a>,
     /// Subject and baseline, with what their comparison is for.
     pub(crate) pairs: Vec<([&'a str; 2], Role)>,
-    /// The share of its load's primary pairs that are among these: where a load is asked
-    /// for by several metrics, each may be wrong in its share.
+    /// The share of its load's primary pairs that are among these: if a load is
+    /// compared by several metrics, each may be wrong in its share.
     pub(crate) share: f64,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct PrimaryFamily<'a> {
     pub(crate) together: ClaimFamily,
 }
 
-/// What is asked of a study, and what is said where nothing can be asked.
+/// The questions of a study, and the findings that explain why some cannot be settled.
 pub(crate) struct ComparisonPlan<'a> {
     pub(crate) asked: Vec<Question<'a>>,
     pub(crate) findings: Vec<Finding>,
@@ -77,8 +77,8 @@ pub(crate) struct ComparisonPlan<'a> {
 }
 
 impl<'a> ComparisonPlan<'a> {
-    /// The pairs that were asked for, by what each load is primary in. `found` tells which
-    /// of them are void: a comparison that is void says why, and is not passed over.
+    /// The requested pairs, by what each load is primary in. `findings` show which
+    /// of them are void: a comparison that is void states why, and is not left out.
     pub(crate) fn of(study: &'a StudyView<'a>, findings: &[Finding]) -> ComparisonPlan<'a> {
         let measured = study.study;
         let mut questions = ComparisonPlan {
@@ -136,7 +136,7 @@ impl<'a> ComparisonPlan<'a> {
             by_cpu,
             void,
         } = self.sort(view, pairs, findings, (&speed, &fallback));
-        // Whoever answers nothing in a block has no cost of a response either.
+        // A subject without a response in a block has no cost of a response either.
         let responding = whole(&speed, pairs.iter());
         self.ask(
             ComparedUnder::Load(view),
@@ -176,7 +176,7 @@ impl<'a> ComparisonPlan<'a> {
             }
         }
         if load.settings.tls.is_some() {
-            // Only where connections were opened within slices, and of those who speak TLS.
+            // Only if connections were opened within slices, and for subjects that use TLS.
             let metric = Metric::HandshakeP50;
             self.explore(
                 ComparedUnder::Load(view),
@@ -213,7 +213,7 @@ impl<'a> ComparisonPlan<'a> {
         }
     }
 
-    /// By what each pair is compared that the study asks for.
+    /// Sorts the requested pairs by what each is compared by.
     fn sort(
         &mut self,
         view: &'a OfferView<'a>,
@@ -269,7 +269,7 @@ impl<'a> ComparisonPlan<'a> {
         }
     }
 
-    /// Connections that say nothing take memory, and time to be opened.
+    /// Idle connections take memory, and time to be opened.
     fn ask_of_connections(
         &mut self,
         view: &'a OfferView<'a>,
@@ -287,7 +287,7 @@ impl<'a> ComparisonPlan<'a> {
         if known.len() < pairs.len() {
             self.findings.push(memory_unknown(view.load));
         }
-        // What is void says why, even if nothing is known of it.
+        // A void pair states why, even if nothing is known of it.
         let is_by_memory = |pair: &&[&'a str; 2]| {
             known.contains(pair) || (void.contains(pair) && !rate.are_whole(**pair))
         };

@@ -85,7 +85,7 @@ fn comparisons_tell_of_each_others_spread_where_blocks_were_ordered() {
 
 #[test]
 fn blocks_read_again_are_held_to_what_they_were_held_to() {
-    // Method: blocks that are faster only by the spread that two others tell of, read once
+    // Method: blocks that are faster only by the spread that two others show, read once
     // more as the reading without disturbed rounds is: interval and verdict are the same.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
     let values = [0.04, 0.04, 0.04, -0.04, -0.04, -0.04];
@@ -110,9 +110,9 @@ fn the_second_interval_is_as_sure_as_the_first() {
 #[test]
 fn ranks_that_cannot_claim_a_direction_contradict_nobody() {
     // Method: eight blocks above 0, of which the mean is not sure at 99.4 %, to which five
-    // claims are held, and of which ranks tell no more than 99.2 %: enough for
-    // equivalence at 97 %, and no second opinion all the same. Where ranks tell just as much
-    // as is asked for, there is one.
+    // claims are held, and for which ranks reach no more than 99.2 %: enough for
+    // equivalence at 97 %, and no second opinion all the same. If ranks reach just as much
+    // as is required, there is one.
     let blocks = [0.01, 0.02, 0.03, 0.05, 0.09, 0.12, 0.14, 0.16];
     let results = assess_together(&[&blocks[..]; 5], Margin::DEFAULT, ClaimFamily::alone(1));
     let among = results[0].as_ref().unwrap();
@@ -174,7 +174,7 @@ fn an_inconclusive_verdict_says_what_would_settle_it() {
 fn a_large_difference_needs_only_the_blocks_that_show_it() {
     // Method: six blocks 27 % apart on average with a spread of 28 %. By hand:
     // (t(97 %) + t(60 %)) · s ÷ √n falls below the mean at n = 13, while the
-    // precision that the margin asks for takes thousands.
+    // precision that the margin requires takes thousands.
     let blocks = [0.60, -0.05, 0.50, 0.10, 0.45, 0.00];
     let assessment = assess_ordered(&blocks);
     assert_eq!(assessment.verdict, Verdict::Inconclusive);
@@ -183,7 +183,7 @@ fn a_large_difference_needs_only_the_blocks_that_show_it() {
 
 #[test]
 fn ranks_that_can_claim_are_held_to_as_much_as_the_mean() {
-    // Method: nine blocks, of which both opinions say faster alone, and ranks could among
+    // Method: nine blocks, for which both opinions are faster alone, and ranks could be among
     // five as well: there neither does, and nothing is fragile.
     let blocks = [0.05, 0.13, -0.02, 0.09, 0.10, 0.03, 0.08, 0.06, -0.01];
     let alone = assess(&blocks, Margin::DEFAULT).unwrap();
@@ -218,8 +218,8 @@ fn a_mean_that_a_few_blocks_pull_is_fragile() {
 fn the_second_opinion_is_held_to_the_same_evidence() {
     // Method: blocks that ranks alone call faster at 95 %, the mean not at
     // 97 %; blocks that both call faster alone and neither among five; and six
-    // blocks above 0, of which ranks tell no more than 96.9 %, among five. Both
-    // opinions say the same each time, or one is silent, so nothing is fragile.
+    // blocks above 0, for which ranks reach no more than 96.9 %, among five. Both
+    // opinions agree each time, or one is missing, so nothing is fragile.
     let close = [0.05, 0.03, -0.02, 0.09, 0.10, 0.01, 0.04];
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03, 0.08];
     let results = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
@@ -322,7 +322,7 @@ fn every_comparison_must_stop() {
 #[test]
 fn a_precise_comparison_without_a_verdict_among_others_does_not_stop() {
     // Method: twelve blocks around 1.6 % whose own interval is as narrow as the margin
-    // asks for and excludes 1; among five such, it settles nothing.
+    // requires and excludes 1; among five such, it settles nothing.
     let blocks = [0.016 + 0.018, 0.016 - 0.018].repeat(6);
     assert_eq!(
         decide(&blocks, Margin::DEFAULT),

@@ -257,7 +257,7 @@ fn every_command_fits_on_a_line_of_the_report() {
 
 #[test]
 fn what_could_not_be_read_is_not_checked_and_not_ok() {
-    // Method: a record of a machine that says nothing.
+    // Method: a record of a machine without readings.
     let mut record = good();
     record.readings = Readings {
         descriptors_hard: 65_536,
@@ -293,7 +293,7 @@ fn what_could_not_be_read_is_not_checked_and_not_ok() {
 
 #[test]
 fn a_virtual_machine_that_gives_idle_processors_away_at_once_is_limited() {
-    // Method: what is said of waiting awake, on a virtual machine and on another one.
+    // Method: the check of waiting awake, on a virtual machine and on another one.
     for (is_virtual, halt_poll_ns, expected) in [
         (true, Some(0), CheckStatus::Limits),
         (true, Some(200_000), CheckStatus::Ok),
@@ -395,7 +395,7 @@ fn a_ceiling_is_what_one_slice_gave() {
 
 #[test]
 fn a_ceiling_names_its_limit_and_what_comes_near_it() {
-    // Method: who was busy, in each way, and failures.
+    // Method: which side was busy, in each way, and failures.
     let with = |generator, server, failed| {
         check("ceiling", |record| {
             let generator_ceiling = &mut record.ceilings[0];
@@ -424,7 +424,7 @@ fn a_ceiling_names_its_limit_and_what_comes_near_it() {
 
 #[test]
 fn a_refused_comparison_stops() {
-    // Method: what the system refused is the first thing that is told.
+    // Method: what the system refused is reported first.
     let mut record = good();
     record.refusal = Some("no port".to_owned());
     let first = &examined(record)[0];
@@ -437,7 +437,7 @@ fn a_refused_comparison_stops() {
 
 #[test]
 fn others_that_had_the_processors_limit() {
-    // Method: each share on both sides of what is told in a study too.
+    // Method: each share on both sides of what is reported in a study too.
     let at = |id: &str, share: f64| {
         let found_check = check(id, |record| {
             let foreign_cpu = record.elsewhere.as_mut().expect("it was measured");

@@ -1,4 +1,4 @@
-//! What a record says to what was expected of it.
+//! Whether a record meets what was expected of it.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -408,7 +408,7 @@ fn a_threshold_holds_or_fails_by_what_is_printed() {
 
 #[test]
 fn times_of_a_run_without_a_claim_are_no_claim_either() {
-    // Method: half of the requests failed, which voids a run: its times say nothing, its
+    // Method: half of the requests failed, which voids a run: its times show nothing, its
     // errors do; and no request at all.
     let record = run_of(&[(500, 10_000)], 500);
     assert!(matches!(

@@ -146,8 +146,8 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
 
 #[test]
 fn what_subjects_say_is_compared_where_the_study_compares_them() {
-    // Method: both say so in two blocks: at a rate that both kept up with, where nothing is
-    // compared that the study was made for, and what answers cost all the same; and where
+    // Method: both report it in two blocks: at a rate that both kept up with, where nothing is
+    // compared that the study was made for, but the cost of responses is; and where
     // one gave no response in another block, so that the two are compared by nothing else.
     let message = |change: fn(&mut Measured)| {
         let mut record = pair();

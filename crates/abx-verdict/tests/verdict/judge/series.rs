@@ -8,8 +8,8 @@ use abx_fixtures::{OK, SLICE_NS, pair, response, two_loads};
 
 #[test]
 fn slices_stand_in_the_order_in_which_they_ran() {
-    // Method: two loads, of which one is asked for; two rounds of two slices in
-    // each of six blocks. Time runs on within a block and begins anew in the next.
+    // Method: two loads, of which one is requested; two rounds of two slices in
+    // each of six blocks. Time runs on within a block and begins again in the next.
     let record = two_loads();
     let all_slice_figures = slice_figures(&record, &record.loads[1]);
     assert_eq!(all_slice_figures.len(), 24);

@@ -200,8 +200,8 @@ fn blocks_without_samples_or_cpu_time_are_left_out() {
 fn a_kernel_that_was_not_sampled_is_one_line() {
     // Method: 8 µs per response, and samples of two programs for a quarter of the CPU time
     // meanwhile. Then a lost sample, so that the half and half of the counted slices' clocks
-    // count; slices that say nothing, so that the 60 to 40 of the sampled interval do; and an
-    // interval that says nothing either.
+    // count; slices that report nothing, so that the 60 to 40 of the sampled interval do; and an
+    // interval that reports nothing either.
     let mut record = pair();
     for subject in ["old", "new"] {
         give(

@@ -96,7 +96,7 @@ impl Blocks {
         logs
     }
 
-    /// Two builds of a commit against two of its parent; of a commit as many as are asked for.
+    /// Two builds of a commit against two of its parent; of a commit as many as are requested.
     fn confirmation(&mut self, position: usize, builds: usize) -> Confirmation {
         let mine = (0..builds).flat_map(|build| (0..builds).map(move |parent| (build, parent)));
         let pairs: Vec<(usize, usize)> = mine.collect();

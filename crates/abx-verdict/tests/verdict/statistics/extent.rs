@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 /// below, the printed 95 % would be a lie; above, blocks are wasted.
 pub const COVERAGE: RangeInclusive<f64> = 0.93..=0.985;
 
-/// Whether every study is drawn, as `make simulations` asks for; else a fifth of
+/// Whether every study is drawn, as `make simulations` requests; else a fifth of
 /// them, which shows what is broken and not what is a little off.
 pub fn is_full() -> bool {
     std::env::var_os("ABX_SIMULATIONS").is_some_and(|it| it == "full")

@@ -1,4 +1,4 @@
-//! What few blocks can tell: bad starts that they do not see, and families of
+//! What few blocks can show: bad starts that they do not see, and families of
 //! comparisons with a baseline, or each with another one, over a number of blocks that was ordered.
 
 use abx_stats::Margin;
@@ -24,8 +24,8 @@ const BLOCKS: usize = 6;
 fn bad_starts_that_few_blocks_do_not_see_are_judged_falsely() {
     // Method: two subjects of the same average, of which one or both lose a third in one
     // start of ten, in whole studies, and in studies that may end one block sooner. No
-    // rule knows of what no block has shown: where only one has bad starts, that has to be
-    // seen here; where both have them, verdicts are false no more often than elsewhere.
+    // rule can see what no block has shown: if only one has bad starts, that has to be
+    // seen here; if both have them, verdicts are false no more often than elsewhere.
     println!("| bad starts | first look | false direction | blocks |");
     println!("|---|---|---|---|");
     for whose in [Bad::OfLast, Bad::OfAll] {

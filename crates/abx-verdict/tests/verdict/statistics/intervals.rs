@@ -119,7 +119,7 @@ fn a_drawn_quantile_is_that_of_drawn_requests() {
     assert!(spreads < 4.0 / 400.0_f64.sqrt(), "{drawn:?} {short:?}");
 }
 
-/// What one study says.
+/// The result of one study.
 struct Found {
     /// Whether its interval or bound holds the truth; `None` when it has
     /// neither to print.
@@ -131,9 +131,9 @@ struct Found {
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     studies: usize,
-    /// Of the studies that say something, the share in which it is true.
+    /// Of the studies with a result, the share in which it is true.
     coverage: f64,
-    /// The share of the studies that say nothing.
+    /// The share of the studies without a result.
     silent: f64,
     /// Blocks of a study, on average.
     blocks: f64,

@@ -1,4 +1,4 @@
-//! Studies that go on until a limit is settled: how often they err when the truth is the limit
+//! Studies that continue until a limit is settled: how often they err when the truth is the limit
 //! itself, how many blocks they take when it is not, and how often `--fail-if-slower 3%` fails.
 //! docs/explain/statistics/stopping.md and docs/reference/expectations.md quote the tables.
 

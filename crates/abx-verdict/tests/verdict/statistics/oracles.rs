@@ -48,7 +48,7 @@ fn interval_at(sweep: &[Vec<f64>], place: f64) -> LogInterval {
         .interval(CONFIDENCE)
 }
 
-/// Low: many blocks then say something for certain.
+/// Low: many blocks then show something for certain.
 const CONFIDENCE: Confidence = Confidence::PRINTED;
 
 /// Steps of a scan from one position to the next.
@@ -131,7 +131,7 @@ proptest! {
                     from * to < 0.0
                 })
                 .count();
-            // Where a mean is 0 but for rounding, nobody knows how often they change.
+            // If a mean is 0 but for rounding, it is unknown how often they change.
             let is_even = sweep.iter()
                 .any(|blocks| blocks.iter().sum::<f64>().abs() < 1e-12);
             prop_assert!(

@@ -60,13 +60,13 @@ impl OpenLoad {
         pairs.map(|(speed, other)| speed - other).collect()
     }
 
-    /// The log ratios that were asked for: of each subject to the baseline.
+    /// The requested log ratios: of each subject to the baseline.
     fn asked(&self) -> Vec<Vec<f64>> {
         let others = 1..self.speeds.len();
         others.map(|subject| self.pair(subject, 0)).collect()
     }
 
-    /// Those that nobody asked for.
+    /// Those that were not requested.
     fn others(&self) -> Vec<Vec<f64>> {
         let subjects = self.speeds.len();
         let pairs = (1..subjects)
@@ -189,7 +189,7 @@ struct Outcome {
     /// which the fewest do.
     coverage: f64,
     least: f64,
-    /// The share of families with a false direction: of those asked for, and of all pairs.
+    /// The share of families with a false direction: of the requested ones, and of all pairs.
     falsely: f64,
     falsely_ranked: f64,
     /// The share of comparisons that are the same, of those that differ by the margin or more.
@@ -265,7 +265,7 @@ fn is_false_at(verdict: Verdict, truth: f64) -> bool {
     }
 }
 
-/// The comparisons that were asked for, and those behind the gate.
+/// The requested comparisons, and those behind the gate.
 fn assessed(load: &OpenLoad) -> (Vec<Assessment>, Vec<Assessment>) {
     let read = |values: &[Vec<f64>], family| -> Vec<Assessment> {
         let assessed = assess_together(&slices(values), Margin::DEFAULT, family);

@@ -31,7 +31,7 @@ impl Study {
         }
     }
 
-    /// The log ratios of every subject's blocks, until `is_enough` says so of
+    /// The log ratios of every subject's blocks, until `is_enough` holds for
     /// all of them or the budget ends.
     pub fn conduct(&self, seed: u64, is_enough: fn(&[Vec<f64>]) -> bool) -> Vec<Vec<f64>> {
         let mut world = self.world(seed);
@@ -60,7 +60,7 @@ impl Study {
 pub struct Method {
     /// Whether to stop after these blocks: the log ratios of each comparison.
     pub is_enough: fn(&[Vec<f64>]) -> bool,
-    /// What they say: a reading of each comparison.
+    /// Their result: a reading of each comparison.
     pub read: fn(&[Vec<f64>]) -> Vec<Reading>,
 }
 
@@ -125,7 +125,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether the verdict says what is not so: a difference that is not there
+    /// Whether the verdict is false: a difference that is not there
     /// or lies on the other side, or none as large as the margin where there is.
     fn is_false(&self, truth: f64) -> bool {
         // A true ratio that is the margin is as large as the margin.

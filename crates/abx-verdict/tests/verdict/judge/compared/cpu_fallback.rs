@@ -30,7 +30,7 @@ fn limited(record: &mut Measured, subject: &str, server_us: u64) {
     }
 }
 
-/// Both answer what the generator can ask for, and `new` takes this much for it.
+/// Both respond to what the generator can send, and `new` takes this much for it.
 fn both_limited(new_us: u64) -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     limited(&mut record, "old", 60_000);
@@ -132,7 +132,7 @@ fn processor_time_in_place_of_throughput_is_read_without_disturbed_rounds_too() 
 
 #[test]
 fn what_it_implies_of_capacity_is_a_bound() {
-    // Method: 100,000 answers/s at 60 % of the processor would be 166,667/s at all of it.
+    // Method: 100,000 responses/s at 60 % of the processor would be 166,667/s at all of it.
     let record = judged(both_limited(54_000));
     let [compared] = &primary(&record)[..] else {
         panic!("{:?}", record.comparisons)
@@ -231,7 +231,7 @@ fn four(limited_by_generator: &[&str]) -> Measured {
 
 #[test]
 fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
-    // Method: all four limited, who take 48, 54, 60 and 66 ms; then `d` is not, and is
+    // Method: all four limited, which take 48, 54, 60 and 66 ms; then `d` is not, and is
     // slower than all: a ranking has one metric, and throughput leaves the three together.
     let ranking = judged(four(&["a", "b", "c", "d"])).rankings.remove(0);
     assert_eq!(ranking.metric, Metric::ServerCpu);
@@ -360,7 +360,7 @@ fn pairs_behind_the_gate_have_the_share_of_the_sound_ones_before_it() {
 #[test]
 fn more_processor_time_is_not_slower() {
     // Method: a fifth more for each response: neither found slower nor cleared of it, while
-    // what is asked of processor time by name has its response.
+    // a question about processor time by name has its result.
     let record = StudyRecord::judged(both_limited(72_000));
     let comparison = record.conclusions.primary().next().unwrap();
     assert_eq!(

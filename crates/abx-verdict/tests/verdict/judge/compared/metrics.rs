@@ -25,7 +25,7 @@ fn by(record: &Conclusions, metric: Metric) -> Option<Comparison> {
 }
 
 /// Both kept up with a rate of which a block as planned holds 18,000 requests;
-/// `new` answers in 400 to 405 µs, `old` in 500 to 505.
+/// `new` responds in 400 to 405 µs, `old` in 500 to 505.
 fn open(at_least: &[&str]) -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     record.loads[0].settings.arrivals = ArrivalSettings {
@@ -316,7 +316,7 @@ fn a_closed_loop_has_no_comparison_of_response_times() {
 
 #[test]
 fn what_a_response_costs_is_compared_beside_throughput() {
-    // Method: `new` answers 1.1 times as many with the same processor time and
+    // Method: `new` gives 1.1 times as many responses with the same processor time and
     // in 1.1 times the bytes for each.
     let mut record = pair();
     each_slice(&mut record, "old", |slice| slice.bytes = 100 * slice.ok);
@@ -341,7 +341,7 @@ fn what_a_response_costs_is_compared_beside_throughput() {
 
 #[test]
 fn memory_is_compared_by_what_processes_do_not_share() {
-    // Method: `new` has 1.2 times the pages that nobody else has.
+    // Method: `new` has 1.2 times the pages that no other process has.
     let mut record = pair();
     for (name, bytes) in [("old", 100_000_000), ("new", 120_000_000)] {
         sides(&mut record, name).for_each(|side| side.pss_bytes = Some(bytes));
@@ -404,8 +404,8 @@ fn a_cold_start_is_read_where_a_load_was_the_first_of_its_block() {
 
 #[test]
 fn sessions_that_were_not_resumed_are_noted_where_all_were_to_be() {
-    // Method: one handshake for each of 100 answers, of which 97, 98 and all were resumed;
-    // 97 of a load that asked for full ones; and a slice in which nobody waited for one.
+    // Method: one handshake for each of 100 responses, of which 97, 98 and all were resumed;
+    // 97 of a load that requested full ones; and a slice in which none was waited for.
     let resumed = |count: Option<u64>, resumption: bool| {
         let mut record = pair();
         record.loads[0].settings.tls = Some(TlsSettings {

@@ -4,7 +4,7 @@ use abx_verdict::{PoolError, Pooled, StudyRecord, pooled};
 
 use abx_fixtures::{OK, assert_close, pair, study};
 
-/// A record of `new` that answers this many in a slice, beside `old`.
+/// A record of `new` with this many responses in a slice, beside `old`.
 fn day(name: &str, ok: u64) -> (String, StudyRecord) {
     let around = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];
     let mut record = study(&[("old", &[OK; 7]), ("new", &around)]);

@@ -60,7 +60,7 @@ fn side() -> impl Strategy<Value = SubjectReadings> {
 }
 
 /// A study of two subjects in 0 to 7 blocks with any counters. In half of them
-/// every request is answered and every connection used, else hardly one would
+/// every request gets a response and every connection is used, else hardly one would
 /// be without a void finding.
 fn any_study() -> impl Strategy<Value = Measured> {
     let round = (slice(), slice(), any::<bool>());

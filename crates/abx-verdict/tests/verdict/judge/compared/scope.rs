@@ -43,7 +43,7 @@ fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own
 
 #[test]
 fn a_route_is_what_the_record_says_of_it() {
-    // Method: the server of a run at addresses of every kind, with what the record says of
+    // Method: the server of a run at addresses of every kind, with the record's statement of
     // where it was, in old records nothing.
     let here = [MachineRole::Subjects, MachineRole::Generator];
     let elsewhere = [MachineRole::Generator];

@@ -46,7 +46,7 @@ fn decisions(record: &Measured) -> Vec<(Vec<String>, Decision)> {
 #[test]
 fn each_load_is_settled_by_its_own_blocks() {
     // Method: of two loads one is precise. Once it is left out, the other one may have twice as
-    // many blocks: what is known of the first stays, and the study goes on.
+    // many blocks: what is known of the first stays, and the study continues.
     let mut record = one_of_two();
     let small = vec!["small".to_owned()];
     let large = vec!["large".to_owned()];
@@ -93,7 +93,7 @@ fn four() -> Measured {
         ("far", &[19_000, 21_000, 19_500, 20_500, 20_000, 19_800]),
         ("near", &[9_000, 11_000, 9_500, 10_500, 10_100, 9_900]),
     ]));
-    // Comparisons of ordered blocks tell of each other's spread.
+    // Comparisons of ordered blocks are evidence of each other's spread.
     record.settings.blocks = None;
     record
 }

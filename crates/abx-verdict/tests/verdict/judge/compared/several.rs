@@ -49,7 +49,7 @@ fn places_are_what_certain_pairs_leave() {
     ];
     assert_eq!(texts(&found_ranking), expected);
     assert_eq!(found_ranking.pairs.len(), 6);
-    // Three are asked for, and three stand behind those.
+    // Three are requested, and three stand behind those.
     assert!(
         found_ranking
             .pairs
@@ -106,7 +106,7 @@ fn declared_pairs_are_compared_and_no_others_but_behind_them() {
 #[test]
 fn a_declared_pair_pays_for_the_declared_ones_only() {
     // Method: the subject that stands alone and falls among seven, see below: among the
-    // same seven it stands again where it alone was asked for, and so does its equality.
+    // same seven it stands again where it alone was requested, and so does its equality.
     let faster = [9_500, 10_240, 8_920, 9_830, 9_940, 9_270];
     let same = [9_300, 8_800, 9_200, 8_700, 9_100, 8_900];
     let level = [9_210, 9_010, 9_210, 9_010, 9_210, 9_000];
@@ -153,7 +153,7 @@ fn a_pair_is_compared_under_the_loads_that_it_was_asked_for() {
 
 #[test]
 fn a_study_ends_when_its_declared_pairs_are_settled() {
-    // Method: a subject about which nothing is certain, asked about and not.
+    // Method: a subject about which nothing is certain, with and without a question about it.
     let mut record = longer(four());
     assert_eq!(may_stop(&record), Decision::Continue);
     record.settings.contrasts = vec![contrast("c", "b", &[])];
@@ -222,7 +222,7 @@ fn what_limits_a_pair_alone_stands_in_it_and_all_else_is_a_number() {
 
 #[test]
 fn who_is_void_has_no_place() {
-    // Method: `c` answers wrongly in one of a hundred: nothing is said of it, and the others
+    // Method: `c` responds wrongly in one of a hundred: nothing is concluded of it, and the others
     // are ranked as if it were not there.
     let mut record = four();
     for slice in all_slices(&mut record).filter(|slice| slice.subject == "c") {
@@ -273,7 +273,7 @@ fn who_has_failed_is_in_no_pair_of_a_ranking() {
 fn a_difference_that_stands_alone_may_fall_among_many() {
     // Method: a subject 3 % faster in blocks with a spread that is certain
     // enough for one comparison, then the same beside seven equal ones.
-    // The study might have ended by what it measured, so that they do not tell of each
+    // The study might have ended by what it measured, so that they are no evidence of each
     // other's spread.
     let free = |mut record: Measured| {
         record.settings.blocks = None;
@@ -320,8 +320,8 @@ fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
 #[test]
 fn equivalence_is_held_to_how_many_subjects_there_are_and_not_to_how_many_pairs() {
     // Method: `c` beside `b`, equal blocks, within 0.97 of the margin at 98.5 %, which three
-    // subjects ask for (3.203 · 2.53 % ÷ √8), and beyond it at 99 % (3.499). Behind the
-    // gate, and asked for together with both other pairs.
+    // subjects require (3.203 · 2.53 % ÷ √8), and beyond it at 99 % (3.499). Behind the
+    // gate, and requested together with both other pairs.
     let mut record = study(&[
         ("a", &[4_500; 8]),
         ("b", &[OK; 8]),
@@ -347,7 +347,7 @@ fn equivalence_is_held_to_how_many_subjects_there_are_and_not_to_how_many_pairs(
 
 #[test]
 fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
-    // Method: two pairs that were asked for: the smaller p-value is multiplied by two, and
+    // Method: two requested pairs: the smaller p-value is multiplied by two, and
     // the larger divided by 0.9 + 0.1 ÷ 2, whose rest is handed on.
     let blocks = [
         ("a", [9_000, 9_300, 8_800, 9_100, 8_600, 9_200, 9_000]),
@@ -375,7 +375,7 @@ fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
 #[test]
 fn a_ranking_has_the_pairs_of_its_load_in_short() {
     // Method: four subjects under two loads, of which `c` is faster under the first only;
-    // each pair in the file says what the comparison says.
+    // each pair in the file shows what the comparison shows.
     let mut record = four();
     let mut more = record.loads[0].clone();
     more.name = "large".to_owned();
@@ -422,7 +422,7 @@ fn a_ranking_has_the_pairs_of_its_load_in_short() {
 
 #[test]
 fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
-    // Method: three that answer all that an open loop offers; then one that leaves a fifth
+    // Method: three that respond to all that an open loop offers; then one that leaves a fifth
     // unsent; and one of four that fails, so that it is void and decides nothing.
     let pairs: [(&str, &[u64]); 4] = ["a", "b", "c", "d"].map(|name| (name, &[OK; 6][..]));
     let mut open = study(&pairs[..3]);
@@ -435,7 +435,7 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
         slice.unsent = OK / 5;
     }
     assert_eq!(ranking(one_behind.clone()).metric, Metric::Throughput);
-    // Nor where nobody asked about the one that is behind.
+    // Nor if the one that is behind was not requested.
     one_behind.settings.contrasts = vec![contrast("b", "a", &[])];
     assert_eq!(ranking(one_behind).metric, Metric::Throughput);
     let arrivals = open.loads[0].settings.arrivals.clone();
@@ -458,7 +458,7 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
 #[test]
 fn a_pair_has_one_verdict_wherever_it_stands() {
     // Method: five subjects, of which one is faster than the baseline by so much that it
-    // stands among the four that were asked for, and would not among all ten pairs.
+    // stands among the four that were requested, and would not among all ten pairs.
     let record = judged(study(&[
         ("old", &[9_000, 9_300, 8_800, 9_100, 8_600, 9_200]),
         ("a", &[9_300, 8_800, 9_200, 8_700, 9_100, 8_900]),

@@ -188,7 +188,7 @@ fn shared_processors_forbid_equivalent_but_not_faster() {
 
 #[test]
 fn subjects_took_turns_as_asked_without_a_word() {
-    // Method: trials that were asked for have no reason, and slices have none
+    // Method: trials that were requested have no reason, and slices have none
     // to be trials.
     let mut record = pair();
     pilot(&mut record).interleave = Interleave::Trials;
@@ -233,7 +233,7 @@ fn every_subject_is_compared_with_the_baseline_under_every_load() {
 
 #[test]
 fn a_finding_about_one_subject_touches_only_its_comparison() {
-    // Method: `other` fails, answers other bytes, and is silent in block 2.
+    // Method: `other` fails, gives other bytes, and is silent in block 2.
     let mut record = three();
     responded(&mut record, "other").sha256 = Some("01".to_owned());
     each_slice(&mut record, "other", |slice| {
@@ -509,7 +509,7 @@ fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
 
 #[test]
 fn a_study_is_hopeless_when_failures_leave_nothing_to_compare() {
-    // Method: a pair of which nobody, or one in the pilot, or one in a block failed, or
+    // Method: a pair of which neither, or one in the pilot, or one in a block failed, or
     // fails one request of ten; and three of which one failed, or the baseline.
     assert!(!is_hopeless(&judged(pair())));
     let mut record = pair();
@@ -558,7 +558,7 @@ fn only_failures_make_a_study_hopeless() {
 #[test]
 fn too_few_blocks_are_no_inconclusive_interval() {
     // Method: differences that are clear in every block, over 1 to 7 blocks that were ordered or
-    // not; and blocks that say nothing, of which there are enough.
+    // not; and blocks that show nothing, of which there are enough.
     for (is_ordered, fewest) in [(true, 6), (false, 7)] {
         for blocks in 1..=7_usize {
             let mut record = study(&[("old", &vec![9_000; blocks]), ("new", &vec![4_500; blocks])]);

@@ -82,7 +82,7 @@ fn subjects_that_change_places_are_named_with_the_place() {
 
 #[test]
 fn places_change_between_the_pairs_that_were_asked_for() {
-    // Method: the same sweep asked about the other way round, and under one load only.
+    // Method: the same sweep with the pair the other way round, and under one load only.
     let mut record = over_connections(&[(10, [9_000, 9_900]), (50, [9_900, 9_000])]);
     let crossovers = |record: &Measured| judged(record.clone()).sweeps[0].crossovers.clone();
     let usual = crossovers(&record);
@@ -167,9 +167,9 @@ fn places_change_in_as_many_blocks_as_carry_a_verdict() {
 
 #[test]
 fn the_law_of_a_sweep_is_found_again() {
-    // Method: λ = 10⁶ answers a slice, σ = 0.05 and κ = 0.0002, of which docs/explain/statistics/curves.md,
-    // section 10, gives X(N), over three to five loads, whose least number of positions is
-    // four; the peak lies at √((1 − σ) ÷ κ) = 68.9.
+    // Method: λ = 10⁶ responses a slice, σ = 0.05 and κ = 0.0002, of which section 10 of
+    // docs/explain/statistics/curves.md gives X(N), over three to five loads, whose least number of
+    // positions is four; the peak lies at √((1 − σ) ÷ κ) = 68.9.
     let rows = [1, 4, 16, 64, 256].map(|connections: u32| {
         let n = f64::from(connections);
         let waits = 1.0 + 0.05 * (n - 1.0) + 0.0002 * n * (n - 1.0);
@@ -247,7 +247,7 @@ fn a_law_that_explains_little_is_not_reported() {
 fn where_users_pause_a_sweep_is_read_by_session_time() {
     // Method: the same users with and without pauses, of two servers and of one; sessions of
     // `new` are the shorter ones at 10 users and the longer ones from 20 on. With pauses,
-    // sessions/s grow with the users, and say nothing of how a server grows.
+    // sessions/s grow with the users, and show nothing of how a server grows.
     let sweep = |pauses: bool, subjects: usize| {
         let mut record = over_connections(&[10, 20, 40, 80].map(|users| (users, [9_000; 2])));
         by_users(&mut record, pauses);
@@ -285,8 +285,8 @@ fn loads_that_differ_in_more_are_no_sweep() {
     assert_eq!(judged(record).sweeps, []);
 }
 
-/// A grid of three rates at which the p99 of each subject is what `p99_us` says
-/// of it, in six blocks.
+/// A grid of three rates at which the p99 of each subject is what `p99_us` gives
+/// for it, in six blocks.
 fn over_rates(p99_us: &[(&str, [u64; 3])]) -> Measured {
     let rates = [1_000.0, 2_000.0, 4_000.0];
     let mut record = over_connections(&[(1, [900; 2]), (2, [900; 2]), (4, [900; 2])]);
@@ -389,7 +389,7 @@ fn capacities_are_read_off_a_grid_and_compared() {
 
 #[test]
 fn what_was_never_sent_misses_an_objective() {
-    // Method: both answer in time whatever is sent; of what is due at the highest rate a
+    // Method: both respond in time to whatever is sent; of what is due at the highest rate a
     // tenth is never sent to `old`.
     let mut record = over_rates(&[("old", [10_000; 3]), ("new", [10_000; 3])]);
     for block in &mut record.blocks {

@@ -27,7 +27,7 @@ fn a_study_in_which_nothing_is_wrong_has_no_findings() {
 
 #[test]
 fn throughput_is_summed_over_slices_and_not_their_mean() {
-    // Method: `new` answers 9,000 in 0.9 connection-seconds and, after a stall,
+    // Method: `new` gives 9,000 responses in 0.9 connection-seconds and, after a stall,
     // 9,000 in 8.1. Summed, that is 10 × 18,000 ÷ 9 s = 20,000 per second; the
     // mean of the two rates would be 55,556. `old` has 100,000.
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
@@ -43,7 +43,7 @@ fn throughput_is_summed_over_slices_and_not_their_mean() {
 
 #[test]
 fn throughput_counts_verified_responses_only() {
-    // Method: of 9,000 answers of `new`, 900 have the wrong status.
+    // Method: of 9,000 responses of `new`, 900 have the wrong status.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
         response(slice, &[(Outcome::Ok, 8_100), (Outcome::WrongStatus, 900)]);
@@ -107,7 +107,7 @@ fn the_margin_of_the_study_decides_what_is_equivalent() {
 #[test]
 fn fewer_than_six_blocks_settle_nothing() {
     // Method: twice as fast in 0 to 5 blocks. With two there is an interval;
-    // the number of blocks that are missing to six is always told.
+    // the number of blocks that are missing to six is always reported.
     for blocks in 0..6 {
         let found_compared = compared(with_ratios(&vec![2000; blocks]));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What is said of machines that made the load together.
+//! Findings about machines that made the load together.
 
 use abx_evidence::record::{AgentRecord, FleetRecord, Measured, OnLoss};
 use abx_evidence::{FindingId, Level};
@@ -6,7 +6,7 @@ use abx_fixtures::{Compared, find, ids, judged, pair};
 
 use crate::judge::compared::scope::fleet;
 
-/// A comparison with three agents, of whom something is so.
+/// A comparison with three agents, with this change to them.
 fn with(change: impl FnOnce(&mut FleetRecord)) -> Measured {
     let mut record = pair();
     let mut three = fleet(&[true, true, true]);

@@ -50,7 +50,7 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
 
 #[test]
 fn wrong_bodies_weigh_by_those_that_were_looked_at() {
-    // Method: one wrong body in 9,000 answers is 1 of the 100 that were hashed.
+    // Method: one wrong body in 9,000 responses is 1 of the 100 that were hashed.
     let wrong = [(Outcome::Ok, OK - 1), (Outcome::WrongBody, 1)];
     let found_compared = with_outcomes(&wrong);
     assert_eq!(found_compared.verdict, Verdict::Invalid);
@@ -89,8 +89,8 @@ fn a_failure_in_the_discarded_part_is_a_failure() {
 
 #[test]
 fn what_does_not_speak_against_a_subject_never_voids() {
-    // Method: a third of all attempts, of each kind. That requests were sent again is told,
-    // unless it was we who let connections rest.
+    // Method: a third of all attempts, of each kind. That requests were sent again is reported,
+    // unless it was we that let connections rest.
     let pairs = [(FindingId::RequestsResent, Level::Note)];
     for (kind, findings) in [
         (Outcome::IdleClose, &pairs[..]),
@@ -191,7 +191,7 @@ fn a_subject_that_stopped_responding_voids() {
 
 #[test]
 fn failing_makes_no_subject_faster() {
-    // Method: `new` answers half of its requests with an error page at once and
+    // Method: `new` responds to half of its requests with an error page at once and
     // so completes twice as many; what is verified is as before.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
@@ -208,7 +208,7 @@ fn failing_makes_no_subject_faster() {
 
 #[test]
 fn it_is_known_whether_anything_was_sent() {
-    // Method: to both, to one of them, and to nobody.
+    // Method: to both, to one of them, and to none.
     let mut record = pair();
     assert!(judge(&record).any_sent());
     each_slice(&mut record, "new", |slice| response(slice, &[]));
@@ -219,7 +219,7 @@ fn it_is_known_whether_anything_was_sent() {
 
 #[test]
 fn what_was_seen_under_a_load_is_found_by_its_name() {
-    // Method: two loads of two subjects, and a third one that nobody offered.
+    // Method: two loads of two subjects, and a third one that was not offered.
     let conclusions = judge(&two_loads());
     let names = |load: &str| -> Vec<String> {
         let under = conclusions.under(load);

@@ -34,7 +34,7 @@ fn level(id: impl Borrow<FindingId>, change: impl FnMut(&mut SliceRecord)) -> Op
 #[test]
 fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
     // Method: requests in flight on average, by rate and response times, in
-    // thousandths of the ten that were asked for. More than were asked for is
+    // thousandths of the ten that were requested. More than were requested is
     // an effect of edges, fewer is another load.
     let table = [
         (790, Some(Level::Void)),
@@ -56,7 +56,7 @@ fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
 
 #[test]
 fn a_window_that_is_refilled_by_halves_is_half_full_at_least() {
-    // Method: windows of 4, so that 40 were asked for and 20 are what a refill waits for;
+    // Method: windows of 4, so that 40 were requested and 20 are what a refill waits for;
     // in flight are these thousandths of ten.
     let table = [
         (4_000, None),
@@ -130,7 +130,7 @@ fn who_was_loaded_in_trials_is_not_told_to_use_them() {
 
 #[test]
 fn little_s_law_is_not_checked_where_it_says_nothing() {
-    // Method: far off in each case. Slices of 9 answers for each connection are
+    // Method: far off in each case. Slices of 9 responses for each connection are
     // too short for it, and so are those of 10 when one request had no response.
     let table = [
         (vec![(Outcome::Ok, 100)], Some(Level::Void)),
@@ -360,7 +360,7 @@ fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
 #[test]
 fn a_machine_without_means_for_connections_blames_no_subject() {
     // Method: ports, descriptors and memory run out after 300 connections, and 699 more
-    // are not tried: it voids, says how many were opened, and names limit and remedy.
+    // are not tried: it voids, reports how many were opened, and names limit and remedy.
     let kinds = [
         (Outcome::NoPort, "ip_local_port_range", "--local-address"),
         (Outcome::NoDescriptor, "ulimit -n", "-t"),

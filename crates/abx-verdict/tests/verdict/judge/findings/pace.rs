@@ -164,7 +164,7 @@ fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
 #[test]
 fn quantiles_that_rest_on_requests_without_response_are_at_least() {
     // Method: the longest alone is so with every single timeout, and its sign
-    // says enough; from the first quantile on it is a finding about times.
+    // shows enough; from the first quantile on it is a finding about times.
     let without_response = |count: u64, given_up_us: u64| {
         found(0, |record| {
             let counts = [(Outcome::Ok, 10_000 - count), (Outcome::Unfinished, count)];

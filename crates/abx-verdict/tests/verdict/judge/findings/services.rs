@@ -1,4 +1,4 @@
-//! Services that subjects need: when one was the limit, and when one died.
+//! Services that subjects need: when one was the limit, and when one failed.
 
 use abx_evidence::{FindingId, Level, Limits, Measured};
 use abx_verdict::{Metric, Verdict};

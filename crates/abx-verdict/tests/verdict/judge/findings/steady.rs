@@ -5,8 +5,8 @@ use abx_evidence::{ArrivalKind, Finding, FindingId, Level, Measured, Outcome};
 
 use abx_fixtures::{OK, find, judged, pilot, response, study};
 
-/// Eight blocks of twenty rounds, in which a slice of `new` has what this says
-/// of block and round, and `old` always the same.
+/// Eight blocks of twenty rounds, in which a slice of `new` has what this returns
+/// for block and round, and `old` always the same.
 fn rounds(of_new: impl Fn(usize, usize) -> u64) -> Measured {
     let mut record = study(&[("old", &[OK; 8]), ("new", &[OK; 8])]);
     for (index, block) in record.blocks.iter_mut().enumerate() {
@@ -63,7 +63,7 @@ fn what_changes_to_either_side_by_chance_is_no_way_of_the_subject() {
     assert_eq!(found(few), None);
 }
 
-/// What is said of `new` where the pilot had not seen it settle.
+/// The message about `new` if the pilot had not seen it settle.
 fn unsettled(mut record: Measured) -> String {
     let subject = pilot(&mut record).subjects.get_mut("new");
     subject.expect("a pilot of each").settled = false;

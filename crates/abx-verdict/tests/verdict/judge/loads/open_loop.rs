@@ -1,4 +1,4 @@
-//! Studies of an open loop: what is compared, and what is said instead.
+//! Studies of an open loop: what is compared, and what is reported instead.
 
 use std::borrow::Borrow;
 
@@ -14,7 +14,7 @@ use abx_fixtures::{
     judged, limits, pair, primary, response, sides, study,
 };
 
-/// Six blocks in which both subjects answered the 100,000 requests that were
+/// Six blocks in which both subjects responded to the 100,000 requests that were
 /// due in each second.
 fn open_pair() -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
@@ -85,8 +85,8 @@ fn requests_in_flight_at_the_end_do_not_count_against_a_subject() {
 
 #[test]
 fn a_subject_that_kept_up_is_at_least_so_much_faster() {
-    // Method: `old` answers 4 in 5 of what was due. The open loop's throughput
-    // is answers over measured time, however long connections were in use.
+    // Method: `old` responds to 4 in 5 of what was due. The open loop's throughput
+    // is responses over measured time, however long connections were in use.
     let mut record = open_pair();
     leave_unsent(&mut record, "old", OK / 5);
     each_slice(&mut record, "old", |slice| slice.connection_ns /= 3);
@@ -174,7 +174,7 @@ fn a_rate_that_the_generator_did_not_reach_bounds() {
     let record = judged(record);
     let finding = of_new(&record, FindingId::OfferedRateNotReached).unwrap();
     assert_eq!(finding.level, Level::Bound);
-    // It was the slower one, so nothing is known of the two but what answers take.
+    // It was the slower one, so nothing is known of the two but the cost of responses.
     assert_eq!(record.comparisons[0].metric, Metric::ServerCpu);
 }
 
@@ -207,7 +207,7 @@ fn what_holds_for_closed_loops_only_is_not_said_of_open_ones() {
 
 #[test]
 fn findings_about_times_leave_throughput_as_it_is() {
-    // Method: `new` had late sends and unanswered requests, and was the faster
+    // Method: `new` had late sends and requests without a response, and was the faster
     // of two that did not keep up; its ratio is no "at least".
     let mut record = open_pair();
     leave_unsent(&mut record, "old", OK / 5);
