@@ -103,7 +103,7 @@ pub struct Late {
     pub queued: u64,
 }
 
-/// The times over which answers were counted.
+/// The times over which responses were counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Spans {
     pub connection_ns: u64,

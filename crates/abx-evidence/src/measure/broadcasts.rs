@@ -1,4 +1,4 @@
-//! Broadcasts: when their listeners have them, and who never had.
+//! Broadcasts: when their listeners get them, and which listeners never got one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ pub struct CoursePlan {
     /// The length of an interval before any are joined, above 0.
     #[serde(rename = "stretch_ns")]
     pub interval_ns: u64,
-    /// Whether each interval is told as soon as it is over.
+    /// Whether each interval is reported as soon as it is over.
     pub is_told: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct CourseTally {
     until_ns: u64,
 }
 
-/// The same as another machine says it.
+/// The same as another machine sends it.
 #[derive(Deserialize)]
 struct SaidCourse {
     plan_ns: u64,
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn hours_take_no_more_room_than_seconds() {
-        // Method: an hour in intervals of 100 ms, 10 answers in each.
+        // Method: an hour in intervals of 100 ms, 10 responses in each.
         let mut tally = CourseTally::new(plan());
         for number in 0..36_000 {
             tally.add(number, (number as u64 + 1) * 100 * MS, &interval(10, 50, 0));

@@ -24,7 +24,7 @@ enum StatusWord {
     Class(String),
 }
 
-/// How every status is written in plans. Nobody may ask for it: then a failure would be none.
+/// How every status is written in plans. It cannot be requested: then a failure would be none.
 const ANY: &str = "any";
 
 /// Why a text is no status.
@@ -42,7 +42,7 @@ impl ExpectedStatus {
         }
     }
 
-    /// Every one, where somebody else looks at them.
+    /// Every one, if something else checks them.
     #[must_use]
     pub const fn any() -> ExpectedStatus {
         ExpectedStatus {

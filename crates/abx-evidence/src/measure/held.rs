@@ -1,4 +1,4 @@
-//! Connections that are opened, say nothing for a while, and are closed.
+//! Connections that are opened, are idle for a while, and are closed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What became of one attempt to have a request answered.
+/// The outcome of one attempt to get a response to a request.
 ///
 /// A refused connection or a wrong body is a measurement, not an error of ours.
 /// Every attempt has exactly one outcome.

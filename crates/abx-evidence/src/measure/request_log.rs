@@ -17,7 +17,7 @@ pub struct RequestLogPlan {
     pub most: u64,
     /// Whether the beginning of every response is kept, and not that of the first alone.
     pub keeps_heads: bool,
-    /// What tells meanwhile how many have ended; of the same process only.
+    /// Counts meanwhile how many have ended; of the same process only.
     #[serde(skip)]
     pub count: Arc<RequestCount>,
 }
@@ -156,7 +156,7 @@ impl RequestLog {
         self.tls.as_ref()
     }
 
-    /// A connection stands, and this was agreed on; asked for of the first one alone.
+    /// A connection stands, and this was agreed on; read from the first one alone.
     pub fn agrees(&mut self, terms: impl FnOnce() -> Option<TlsOptions>) {
         if self.tls.is_none() {
             self.tls = terms();

@@ -1,4 +1,4 @@
-//! Which statuses answers had that had another than the expected one.
+//! The statuses of responses that had another than the expected one.
 
 use std::collections::BTreeMap;
 

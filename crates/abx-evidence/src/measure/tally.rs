@@ -84,7 +84,7 @@ tally! {
         resumed,
         /// Listeners that never got a broadcast, summed over broadcasts.
         lost,
-        /// Broadcasts that came to a listener behind a later one, twice, or from nobody
+        /// Broadcasts that came to a listener behind a later one, twice, or from no connection
         /// of the load, summed over listeners.
         out_of_order,
     }
@@ -222,7 +222,7 @@ pub struct SliceTally {
     /// Processor time in which they waited awake for responses.
     pub waiting_awake_ns: u64,
     /// Time the worker threads were ready to run but another thread had the processor;
-    /// `None` when the kernel does not tell.
+    /// `None` if the kernel does not report it.
     pub generator_wait_ns: Option<u64>,
     /// The processor time of the busiest worker over `wall_ns`, without what it
     /// waited awake.
@@ -261,7 +261,7 @@ impl SliceTally {
     /// workers of one machine, or machines. The order of merging does not matter.
     ///
     /// Counts and processor times are summed; wall times and the busiest worker are
-    /// the longest; what one of them could not tell is unknown of all.
+    /// the longest; what one of them could not measure is unknown of all.
     pub fn merge(&mut self, other: &SliceTally) {
         self.tally.merge(&other.tally);
         self.wall_ns = self.wall_ns.max(other.wall_ns);
@@ -272,7 +272,7 @@ impl SliceTally {
         self.generator_wait_ns = waits.map(|(number, other)| number + other);
         self.busiest_worker_ns = self.busiest_worker_ns.max(other.busiest_worker_ns);
         self.stopped_responding |= other.stopped_responding;
-        // Workers without a connection have nothing to tell of any.
+        // Workers without a connection have nothing to report of any.
         if let Some(other) = other.connections {
             let sum = self.connections.get_or_insert_default();
             sum.standing += other.standing;
@@ -397,7 +397,7 @@ mod tests {
         fn slices_merge_in_any_order_and_grouping(
             a in (samples(), edges()), b in (samples(), edges()), c in (samples(), edges()),
         ) {
-            // Method: (a+b)+c against a+(c+b), with and without what cannot be told.
+            // Method: (a+b)+c against a+(c+b), with and without unknown values.
             let [a, b, c] = [a, b, c].map(|(samples, edges)| slice(&samples, edges));
             let merged = |slice_tally: &SliceTally, other: &SliceTally| {
                 let mut sum = slice_tally.clone();
@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn an_open_loop_s_throughput_is_over_the_measured_time() {
-        // Method: 300 answers in 3 s, on 10 connections that were in use for
+        // Method: 300 responses in 3 s, on 10 connections that were in use for
         // 6 s together; one more connection was never used.
         let mut slice = SliceTally {
             measured_ns: 3_000_000_000,

@@ -14,7 +14,7 @@ pub struct TimelinePlan {
     pub bucket_ns: u64,
     /// A request whose correct response took longer than this was delayed. `None` where
     /// nothing is expected to fail: none counts as delayed, and a slice waits for its
-    /// answers and is given up as without a timeline.
+    /// responses and is given up as without a timeline.
     pub delayed_after_ns: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ pub struct TimelineTally {
     timeline: Timeline,
 }
 
-/// The same as another machine says it.
+/// The same as another machine sends it.
 #[derive(Deserialize)]
 struct SaidTimeline {
     start_ns: u64,
@@ -88,7 +88,7 @@ impl TryFrom<SaidTimeline> for TimelineTally {
     }
 }
 
-/// What a request became for the one who waited for it.
+/// What a request became for the client that waited for it.
 enum Fate {
     InTime,
     Delayed,

@@ -10,7 +10,7 @@ use crate::record::{BlockRecord, LoadRecord, SubjectRecord};
 /// The most subjects and loads, a hundred times what the largest study known has.
 const SUBJECTS_MAX: usize = 1_000;
 const LOADS_MAX: usize = 1_000;
-/// The most blocks, which is as many as a study file may ask for.
+/// The most blocks, which is as many as a study file may request.
 const BLOCKS_MAX: usize = 1_000_000;
 /// The most slices of all blocks together; each takes about 1 kB.
 pub(super) const SLICES_MAX: usize = 1_000_000;

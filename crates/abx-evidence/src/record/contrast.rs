@@ -38,19 +38,19 @@ impl Contrast {
 }
 
 impl Measured {
-    /// Every pair that was asked for under any load, subject and baseline, each once.
+    /// Every pair that was requested under any load, subject and baseline, each once.
     #[must_use]
     pub fn pairs(&self) -> Vec<[&str; 2]> {
         self.asked(|_| true)
     }
 
-    /// The pairs that were asked for under a load.
+    /// The pairs that were requested under a load.
     #[must_use]
     pub fn pairs_under(&self, load: &LoadRecord) -> Vec<[&str; 2]> {
         self.asked(|contrast| contrast.is_under(load))
     }
 
-    /// The pairs that were asked for under a fault.
+    /// The pairs that were requested under a fault.
     #[must_use]
     pub fn pairs_of_fault(&self, fault: &str) -> Vec<[&str; 2]> {
         self.asked(|contrast| contrast.is_of(fault))

@@ -39,7 +39,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The same with a remedy that says more than that of its id.
+    /// The same with a remedy that states more than that of its id.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Finding {
         self.remedy = remedy.into();
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_finding_touches_only_its_subject_and_load() {
-        // Method: one about `a` under `small`, asked from three places.
+        // Method: one about `a` under `small`, found in three places.
         let finding = Finding {
             id: FindingId::Steal,
             level: Level::Bound,

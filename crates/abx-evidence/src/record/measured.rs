@@ -1,4 +1,4 @@
-//! What a study measured, of whom, how and where.
+//! What a study measured, of which subjects, how and where.
 
 use std::cmp::Reverse;
 
@@ -144,7 +144,7 @@ impl Measured {
         (blocks > 0).then(|| self.elapsed_s / blocks as f64)
     }
 
-    /// Subjects that failed at the start of a block, also of one that has not come to its end.
+    /// Subjects that failed at the start of a block, even of one that has not come to its end.
     pub fn failed_starts(&self) -> impl Iterator<Item = FailedStart<'_>> {
         self.blocks.iter().flat_map(|block| {
             block.subjects.iter().filter_map(|(subject, life)| {

@@ -34,7 +34,7 @@ pub enum Goal {
         share: f64,
         limit_us: f64,
     },
-    /// Less than this share of what was due failed, or was never answered.
+    /// Less than this share of what was due failed, or got no response.
     Errors {
         /// The limit in percent, above 0 and below 100.
         limit_percent: f64,
@@ -45,7 +45,7 @@ pub enum Goal {
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectiveInput<'a> {
     pub planned: u64,
-    /// Those that were answered and verified.
+    /// Those that got a verified response.
     pub ok: u64,
     /// The times of those that were sent, and of those that never were.
     pub times: &'a Histograms,
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_burden_is_that_of_the_goal_that_is_missed_most() {
-        // Method: 98 answers of 10 ms and two of 60 ms; of 10,000 due, five missing;
+        // Method: 98 responses of 10 ms and two of 60 ms; of 10,000 due, five missing;
         // then the two without a response, and nothing at all.
         let mut times = Histograms::default();
         (0..98).for_each(|_| times.response.record_ns(10_000_000));

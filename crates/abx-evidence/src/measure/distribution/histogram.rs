@@ -21,7 +21,7 @@ pub use rough_times::RoughTimes;
 /// counts as one hour. In JSON it is the list of the numbers of the HDR V2 format.
 ///
 /// It counts by itself, since counting is done for each request: a shift, an add and
-/// a store. What is asked rarely walks the counters; formats are HdrHistogram's own.
+/// a store. Queries, which are rare, walk the counters; formats are HdrHistogram's own.
 #[derive(Clone)]
 pub struct Histogram {
     /// None of them as long as there is no memory; those behind its end are zero.
@@ -92,7 +92,7 @@ impl Histogram {
     }
 
     /// The times that were counted, shortest first, in µs, each with how often
-    /// it was. Times that are not told apart are one: the longest of them.
+    /// it was. Times that are not distinguished are one: the longest of them.
     pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counted()
             .map(|(index, count)| (layout::highest::<FINE_BITS>(index), count))
@@ -137,7 +137,7 @@ impl Histogram {
         }
     }
 
-    /// How often this time, or one that is not told apart from it, was counted.
+    /// How often this time, or one that is not distinguished from it, was counted.
     pub fn count_at_us(&self, time_us: u64) -> u64 {
         let index = layout::index_of::<FINE_BITS>(time_us.min(MICROS_MAX));
         self.counts.get(index).copied().unwrap_or_default()
@@ -355,7 +355,7 @@ mod tests {
                 1..5,
             ),
         ) {
-            // Method: times in parts; after each, what is told makes a histogram of that part
+            // Method: times in parts; after each, what is reported makes a histogram of that part
             // alone, and what is kept is the whole.
             let [mut histogram, mut before] = [Histogram::new(), Histogram::new()];
             for part in parts {
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn nothing_counted_has_no_quantile() {
-        // Method: an empty histogram answers nothing, never zero.
+        // Method: an empty histogram returns nothing, never zero.
         let empty = Histogram::new();
         assert_eq!(
             (empty.quantile_us(0.5), empty.max_us(), empty.mean_us()),

@@ -1,4 +1,4 @@
-//! What a report says of where the time of requests went.
+//! Where the time of requests went, as reports show it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl PhaseTimes {
     }
 
     /// Whether anything but the wait for the first byte takes over a tenth of the
-    /// time: else the response time says it all.
+    /// time: else the response time is enough.
     #[must_use]
     pub fn is_telling(&self) -> bool {
         let others = [Phase::Waiting, Phase::Connect, Phase::Body];

@@ -47,7 +47,7 @@ impl Phase {
     }
 }
 
-/// The moments of one request that was answered, on the monotonic clock in ns.
+/// The moments of one request that got a response, on the monotonic clock in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
     pub intended_ns: u64,

@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// Times of up to 2,047 µs, which the histogram tells apart exactly.
+    /// Times of up to 2,047 µs, which the histogram distinguishes exactly.
     fn times() -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec(1_u64..2_048, 0..12)
     }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_quantile_below_every_bound_is_exact_and_the_longest_never() {
-        // Method: 98 answers of 1 to 98 µs, and two requests given up after 50.
+        // Method: 98 responses of 1 to 98 µs, and two requests given up after 50.
         let known: Vec<u64> = (1..=98).collect();
         let exact = |us| {
             Some(Quantile {

@@ -1,4 +1,4 @@
-//! What servers say of where their own time goes: durations of `Server-Timing` by name,
+//! Where servers report that their own time goes: durations of `Server-Timing` by name,
 //! of the random sample of responses whose phases are timed.
 
 use std::collections::BTreeMap;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// More names than this are not kept, the first ones in their order are: whoever makes up a
-/// name for each response must not fill the memory.
+/// More names than this are not kept, the first ones in their order are: a server that makes up
+/// a name for each response must not fill the memory.
 const NAMES_MAX: usize = 16;
 
 /// Sums by name. `merge` is associative and commutative.
@@ -47,18 +47,18 @@ impl ServerTimes {
         self.add(name, &time_sum);
     }
 
-    /// Whether nothing was said.
+    /// Whether nothing was reported.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What was said, by name.
+    /// The reported times, by name.
     pub fn sums(&self) -> impl Iterator<Item = (&str, &ServerTimeSum)> {
         self.0.iter().map(|(name, sum)| (name.as_str(), sum))
     }
 
-    /// What was said under this name.
+    /// The times that were reported under this name.
     #[must_use]
     pub fn sum(&self, name: &str) -> Option<&ServerTimeSum> {
         self.0.get(name)
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn means_are_of_those_that_said_something() {
-        // Method: two names, one of them said twice.
+        // Method: two names, one of them reported twice.
         let server_times = times(&[(1, 1_000), (2, 7_000), (1, 4_000)]);
         let means: Vec<_> = server_times
             .sums()

@@ -57,8 +57,8 @@ impl StepTimes {
         self.response_at_least.merge(&other.response_at_least);
     }
 
-    /// Adds to each step what the same step holds among `others`; who knows of no step yet
-    /// takes theirs.
+    /// Adds to each step what the same step holds among `others`; an empty list takes
+    /// theirs.
     pub fn merge_all(steps: &mut Vec<StepTimes>, others: &[StepTimes]) {
         if steps.len() < others.len() {
             steps.resize_with(others.len(), StepTimes::default);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn steps_of_several_slices_add_up() {
-        // Method: two lists of steps, and a list that knows of none.
+        // Method: two lists of steps, and an empty one.
         let step = |ok, reason: &str| StepTimes {
             ok,
             failed: BTreeMap::from([(reason.to_owned(), 1)]),

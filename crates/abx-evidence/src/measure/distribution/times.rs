@@ -111,7 +111,7 @@ impl Times {
     }
 
     /// Reads them from a distribution of which those in `at_least` are lower
-    /// bounds; [`Quantile::of`] says what that means for a quantile. The longest
+    /// bounds; [`Quantile::of`] explains what that means for a quantile. The longest
     /// and the mean have no upper end as soon as there is one bound.
     #[must_use]
     pub fn bounded(times: &Histogram, at_least: &Histogram) -> Times {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn figures_that_rest_on_bounds_say_so() {
-        // Method: 970 answers of 100 µs and 30 requests given up after 1 ms.
+        // Method: 970 responses of 100 µs and 30 requests given up after 1 ms.
         let bounds = histogram(&[(1_000, 30)]);
         let times = Times::bounded(&histogram(&[(100, 970), (1_000, 30)]), &bounds);
         assert_eq!((times.p50, times.p95), (Some(100), Some(100)));

@@ -53,7 +53,7 @@ impl fmt::Display for ColumnError {
     }
 }
 
-/// Whether a column holds nothing that must be said.
+/// Whether a column holds nothing that must be written.
 pub(in crate::record) fn is_default<C: Default + PartialEq>(column: &C) -> bool {
     *column == C::default()
 }

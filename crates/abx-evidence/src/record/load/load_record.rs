@@ -1,4 +1,4 @@
-//! What was offered, as it was asked for and as each subject answered it before.
+//! The offered load, as it was requested and as each subject responded to it before.
 
 use super::tls::{TlsSession, TlsSettings};
 use std::collections::BTreeMap;

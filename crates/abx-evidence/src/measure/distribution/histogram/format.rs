@@ -143,7 +143,7 @@ mod tests {
 
         #[test]
         fn any_numbers_are_read_or_refused(numbers in prop::collection::vec(any::<i64>(), 0..9)) {
-            // Method: whatever is read has room in our counters, and as many as were said.
+            // Method: whatever is read has room in our counters, and as many as were stated.
             if let Ok(Counts { counts, total }) = read(&serde_json::to_string(&numbers).unwrap()) {
                 prop_assert!(counts.len() <= COUNTERS);
                 let figure: u64 = numbers.iter().filter_map(|number| u64::try_from(*number).ok()).sum();

@@ -6,11 +6,11 @@
 //! 1,024 for each doubling, so that no two times share one that differ by more than a
 //! thousandth.
 
-/// The longest time that is told apart, in µs: one hour.
+/// The longest time that is distinguished, in µs: one hour.
 pub(super) const MICROS_MAX: u64 = 3_600_000_000;
 /// Significant digits that are kept.
 pub(super) const DIGITS: u8 = 3;
-/// 2,048 is the least power of two that tells two thousand times apart.
+/// 2,048 is the least power of two that distinguishes two thousand times.
 pub(super) const FINE_BITS: u32 = 11;
 /// Counters in all: the index of the longest time, and zero.
 pub(super) const COUNTERS: usize = index_of::<FINE_BITS>(MICROS_MAX) + 1;
