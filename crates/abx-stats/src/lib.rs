@@ -1,7 +1,7 @@
 //! The mathematics of comparisons: from per-block log ratios to an interval, a check of
 //! that interval, and the decision to stop ([`paired`], [`signed_rank`], [`stop`]); which of
 //! two ends a candidate is like ([`sequential`]); over a
-//! sweep, who is ahead where and up to which rate ([`curve`]); from the course of a load,
+//! sweep, which subject is ahead where and up to which rate ([`curve`]); from the course of a load,
 //! its warm-up and steadiness ([`series`]). Knows no records and reaches no verdicts.
 //!
 //! The method in plain words, with sources and the simulated coverage:

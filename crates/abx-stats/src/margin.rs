@@ -30,7 +30,7 @@ impl Margin {
     }
 
     /// The margin as a log ratio, `ln(1 + margin)`. It is the same distance up
-    /// and down, so that a verdict does not depend on who is the baseline.
+    /// and down, so that a verdict does not depend on which subject is the baseline.
     #[must_use]
     pub fn log(self) -> f64 {
         self.0.ln_1p()

@@ -103,7 +103,7 @@ impl PairedMean {
         })
     }
 
-    /// The same with what comparisons beside it tell of its spread: own and theirs, each
+    /// The same with what comparisons beside it show of its spread: own and theirs, each
     /// as often as it has degrees of freedom. Never less than its own, because one that
     /// is noisier than the others would be called certain too often: docs/explain/statistics/several-subjects.md,
     /// "Few blocks of many subjects".
@@ -151,7 +151,7 @@ impl PairedMean {
     }
 
     /// How often blocks without any true difference have a mean at least this
-    /// far from 0. Blocks without a spread are certain, unless they say 0.
+    /// far from 0. Blocks without a spread are certain, unless they are 0.
     #[must_use]
     pub fn p_value(&self) -> f64 {
         if self.mean == 0.0 {

@@ -1,11 +1,11 @@
-//! What comparisons beside one baseline tell of each other's spread: few blocks know
-//! their own badly, and many comparisons of few blocks know it well.
+//! What comparisons beside one baseline show of each other's spread: few blocks estimate
+//! their own badly, and many comparisons of few blocks estimate it well.
 
 use statrs::function::gamma::digamma;
 
 use crate::moments::Moments;
 
-/// What the other comparisons say about the spread of one, as if so many degrees of
+/// What the other comparisons show about the spread of one, as if so many degrees of
 /// freedom more had been measured with this variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpreadPrior {
@@ -18,7 +18,7 @@ pub struct SpreadPrior {
 impl SpreadPrior {
     /// From the log ratios of comparisons that share their blocks and their baseline.
     /// `None` for fewer than two, for blocks that are not the same in number, and where
-    /// one has no spread at all, or all differ so much that they tell nothing of each other.
+    /// one has no spread at all, or all differ so much that they show nothing of each other.
     ///
     /// Method: the variances are taken as draws from a scaled inverse χ², whose two numbers
     /// are those that give the logarithms' mean and variance. They share what the baseline
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn equal_spreads_that_have_nothing_in_common_add_up() {
         // Method: four comparisons whose blocks are orthogonal and equally far apart: each
-        // has 7 degrees of freedom, so the other three tell 21 more of the variance they have.
+        // has 7 degrees of freedom, so the other three show 21 more of the variance they have.
         let rows = [0b0101_0101_u8, 0b0011_0011, 0b0000_1111, 0b0110_0110];
         let values = rows.map(|row| -> Vec<f64> {
             (0..8)

@@ -46,7 +46,7 @@ pub fn detectable_among(spread: f64, blocks: usize, together: usize) -> Option<f
 
 /// After how many blocks of this spread, `most` at most, a study ends by itself, when so
 /// many comparisons are judged together: when their interval is as narrow as the margin
-/// asks for.
+/// requires.
 #[must_use]
 pub fn blocks_to_end(spread: f64, margin: Margin, together: usize, most: usize) -> usize {
     let error = (1.0 - Confidence::COMPUTED.share()) / together.max(1) as f64;
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_study_ends_when_its_interval_is_narrow_enough() {
         // Method: a spread of 2 % and a margin of 3 %, by hand: at 12 blocks 2.491 · 2 % ÷ √12
-        // is 1.44 %, at 11 it is 1.52 %, and 1.48 % is asked for. Among five it takes more;
+        // is 1.44 %, at 11 it is 1.52 %, and 1.48 % is required. Among five it takes more;
         // next to no spread takes the fewest for a verdict, and a budget may end before.
         let blocks =
             |spread, together, most| blocks_to_end(spread, Margin::DEFAULT, together, most);
@@ -188,7 +188,7 @@ mod tests {
     fn the_fewest_blocks_show_a_direction() {
         // Method: 27 % with a spread of 28 %, by hand: at 13 blocks (2.461 + 0.873)
         // standard errors are 26.1 %, at 12 they are 27.4 %. More confidence takes more
-        // blocks, and what takes more than are asked for takes none.
+        // blocks, and what takes more than the limit takes none.
         let paired = PairedMean::of(&[0.60, -0.05, 0.50, 0.10, 0.45, 0.00]).unwrap();
         let blocks = |confidence, most| paired.blocks_to_direction(confidence, most);
         assert_eq!(blocks(Confidence::COMPUTED, 1_000), Some(13));

@@ -13,7 +13,7 @@ pub struct StudyEstimate {
     pub error: f64,
 }
 
-/// What several estimates say together.
+/// The combined result of several estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomEffects {
     /// The mean over all studies such as these, with its interval.
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_agrees_is_averaged_and_never_surer_than_its_parts() {
         // Method: three equal estimates by hand: the error is 0.01 / √3 on 2 degrees
-        // (4.3027), where the weighted squares alone would say zero; 12.7062 on 1.
+        // (4.3027), where the weighted squares alone would give zero; 12.7062 on 1.
         let random_effects = pooled(&[(0.1, 0.01); 3]);
         assert!(random_effects.between < 1e-12);
         let error = 0.01 / 3.0_f64.sqrt();
@@ -232,7 +232,7 @@ mod tests {
             shift in -1.0_f64..1.0,
         ) {
             // Method: between the smallest and the largest; all shifted by as much; their
-            // order and sign have no say; a further one is never surer than the mean.
+            // order and sign have no effect; a further one is never surer than the mean.
             let random_effects = pooled(&studies);
             let centers = || studies.iter().map(|study| study.0);
             prop_assert!(random_effects.mean.center <= centers().fold(f64::MIN, f64::max) + 1e-9);

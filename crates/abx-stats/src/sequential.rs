@@ -1,5 +1,5 @@
 //! Which of two ends a candidate is like, decided after every block: [`EndTest`]. A search
-//! between GOOD and BAD asks this once per step, and its steps share one error.
+//! between GOOD and BAD uses this once per step, and its steps share one error.
 
 use crate::StatsError;
 use crate::log_ratios::check_log_ratios;

@@ -22,7 +22,7 @@ pub struct RankInterval {
     /// The median of the averages or differences, and two of them as the ends.
     pub interval: LogInterval,
     /// The share of such intervals that hold the truth: at least what was
-    /// asked for, because ranks come in steps, or the most that these blocks give.
+    /// requested, because ranks come in steps, or the most that these blocks give.
     pub coverage: f64,
 }
 
@@ -48,9 +48,9 @@ impl WalshAverages {
     }
 
     /// Their median, and the narrowest interval between two of them, equally far from
-    /// both ends, that covers at least what is asked for. Ranks of a few blocks cannot
+    /// both ends, that covers at least the requested share. Ranks of a few blocks cannot
     /// cover more than the widest one does, from the least block to the largest: it is
-    /// the response then, with what it covers (96.9 % at 6 blocks).
+    /// returned then, with what it covers (96.9 % at 6 blocks).
     ///
     /// Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963).
     #[must_use]

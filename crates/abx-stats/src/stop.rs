@@ -37,7 +37,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// What to do when another part of the study says `other`: it stops when
+    /// What to do when another part of the study decides `other`: it stops when
     /// both would, and is precise when both are.
     #[must_use]
     pub fn and(self, other: Decision) -> Decision {
@@ -49,7 +49,7 @@ impl Decision {
     }
 
     /// Stops when every part would. Without any part there is nothing to be sure of, so
-    /// it goes on.
+    /// it continues.
     pub fn of_parts(parts: impl IntoIterator<Item = Decision>) -> Decision {
         let joint = parts.into_iter().reduce(Decision::and);
         joint.unwrap_or(Decision::Continue)
@@ -72,7 +72,7 @@ impl Decision {
 /// Why a study stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// The interval is as narrow as the margin asks for.
+    /// The interval is as narrow as the margin requires.
     Precise,
     /// The interval at [`Confidence::CERTAIN`] excludes "no difference".
     Certain,
@@ -117,11 +117,11 @@ pub(super) fn decide_by(
 }
 
 /// How many blocks more would narrow an interval of this half-width, found
-/// over `blocks` blocks, to what the margin asks for: `n · (h / w)² − n`,
+/// over `blocks` blocks, to what the margin requires: `n · (h / w)² − n`,
 /// rounded up, at least 1.
 ///
 /// An estimate: it takes the spread seen so far for the true one. Below
-/// [`BLOCKS_ORDERED`] blocks the spread is too poorly known for that, and the response is
+/// [`BLOCKS_ORDERED`] blocks the spread is too poorly known for that, and the result is
 /// how many are missing to `fewest`.
 #[must_use]
 pub fn blocks_needed(blocks: usize, fewest: usize, half_width: f64, margin: Margin) -> u32 {
@@ -137,7 +137,7 @@ pub fn blocks_needed(blocks: usize, fewest: usize, half_width: f64, margin: Marg
 pub fn blocks_to_narrow(blocks: usize, half_width: f64, wanted: f64) -> u32 {
     let n = blocks as f64;
     let more = n * (half_width / wanted).powi(2) - n;
-    // The conversion saturates: an endless half-width asks for the largest number.
+    // The conversion saturates: an endless half-width requires the largest number.
     more.ceil().max(1.0) as u32
 }
 

@@ -82,7 +82,7 @@ mod tests {
             (interval.low, interval.high),
             (interval.center, interval.center)
         );
-        // Nothing says whose the degrees are: those of the group with fewer.
+        // Nothing decides whose the degrees are: those of the group with fewer.
         assert_eq!(point.degrees, 5.0);
         let one_sided = Welch::of([&[0.2; 6], &[0.1, 0.2, 0.3]]).unwrap();
         // All of the error is of the group of three blocks.

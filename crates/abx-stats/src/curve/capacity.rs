@@ -6,7 +6,7 @@ use crate::StatsError;
 use crate::paired::{PairedMean, RatioInterval};
 use crate::student::Confidence;
 
-/// What one block says about the capacity, in the unit of the grid.
+/// The result of one block for the capacity, in the unit of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BlockCapacity {
     /// The objective was met up to this rate.
@@ -38,7 +38,7 @@ pub struct RateBracket {
     pub missed: Option<f64>,
 }
 
-/// What all blocks say: the capacity of a typical start, as the geometric mean.
+/// The result of all blocks: the capacity of a typical start, as the geometric mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CapacityEstimate {
     /// Every block's capacity lies on the grid. The `ratio` of the interval is
@@ -66,7 +66,7 @@ pub enum CapacityEstimate {
 /// to the first that does not, both in logarithms, reaches it. Where the true
 /// curve bends upwards, that is too low, by less than one step of the grid.
 ///
-/// A value may be infinite: missed, and nobody knows by how much. The capacity
+/// A value may be infinite: missed by an unknown amount. The capacity
 /// is then the rate before. A value that is only known as "at least" makes the
 /// capacity an "at most", within the same step of the grid.
 ///

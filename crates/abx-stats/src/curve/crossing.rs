@@ -148,7 +148,7 @@ fn pairs(blocks: usize) -> f64 {
     (blocks * (blocks - 1)) as f64
 }
 
-/// One position with what its blocks say.
+/// One position with the result of its blocks.
 struct AssessedPosition<'a> {
     at: f64,
     blocks: &'a [f64],
@@ -305,7 +305,7 @@ impl Quadratic {
             return None;
         }
         // A parabola that opens upwards is not above 0 at `start`, so it has
-        // roots, and only rounding can say otherwise.
+        // roots, and only rounding can hide them.
         let root = self.quarter_discriminant.max(0.0).sqrt();
         // Where it rises through 0, in the form that does not cancel.
         let rising = if self.half_linear > 0.0 {

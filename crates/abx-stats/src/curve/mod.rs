@@ -1,4 +1,4 @@
-//! What is read from loads of rising connections or rates: who is ahead where
+//! What is read from loads of rising connections or rates: which subject is ahead where
 //! ([`crossing`]), the highest rate that meets a limit ([`capacity`]), and the universal
 //! scalability law ([`usl`]).
 

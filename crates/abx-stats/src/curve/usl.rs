@@ -16,14 +16,14 @@ pub const R2_MIN: f64 = 0.9;
 pub struct Observation {
     /// Connections, 1 or more.
     pub connections: f64,
-    /// Ok answers per second, above zero.
+    /// Ok responses per second, above zero.
     pub throughput: f64,
 }
 
 /// The law `X(N) = lambda · N / (1 + sigma · (N − 1) + kappa · N · (N − 1))`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScalabilityLaw {
-    /// The throughput of one connection, in answers per second.
+    /// The throughput of one connection, in responses per second.
     pub lambda: f64,
     /// The share of the work for which connections wait for each other
     /// (contention), 0 or more.
@@ -200,7 +200,7 @@ fn least_squares(columns: &[&[f64]]) -> LinearFit {
     }
 }
 
-/// Takes the part along `direction` (of length 1) out of `vector`, and says
+/// Takes the part along `direction` (of length 1) out of `vector`, and returns
 /// how long it was.
 fn remove(direction: &[f64], vector: &mut [f64]) -> f64 {
     let part = dot(direction, vector);

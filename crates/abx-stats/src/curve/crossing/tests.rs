@@ -162,7 +162,7 @@ fn blocks_without_spread_leave_no_doubt() {
 #[test]
 fn a_position_with_fewer_blocks_reaches_as_far_as_its_own_interval() {
     // Method: two positions of which one has only the first four of seven blocks. At each
-    // position the doubt ends exactly where the interval of its own blocks says so: as it
+    // position the doubt ends exactly where the interval of its own blocks shows it: as it
     // moves away from 0, the end of doubt reaches it when that interval excludes 0.
     let long = [0.10, 0.06, 0.13, 0.08, 0.09, 0.12, 0.07];
     let short = [-0.10, -0.05, -0.14, -0.08];
