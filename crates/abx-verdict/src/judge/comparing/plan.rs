@@ -68,7 +68,7 @@ pub(crate) struct PrimaryFamily<'a> {
     pub(crate) together: ClaimFamily,
 }
 
-/// The questions of a study, and the findings that explain why some cannot be settled.
+/// The questions of a study, and the findings where there can be none.
 pub(crate) struct ComparisonPlan<'a> {
     pub(crate) asked: Vec<Question<'a>>,
     pub(crate) findings: Vec<Finding>,
