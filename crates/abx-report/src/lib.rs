@@ -4,7 +4,7 @@
 //! record. Figures only get units that people read. Start at [`study_text`] or
 //! [`study_html`].
 //!
-//! Folders use those before them: `words` what all reports say alike, `html` and `markdown` the
+//! Folders use those before them: `words` what all reports share, `html` and `markdown` the
 //! languages of pages, `document` the parts of reports and how each language shows them, `sections`
 //! a file for each theme, which makes such parts, `reports` whole texts and pages, `formats` those
 //! for other programs.

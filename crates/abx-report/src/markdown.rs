@@ -23,7 +23,7 @@ pub(crate) fn escape(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // It would call somebody of that name.
+            // It would mention a user of that name.
             '@' if letters.peek().is_some_and(|next| next.is_alphanumeric()) => {
                 out.push_str("@<!-- -->");
             }

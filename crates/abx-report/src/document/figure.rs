@@ -5,7 +5,7 @@ use crate::html::markup::{Element, Markup, element, folded};
 
 /// A plot or table with its heading, what explains it, and the same as a table.
 pub(crate) struct CaptionedFigure {
-    /// What stands above it; nothing where the section says it.
+    /// The title above it; nothing if the section states it.
     pub(crate) title: Option<String>,
     pub(crate) legend: Markup,
     pub(crate) body: Markup,

@@ -20,7 +20,7 @@ impl Document {
     }
 }
 
-/// Sections behind what stands above them; those with nothing to say are left out.
+/// Sections behind what stands above them; empty ones are left out.
 pub(crate) fn sections_markdown<const N: usize>(
     head: [String; N],
     sections: &[Document],

@@ -1,4 +1,4 @@
-//! One model of what a theme says: a theme makes parts, and text, HTML and Markdown are made of them.
+//! One model of a theme: a theme makes parts, and text, HTML and Markdown are made of them.
 
 mod figure;
 mod html;

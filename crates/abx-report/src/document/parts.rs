@@ -1,4 +1,4 @@
-//! What a theme says, in parts that text, HTML and Markdown each show in their way.
+//! The contents of a theme, in parts that text, HTML and Markdown each show in their way.
 
 use abx_evidence::Level;
 use abx_verdict::Verdict;
@@ -9,7 +9,7 @@ use super::table::Table;
 use crate::html::markup::{Element, Markup};
 
 pub(crate) enum DocumentPart {
-    /// Stands above what follows; a table of a page says it in its caption.
+    /// Stands above what follows; a table of a page states it in its caption.
     Heading(String),
     Paragraph(String),
     /// A question that the study asks, above its answers.

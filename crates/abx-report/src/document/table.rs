@@ -7,7 +7,7 @@ use crate::words::wrap::{shorten, wrap};
 /// Rows under headers, which text, HTML and Markdown each show in their way.
 #[derive(Clone)]
 pub struct Table {
-    /// What it shows; on the terminal a paragraph above it says so.
+    /// What it shows; on the terminal a paragraph above it states this.
     pub(crate) caption: String,
     pub(crate) headers: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,

@@ -65,7 +65,7 @@ fn limit(level: Level, seen: &[String], remedies: &[String], style: &Style) -> S
     out
 }
 
-/// Sections with a line between them; those with nothing to say are left out.
+/// Sections with a line between them; empty ones are left out.
 pub(crate) fn sections_text(sections: impl IntoIterator<Item = Document>, style: &Style) -> String {
     let texts = sections.into_iter().map(|section| section.text(style));
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();

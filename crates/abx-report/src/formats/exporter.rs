@@ -1,4 +1,4 @@
-//! The formats that a record is exported to, each with the flag that asks for it.
+//! The formats that a record is exported to, each with the flag that requests it.
 
 use abx_verdict::{ExpectationResult, StudyRecord};
 
@@ -23,7 +23,7 @@ pub struct ExportedText {
 
 /// A format.
 pub struct Exporter {
-    /// The flag that asks for it, such as `--csv`.
+    /// The flag that requests it, such as `--csv`.
     pub flag: &'static str,
     /// The texts of a record that is found there, with the results of its expectations.
     pub texts: StudyTexts,

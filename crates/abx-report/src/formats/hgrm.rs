@@ -57,7 +57,7 @@ fn distribution(times: &Histogram) -> String {
         writeln!(out, "{value:>12.3} {quantile:>14.12} {count:>10}{beyond}")
             .expect("strings take everything");
     }
-    // As many as it takes to tell the digits apart up to twice their number.
+    // As many as it takes to distinguish the digits up to twice their number.
     let sub_buckets = (2 * 10_u64.pow(times.sigfig().into())).next_power_of_two();
     let rows = [
         (

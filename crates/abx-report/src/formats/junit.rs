@@ -50,7 +50,7 @@ pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> Str
 struct Case {
     class: String,
     name: String,
-    /// The element that says how it did not pass.
+    /// The element that states how it did not pass.
     result: Option<&'static str>,
     message: String,
 }

@@ -271,7 +271,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
             ("subject", comparison.subject.clone()),
             ("baseline", comparison.baseline.clone()),
         ];
-        // A time series is told from others by its labels.
+        // A time series is distinguished from others by its labels.
         labels.extend(comparison.step.clone().map(|step| ("step", step)));
         labels
     };

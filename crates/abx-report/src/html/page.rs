@@ -1,5 +1,5 @@
 //! What every page has: head, order, styles, the record, and the rule that
-//! nothing may be asked of any network.
+//! nothing may be requested from any network.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -79,7 +79,7 @@ impl Page {
             .add(meta("viewport", "width=device-width, initial-scale=1"))
             .add(meta("color-scheme", "light dark"))
             .add(meta("referrer", "no-referrer"))
-            // Browsers would ask the server for one.
+            // Browsers would request one from the server.
             .add(element("link").with("rel", "icon").with("href", "data:,"))
             .add(element("title").text(&self.title))
             .add(element("style").add(Markup::verbatim(STYLE)));
@@ -93,7 +93,7 @@ impl Page {
         )
     }
 
-    /// A report asks for nothing; a list is asked for records.
+    /// A report requests nothing; a list requests records.
     fn forms(&self) -> Forms {
         match self.record {
             Some(_) => Forms::Nowhere,
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn our_own_parts_can_stand_in_a_page() {
         // Method: the words that would end a style or a program, and those that
-        // ask a network for something.
+        // request something from a network.
         for part in [STYLE, PROGRAM] {
             assert!(part.is_ascii());
             for word in [

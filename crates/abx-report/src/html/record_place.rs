@@ -1,4 +1,4 @@
-//! What a page says of the record that it is the report of: its name, its file, or all of it.
+//! What a page shows of the record that it is the report of: its name, its file, or all of it.
 
 use crate::html::markup::{Element, Markup, element, quoting};
 

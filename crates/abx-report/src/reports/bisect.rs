@@ -76,7 +76,7 @@ pub fn bisect_line(record: &BisectRecord, each_step: Option<Duration>) -> String
     texts.join("; ")
 }
 
-/// The commits between which the search goes on, unless it is over.
+/// The commits between which the search continues, unless it is over.
 fn left(record: &BisectRecord, each_step: Option<Duration>) -> Option<String> {
     let Ok(BisectTask::Try { .. }) = record.next_task() else {
         return None;
@@ -434,7 +434,7 @@ fn name_at(record: &BisectRecord, position: usize) -> String {
     commit.map_or_else(|| UNKNOWN.to_owned(), |commit| clean_name(commit.short()))
 }
 
-/// The beginning of a subject line: its end says less.
+/// The beginning of a subject line: its end matters less.
 fn begin(title: &str) -> String {
     match title.char_indices().nth(TITLE) {
         Some((end, _)) => format!("{}…", title[..end].trim_end()),

@@ -226,7 +226,7 @@ fn host(text: &str) -> &str {
 }
 
 /// Subjects in so many columns. A URL keeps its host and port for longer than its scheme and its
-/// path, since those tell servers apart.
+/// path, since those distinguish servers.
 fn shorten_subjects(text: &str, width: usize) -> String {
     let host = host(text);
     if columns(text) <= width || host.len() == text.len() || text.contains(", ") {
@@ -308,7 +308,7 @@ pub fn index_html(history: &History, listed: Listed<'_>) -> String {
     Page::new("abx records".to_owned(), &from, sections).html()
 }
 
-/// A page that says why there is no other. Words in backticks are what one types.
+/// A page that states why there is no other. Words in backticks are what one types.
 #[must_use]
 pub fn notice_html(title: &str, text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());

@@ -1,7 +1,7 @@
 //! The verdicts as one picture: an SVG file that stands on its own, for a README or
 //! a slide. It is made of the parts that the page's table of ratios is made of.
 //!
-//! The picture asks for nothing and runs nothing. It has a fixed width in its own
+//! The picture requests nothing and runs nothing. It has a fixed width in its own
 //! units, and follows the viewer's choice of light or dark.
 
 use abx_verdict::{StudyRecord, Summary, Verdict};
@@ -274,7 +274,7 @@ const PICTURE_EDGE: f64 = 44.0;
 const NAMES: f64 = 170.0;
 const NAME_LETTERS: usize = 30;
 const ROW_LETTERS: usize = 45;
-/// How far below its first line, and to the right of it, a name goes on.
+/// How far below its first line, and to the right of it, a name continues.
 const LINE_HEIGHT: f64 = 16.0;
 const INDENT: f64 = 8.0;
 

@@ -1,4 +1,4 @@
-//! What several records of one study say together.
+//! What several records of one study show together.
 
 use abx_verdict::{Bounds, Pooled, PooledComparison};
 

@@ -1,4 +1,4 @@
-//! What is told of a study while it is conducted, each in a few words.
+//! Reports on a study while it is conducted, each in a few words.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::words::units::{GLUE, TimeUnit, UNKNOWN, count, figure, minutes, plura
 use crate::words::verdict::{bounds, so_far};
 use crate::words::wrap::{clean_name, shorten};
 
-/// What the blocks so far say of the first comparison, in a few words; empty
-/// when nothing is compared.
+/// What the blocks so far show of the first comparison, in a few words; empty
+/// if nothing is compared.
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
     let Some(comparison) = record.conclusions.primary().next() else {
@@ -57,8 +57,8 @@ pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// How long the pilot took, and what it says of the blocks: of all, where their number was
-/// ordered, else of each.
+/// How long the pilot took, and what it means for the blocks: for all, if their number was
+/// set, else for each.
 #[must_use]
 pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) -> String {
     let blocks = match ordered {
@@ -78,7 +78,7 @@ pub struct TimeLeft {
     pub blocks: u32,
     /// Whether that is known from the spread so far; else it is the fewest there may be.
     pub is_estimate: bool,
-    /// Whether it goes on until limits are settled, and not until intervals are narrow.
+    /// Whether it continues until limits are settled, and not until intervals are narrow.
     pub is_for_limits: bool,
     /// How long they take, about.
     pub wanted: Duration,
@@ -86,7 +86,7 @@ pub struct TimeLeft {
     pub at_most: Duration,
 }
 
-/// Why a study goes on, and for how long.
+/// Why a study continues, and for how long.
 #[must_use]
 pub fn time_left_line(left: TimeLeft) -> String {
     let [wanted, at_most] = [left.wanted, left.at_most].map(minutes);

@@ -144,7 +144,7 @@ fn glance(times: &Times, style: &Style) -> Vec<String> {
         .collect()
 }
 
-/// Complete responses by the class of their status. Older records do not say which status
+/// Complete responses by the class of their status. Older records do not state which status
 /// came where another one was expected.
 fn statuses(run: &RunView) -> Option<String> {
     let status = run.response?.status;
@@ -164,7 +164,7 @@ fn statuses(run: &RunView) -> Option<String> {
 /// Requests without a right response, by what became of them, and those never sent.
 fn errors(run: &RunView) -> String {
     let outcomes = &run.slice.outcomes;
-    // What was sent again is told by what became of it then.
+    // What was sent again is counted by what became of it then.
     let is_error = |outcome: Outcome| outcome.is_of_request() || outcome.is_failure();
     let all_parts = outcomes
         .iter()
@@ -375,7 +375,7 @@ fn how_measured(run: &RunView) -> Document {
     Table::pairs("Settings and machine", all_pairs).into()
 }
 
-/// What a run tells on a few lines: how fast, how long, what came and what it cost.
+/// A run on a few lines: how fast, how long, what came and what it cost.
 fn at_a_glance(run: &RunView, style: &Style) -> Document {
     let mut out = headline(run, style);
     let mut pairs = Vec::new();

@@ -24,10 +24,10 @@ pub struct NamedRecord<'a> {
     pub record: &'a StudyRecord,
 }
 
-/// A record that was asked for and is not shown.
+/// A record that was requested and is not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotShown {
-    /// What it was asked for by.
+    /// The id that it was requested by.
     pub id: String,
     pub why: String,
 }

@@ -109,7 +109,7 @@ fn figures_of_many(record: &StudyRecord, style: &Style) -> Document {
     }
 }
 
-/// Bars of ratios, unless they are so many that the matrix says it all.
+/// Bars of ratios, unless they are so many that the matrix is enough.
 fn few_ratios(record: &StudyRecord, style: &Style) -> Document {
     match record.conclusions.primary().count() {
         ..=BARS_MAX => ratios(record, style),
@@ -175,7 +175,7 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     ]
 }
 
-/// What is told of a subject that is compared with nothing.
+/// The sections of a subject that is compared with nothing.
 fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Vec<Document> {
     let curve = curve(record, style);
     let (first, behind) = if curve.is_empty() {
@@ -210,7 +210,7 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
 
 /// The report of a study or of a run as an HTML page.
 ///
-/// The page needs no other file and asks for none; the record is in it if that is asked for.
+/// The page needs no other file and requests none; the record is in it if that is requested.
 #[must_use]
 pub fn study_html(
     record: &StudyRecord,
@@ -232,7 +232,7 @@ pub fn study_html(
         .html()
 }
 
-/// The page of a study, headed by what the study says to expectations.
+/// The page of a study, headed by its results on expectations.
 fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
     let subjects = Subjects::of(record);
     let limits = &record.conclusions.validity.findings;
@@ -307,7 +307,7 @@ pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> 
     sections_markdown(head, &sections)
 }
 
-/// The response to what was expected, else the question that a study answers.
+/// The result on what was expected, else the question of a study.
 fn heading(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     if let (Some(text), Some(standing)) = (headline(responses), overall(responses)) {
         return format!("### {} abx: {}\n", mark(like(standing)), escape(&text));

@@ -48,7 +48,7 @@ fn headline(record: &TimerRecord) -> String {
     format!("{command}: {runs}.")
 }
 
-/// A marker with what tells it from others of its name and from other runs.
+/// A marker with what distinguishes it from others of its name and from other runs.
 fn name(marker_time: &MarkerTime) -> String {
     let name = clean_name(&marker_time.name);
     match marker_time.occurrence {

@@ -37,7 +37,7 @@ const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
 /// So many subjects with more than that are named.
 const UNNAMED_MAX: usize = 3;
 
-/// What is said of a pair, and which tables stand below its sentence.
+/// What is reported of a pair, and which tables stand below its sentence.
 #[derive(Clone, Copy)]
 struct Figures {
     /// How many parts the sentence itself names.
@@ -160,7 +160,7 @@ fn of_pairs(
         purposes: is_full,
         ..figures
     };
-    // Where nothing is certain, only their lines may say more than the finding about them.
+    // Where nothing is certain, only their lines may report more than the finding about them.
     let starts = conclusions.start_differences.iter();
     let starts = starts.filter(|starts| figures.lines || !named(starts).is_empty());
     let pairs = pairs.iter().map(|pair| (*pair, figures));

@@ -16,7 +16,7 @@ pub(crate) fn hashed(options: &LoadOptions) -> String {
     format!("1 of {}", count(options.hashed_one_in()))
 }
 
-/// What was asked for; `None` for a plain closed loop.
+/// The requested arrivals; `None` for a plain closed loop.
 pub(crate) fn arrivals(arrivals: &ArrivalSettings) -> Option<String> {
     let rate = rate(arrivals).unwrap_or_default();
     let kind = match arrivals.kind {
@@ -43,7 +43,7 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
         "http/2" => format!("{pipeline} streams each"),
         _ => format!("pipelines of {pipeline}"),
     });
-    // That its connections are users is said by what these do.
+    // What its connections do shows that they are users.
     let is_told = [usual.shape, LoadShape::Scenario].contains(&exchange.shape);
     let shape = (!is_told).then(|| exchange.shape.id().to_owned());
     let message = exchange.message.map(|message| {
@@ -64,7 +64,7 @@ pub(crate) fn keep_alive(is_on: bool) -> String {
     format!("keep-alive {}", if is_on { "on" } else { "off" })
 }
 
-/// The rate that was asked for, where there is one.
+/// The requested rate, if there is one.
 pub(crate) fn rate(arrivals: &ArrivalSettings) -> Option<String> {
     let rate = arrivals.rate_per_s.filter(|_| arrivals.is_open())?;
     Some(format!("{}/s", figure(rate)))
@@ -127,7 +127,7 @@ pub(crate) fn offer(record: &StudyRecord, load: &LoadRecord) -> String {
     format!("{}{}:", name.unwrap_or_default(), parts.join(", "))
 }
 
-/// What was asked, with weights where there are several; of many the first ones.
+/// The requests, with weights if there are several; of many the first ones.
 pub(crate) fn requests(settings: &LoadSettings) -> String {
     if let Some(scenario) = &settings.scenario {
         return sessions(scenario);
@@ -173,7 +173,7 @@ fn chosen(settings: &LoadSettings) -> &'static str {
     }
 }
 
-/// What a load asks for, in a few words: each request by its name where there are few.
+/// The requests of a load, in a few words: each by its name if there are few.
 pub(crate) fn requests_briefly(settings: &LoadSettings) -> String {
     match settings.requests.len() {
         ..=REQUESTS_SHOWN_BRIEFLY => requests(settings),

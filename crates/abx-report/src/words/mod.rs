@@ -1,4 +1,4 @@
-//! What every report says alike: figures with their units, names, verdicts and
+//! What all reports share: figures with their units, names, verdicts and
 //! the phrases around them. Terminal, Markdown and HTML all take them from here.
 
 pub(crate) mod fleet;

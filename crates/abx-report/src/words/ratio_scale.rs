@@ -80,7 +80,7 @@ impl RatioScale {
 }
 
 const ROOM: f64 = 1.1;
-/// A scale ends no nearer to 1, as a logarithm: four decimals tell its ends from 1.
+/// A scale ends no nearer to 1, as a logarithm: four decimals distinguish its ends from 1.
 const LEAST: f64 = 1e-4;
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct Style {
     pub width: usize,
 }
 
-/// How much of a study or run is told.
+/// How much of a study or run is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportExtent {
     /// What fits on a screen.
@@ -26,7 +26,7 @@ pub enum ReportExtent {
     Full,
 }
 
-/// The colour of a word, by what it says.
+/// The colour of a word, by its meaning.
 #[derive(Debug, Clone, Copy)]
 pub enum Tint {
     /// Good for a subject, or as wanted.

@@ -107,9 +107,9 @@ pub fn moment(unix_ms: u64) -> String {
 }
 
 /// A ratio with the ends of its interval, all with as many decimals as it
-/// takes to tell the ends from the ratio and from 1, where decimals do: a verdict must not look
-/// like a contradiction to its figures. Nor is an end above 0 written as 0, if two
-/// decimals tell it, or among figures below 0.1 a few more.
+/// takes to distinguish the ends from the ratio and from 1, if decimals do: a verdict must not
+/// look like a contradiction to its figures. Nor is an end above 0 written as 0, if two
+/// decimals show it, or among figures below 0.1 a few more.
 pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     let [ratio, low, high] = values;
     let largest = ratio.max(high);
@@ -193,7 +193,7 @@ pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> Str
     value.map_or_else(|| UNKNOWN.to_owned(), show)
 }
 
-/// Stands where there is no figure; a note beside says why.
+/// Stands where there is no figure; a note beside it explains why.
 pub const UNKNOWN: &str = "-";
 
 /// Stands where blocks are too few for an interval.

@@ -192,7 +192,7 @@ fn recovers(
     format!("{subject} recovers {times}× as fast as {baseline} ({detail})")
 }
 
-/// What processor time tells where this was the limit.
+/// What processor time shows if this was the limit.
 macro_rules! compared_where {
     ($limit:literal) => {
         concat!(
@@ -205,7 +205,7 @@ macro_rules! compared_where {
     };
 }
 
-/// What processor time tells that stands in for throughput, once for a whole study.
+/// What processor time shows in place of throughput, once for a whole study.
 pub(crate) fn instead_of_throughput(record: &StudyRecord) -> Option<&'static str> {
     let mut primary = record.conclusions.primary();
     let is_instead = primary.any(|comparison| comparison.metric == Metric::ServerCpu);

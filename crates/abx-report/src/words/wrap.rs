@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn text_from_subjects_cannot_steer_the_terminal() {
         // Method: a colour, a bell, a C1 control, a turn-around, a carriage return;
-        // then letters that are seen by nobody.
+        // then letters that are invisible.
         let text = clean("\x1b[31mred\x07\u{9b}2J\u{202e}\rx\r\ny");
         assert!(
             text.chars()

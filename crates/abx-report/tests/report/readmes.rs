@@ -1,4 +1,4 @@
-//! What the pages of the catalog's studies say, beside the records that they have it from.
+//! The pages of the catalog's studies, beside the records that they have their figures from.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -235,9 +235,9 @@ fn the_report_of_the_tour_has_its_record_beside_it() {
 fn a_pair_has_the_same_verdict_in_a_table_and_in_a_ranking() {
     // Method: every primary comparison of every record beside the same pair in the
     // ranking by the same metric. A primary one is fragile only where the reading without
-    // disturbed slices says something else, where the spread of the others makes a direction
-    // certain that one of its own blocks speaks against, where it is undecided although its
-    // interval excludes 1, or where its own spread alone is too wide for sameness.
+    // ranking by the same metric. A primary one is fragile only if the reading without
+    // disturbed slices has another result, if the spread of the others makes a direction
+    // certain that one of its own blocks contradicts, if it is undecided although its
     let mut pairs = 0;
     for (folder, record) in records() {
         for ranking in &record.conclusions.rankings {
@@ -287,7 +287,7 @@ fn is_same_beside_others(comparison: &Comparison) -> bool {
     comparison.verdict == Verdict::Equivalent && second == Some(Verdict::Inconclusive)
 }
 
-/// Whether it says a direction, and one of its blocks the other one.
+/// Whether it has a direction, and one of its blocks the other one.
 fn has_a_block_against(comparison: &Comparison) -> bool {
     let above = |ratio: f64| ratio > 1.0;
     let mut blocks = comparison.per_block.iter().flatten();

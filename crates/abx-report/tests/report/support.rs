@@ -292,7 +292,7 @@ pub fn finding(level: Level) -> Finding {
     }
 }
 
-/// 10 s of a server that answers everything.
+/// 10 s of a server that responds to everything.
 pub fn run() -> StudyRecord {
     let mut record = StudyRecord::judged(abx_fixtures::run());
     let measured = &mut record.measured;
@@ -381,7 +381,7 @@ pub fn open_run() -> StudyRecord {
     record
 }
 
-/// The same on a server that answers 15,200 in each second.
+/// The same on a server that gives 15,200 responses in each second.
 pub fn overloaded_run() -> StudyRecord {
     let mut record = open_run();
     slice(&mut record).generator_cpu_ns = 1_658_320_000;

@@ -261,7 +261,7 @@ pub(crate) fn purpose_class(purpose: Purpose) -> &'static str {
     }
 }
 
-/// µs with as many digits as say something.
+/// µs with as many digits as are significant.
 fn micros(us: f64) -> String {
     if us < 0.1 {
         format!("{us:.3}")

@@ -7,7 +7,7 @@ use crate::html::charts::plot::{
 use crate::html::charts::scale::Scale;
 use crate::html::markup::{Element, Markup, element};
 
-/// A bar says what its row says, so it has no words of its own.
+/// A bar shows what its row states, so it has no words of its own.
 pub(crate) struct Bar {
     pub(crate) backdrop: Backdrop,
     pub(crate) dots: Vec<f64>,

@@ -46,7 +46,7 @@ pub(crate) struct Tick {
     pub(crate) is_minor: bool,
 }
 
-/// What a plot is called, and what it tells those who do not see it.
+/// A plot's name, and its text for those who do not see it.
 pub(crate) struct PlotCaption {
     pub(crate) id: String,
     pub(crate) title: String,
@@ -126,7 +126,7 @@ impl Plot {
         self
     }
 
-    /// With this after what each point says.
+    /// With this after the text of each point.
     pub(crate) fn in_unit(mut self, unit: &str) -> Plot {
         unit.clone_into(&mut self.unit);
         self
@@ -195,7 +195,7 @@ impl Plot {
         self.series.entry(subject).or_default().bands.push(band);
     }
 
-    /// A point of one subject, which says `tip` when it is looked at, after the name that the
+    /// A point of one subject, which shows `tip` when it is looked at, after the name that the
     /// subject has in the legend of the figure, and before the unit.
     pub(crate) fn point(&mut self, subject: usize, place: PlotPoint, tip: &str) {
         let marker = marker(subject, self.points);
@@ -208,7 +208,7 @@ impl Plot {
     }
 
     /// A column of one subject between two values of x, from the bottom up to a place at the
-    /// second of them, which says `tip` when it is looked at.
+    /// second of them, which shows `tip` when it is looked at.
     pub(crate) fn column(&mut self, subject: usize, from: f64, to: PlotPoint, tip: &str) {
         let [left, right] = [from, to.x].map(|value| self.x_share(value));
         let top = self.y_px(to.y);

@@ -1,4 +1,4 @@
-//! What a study says of a subject that is compared with nothing.
+//! What a study shows of a subject that is compared with nothing.
 
 use abx_evidence::Figure;
 use abx_verdict::{Axis, Capacity, KNEE_SHARE, Knee, Metric, StudyRecord, Summary, Sweep};

@@ -1,4 +1,4 @@
-//! What a study says to what was expected, and why.
+//! Whether a study meets what was expected, and why.
 
 use abx_evidence::{Finding, Level};
 use abx_verdict::{Doubt, ExpectationResult, GoalReading, Standing, StudyRecord, Verdict};

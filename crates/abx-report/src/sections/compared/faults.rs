@@ -1,4 +1,4 @@
-//! Faults in words: what is done, what it costs each subject, and who loses more.
+//! Faults in words: what is done, what it costs each subject, and which loses more.
 
 use abx_evidence::record::{FaultAction, FaultRecord, Whom};
 use abx_verdict::{
@@ -131,7 +131,7 @@ fn recovery(fault_summary: &FaultSummary, fault: &FaultRecord) -> String {
 fn mean(mean_interval: &MeanInterval, due: Option<f64>) -> String {
     match mean_interval.low.zip(mean_interval.high) {
         Some((low, high)) => {
-            // Neither fewer than none nor more than were due can be lost; the legend says that
+            // Neither fewer than none nor more than were due can be lost; the legend states that
             // this is cut.
             let high = due.map_or(high, |due| high.min(due));
             let ends = [mean_interval.mean, low.max(0.0), high].map(requests);
@@ -199,7 +199,7 @@ fn lost_sentence(lost_difference: &LostDifference, style: &Style) -> String {
     format!("{message}: {verdict}.")
 }
 
-/// What one fault cost, and who lost more.
+/// What one fault cost, and which subject lost more.
 fn of_fault(
     record: &StudyRecord,
     fault: &FaultRecord,

@@ -1,4 +1,4 @@
-//! Findings, each to be told once.
+//! Findings, each reported once.
 
 use abx_evidence::{Finding, FindingId, Level};
 use abx_verdict::{Comparison, StudyRecord, Verdict};
@@ -56,7 +56,7 @@ fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
 }
 
 impl Cause<'_> {
-    /// What it is, how often, whom it concerns and where.
+    /// What it is, how often, which subjects it concerns and where.
     fn text(&self) -> String {
         let subjects = several(
             self.findings
@@ -144,7 +144,7 @@ impl Cause<'_> {
     }
 }
 
-/// Findings that are told as one.
+/// Findings that are reported as one.
 struct AlikeFindings<'a> {
     /// The message without its subject.
     pattern: String,
@@ -177,8 +177,8 @@ fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
 const NAMED: usize = 4;
 const SUBJECT: &str = "\u{0}";
 
-/// What was seen each time, in a study that compares much only whom it concerns and where; and
-/// what to do about it.
+/// What was seen each time, in a study that compares much only which subjects it concerns
+/// and where; and what to do about it.
 fn entry(cause: &Cause, loads: LoadCount, is_counted: bool) -> DocumentPart {
     DocumentPart::Limit {
         level: cause.level,
@@ -217,7 +217,7 @@ pub(crate) fn by_cause(findings: &[Finding], loads: LoadCount) -> Document {
     let (mut notes, limits): (Vec<Cause>, Vec<Cause>) = causes(findings)
         .into_iter()
         .partition(|cause| cause.level == Level::Note);
-    // That it was stopped is told whatever else there is.
+    // That it was stopped is reported whatever else there is.
     notes.sort_by_key(|cause| *cause.id != FindingId::Interrupted);
     let mut out = Document::default();
     let mut texts: Vec<&str> = Vec::new();
@@ -451,7 +451,7 @@ pub(crate) fn reasons(record: &StudyRecord, comparison: &Comparison) -> Option<E
 }
 
 /// What limits the result, an entry per cause and the notes folded away; in a study that
-/// compares much it names only whom each cause concerns and where.
+/// compares much it names only which subjects each cause concerns and where.
 pub(crate) fn findings_folded(
     findings: &[Finding],
     loads: LoadCount,

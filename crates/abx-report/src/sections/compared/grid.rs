@@ -195,7 +195,7 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
         Some(unit) => format!("{relative}, {unit}"),
         None => relative,
     };
-    // Names of pairs say what is divided.
+    // Names of pairs show what is divided.
     let head = match (baseline, unit) {
         (None, None) => String::new(),
         (None, Some(unit)) => format!("{unit}; "),

@@ -98,7 +98,7 @@ pub(crate) fn overview_of_text(
     decided_and_first(record)
 }
 
-/// What was compared, how much of it is decided, and who is first.
+/// What was compared, how much of it is decided, and which subject is first.
 pub(crate) fn decided_and_first(record: &StudyRecord) -> Document {
     let mut out = head(record);
     out.append(leaders(record).into_iter().collect());

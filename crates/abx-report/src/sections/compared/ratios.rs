@@ -408,7 +408,7 @@ pub(crate) fn picture_of(row: &RatioRow, scale: Scale, (id, is_drawn): (String, 
 
 const BEYOND: f64 = 3.0;
 
-/// Of an interval that excludes 1 beside a verdict that does not say so.
+/// Of an interval that excludes 1 beside a verdict that is undecided.
 const MAY_BE_CHANCE: &str = "undecided with an interval that excludes 1: alone, this would be a \
                              difference; among all pairs it may be chance";
 
@@ -430,7 +430,7 @@ pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
     let rows = comparisons_of_role().map(cells);
     let headers = ["", "where", "metric", "ratio", "interval", "verdict"];
     let table = Table::new(headers, rows).of_words();
-    // Primary ones have a remark that says so.
+    // Primary ones have a remark on it.
     let has_chance = role == Role::Exploratory && comparisons_of_role().any(may_be_chance);
     let legend = if has_chance { MAY_BE_CHANCE } else { "" };
     let mut out = Document::default();

@@ -313,7 +313,7 @@ fn unsent_of_many<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
 /// Subjects of which each has a sentence of its own.
 const UNSENT_SHOWN: usize = 2;
 
-/// What services used, and what the subjects said of their own time.
+/// What services used, and the subjects' own times.
 fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Document {
     let caption = offer(record, load);
     let captioned = |what: &str, table: Option<Table>| {

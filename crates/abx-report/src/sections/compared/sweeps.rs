@@ -140,7 +140,7 @@ pub(crate) fn crossovers(record: &StudyRecord) -> Document {
         .collect()
 }
 
-/// What sweeps say, and a page's pictures of them; nothing when there are none.
+/// The results of sweeps, and a page's pictures of them; nothing when there are none.
 pub(crate) fn sweeps(record: &StudyRecord) -> Document {
     let subjects = Subjects::of(record);
     let sweeps = &record.conclusions.sweeps;

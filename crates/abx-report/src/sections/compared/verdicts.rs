@@ -44,7 +44,7 @@ pub(crate) fn title(record: &StudyRecord) -> String {
     }
 }
 
-/// The question that a study asks; `None` if it asks none, or several.
+/// The question of a study; `None` if it has none, or several.
 fn only_question(record: &StudyRecord) -> Option<&str> {
     let contrasts = &record.measured.settings.contrasts;
     let mut questions = contrasts
@@ -111,7 +111,7 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
 }
 
 /// The same in Markdown: the result in words, unless checks head the report, one table of all
-/// verdicts, and what the table does not say.
+/// verdicts, and what the table does not show.
 pub(crate) fn verdicts_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     let compared: Vec<&Comparison> = record.conclusions.primary().collect();
     if compared.is_empty() || is_alone(record) {

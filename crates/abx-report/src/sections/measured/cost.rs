@@ -1,4 +1,4 @@
-//! What answers cost the subjects, block by block: processor time, how busy they
+//! The cost of responses for the subjects, block by block: processor time, how busy they
 //! were, and memory.
 
 use abx_evidence::record::LoadRecord;
@@ -119,7 +119,7 @@ fn figure_of(
     values.clone().next()?;
     let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
     let scale = match reading {
-        // All of it is the end that everybody knows.
+        // All of it is the natural end of a share.
         CostFigure::Busy if most <= 1.0 => Scale::linear(0.0, 1.0),
         _ => Scale::from_zero(most),
     };

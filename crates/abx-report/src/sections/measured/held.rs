@@ -1,4 +1,4 @@
-//! Connections that were held open and said nothing.
+//! Idle connections that were held open.
 
 use abx_evidence::Held;
 use abx_verdict::Summary;
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_headline_tells_what_became_of_the_memory() {
-        // Method: memory that grew, that did not, and that nobody could read.
+        // Method: memory that grew, that did not, and that could not be read.
         let held = Held {
             asked: 1_000,
             standing: 1_000,

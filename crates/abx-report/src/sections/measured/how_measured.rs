@@ -68,7 +68,7 @@ fn settled_loads(record: &StudyRecord) -> String {
     format!(" Settled after fewer blocks: {}.", each.join(", "))
 }
 
-/// When and how it ended, what subjects say of themselves, and how they took turns.
+/// When and how it ended, the versions of subjects, and how they took turns.
 pub(crate) fn conduct(record: &StudyRecord) -> Document {
     let fleet = record.measured.fleet.as_ref();
     let fleet = fleet.map(|fleet| format!("Load from agents: {}.", agents(fleet)));
@@ -97,7 +97,7 @@ pub(crate) fn labelled(label: Option<&str>) -> Option<String> {
     Some(format!("Label: {}", clean_name(label?)))
 }
 
-/// What subjects say of themselves; empty when none says anything.
+/// The versions that subjects report; empty if none reports any.
 fn versions(record: &StudyRecord) -> String {
     let mut by_version: Vec<(String, Vec<String>)> = Vec::new();
     for subject in &record.measured.subjects {

@@ -80,7 +80,7 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Document {
 pub(crate) fn run_outcomes(run: &RunView) -> Document {
     let slice = run.slice;
     let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, slice.sent)];
-    // A run without any ok answer says so.
+    // A run without any ok response shows a row for that.
     let without_ok = (slice.ok == 0).then(|| row("ok", 0));
     let each = slice.outcomes.iter();
     let rows = without_ok

@@ -27,7 +27,7 @@ fn cells(times: &PhaseTimes, phase: Phase) -> [String; 5] {
     ]
 }
 
-/// A time in µs, of which those below 1.5 are not told apart.
+/// A time in µs, of which those below 1.5 are not distinguished.
 fn time(time_us: u64) -> String {
     match time_us {
         0 | 1 => "<2".to_owned(),
@@ -195,7 +195,7 @@ fn phases_figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
     })
 }
 
-/// A bar cut into phases, each of which says what it is.
+/// A bar cut into phases, each of which has its label.
 fn bar(row: &PhaseRow, scale: Scale) -> Element {
     let picture = element("svg").class("bar").with("height", px(HEIGHT));
     let Some(times) = row.times else {

@@ -1,4 +1,4 @@
-//! What subjects say of their own time, in `Server-Timing`: a table for each load.
+//! The subjects' own times, from `Server-Timing`: a table for each load.
 
 use std::collections::BTreeSet;
 

@@ -209,7 +209,7 @@ fn markdown_of_hostile_words() {
 
 #[test]
 fn markdown_of_a_run() {
-    // Method: a run whose times are bounds, with the finding that says so.
+    // Method: a run whose times are bounds, with the finding that reports it.
     assert_snapshot!(study_markdown(&overloaded_run(), &[]));
 }
 

@@ -309,7 +309,7 @@ fn few_verdicts_stand_in_boxes() {
 
 #[test]
 fn findings_of_one_cause_are_one_entry() {
-    // Method: three of one cause with the same remedy, of which one is told at once.
+    // Method: three of one cause with the same remedy, of which one is shown at once.
     let mut record = study();
     let steal = |number: u32| new_finding(FindingId::Steal, format!("{number} % were taken"));
     let findings = vec![steal(1), steal(2), finding(Level::Bound), steal(3)];
@@ -368,7 +368,7 @@ fn a_verdict_that_is_invalid_has_no_ratio() {
 #[test]
 fn a_large_study_has_a_small_page() {
     // Method: 60 blocks of 20 rounds of four subjects under three loads. What is
-    // left out must be told.
+    // left out must be reported.
     let mut record = study();
     record.measured.subjects = ["nginx", "lighttpd", "event", "thread"].map(subject).into();
     record.measured.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];

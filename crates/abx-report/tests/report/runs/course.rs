@@ -49,7 +49,7 @@ fn a_page_of_a_run_over_time() {
 
 #[test]
 fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
-    // Method: what each mark says of itself; an interval without a request has a throughput of
+    // Method: the label of each mark; an interval without a request has a throughput of
     // zero and no time. Without a failure there is one curve, without a course no part.
     let record = with_course();
     let html = study_html(&record, &[]);
@@ -80,7 +80,7 @@ fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
 
 #[test]
 fn the_columns_of_the_histogram_hold_every_request() {
-    // Method: what the columns say, added up; the last one stands for a single request.
+    // Method: the labels of the columns, added up; the last one stands for a single request.
     let html = study_html(&with_course(), &[]);
     let page = Page::read(&html);
     let counted = page.values("aria-label").filter_map(|label| {

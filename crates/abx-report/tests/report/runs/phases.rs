@@ -1,4 +1,4 @@
-//! Where the time goes, as reports say it.
+//! Where the time goes, as reports show it.
 
 use abx_evidence::Phase;
 use abx_report::{ReportExtent, Style, study_markdown, study_openmetrics, study_otlp, study_text};
@@ -9,7 +9,7 @@ use crate::pages::page::Page;
 use crate::support::study_html;
 use crate::support::{figures, load, phases, run, set_blocks, slice, study, summary};
 
-/// lighttpd's connections take a third of its time; nothing tells of nginx.
+/// lighttpd's connections take a third of its time; nothing is known of nginx.
 fn connecting() -> StudyRecord {
     let mut record = study();
     record.measured.loads[0].settings.keep_alive = false;
@@ -34,7 +34,7 @@ fn a_run_says_where_its_time_went() {
 #[test]
 fn a_study_says_where_the_time_goes_when_that_tells_anything() {
     // Method: a subject with much connecting; and none that spends its time on
-    // more than the first byte, of which nothing is said.
+    // more than the first byte, of which nothing is reported.
     let text = study_text(&connecting(), ReportExtent::Full, &Style::plain());
     assert_snapshot!(between(&text, "Where the time goes", "\n\n"));
     assert!(
@@ -44,7 +44,7 @@ fn a_study_says_where_the_time_goes_when_that_tells_anything() {
 
 #[test]
 fn markdown_has_the_same_table() {
-    // Method: two loads, one of which tells anything.
+    // Method: two loads, one of which shows anything.
     let mut record = connecting();
     record.measured.loads.push(load("c1000", 1_000));
     for subject in ["nginx", "lighttpd"] {
@@ -96,7 +96,7 @@ fn metrics_have_each_phase_that_was_there() {
 #[test]
 fn bars_of_all_subjects_are_on_one_axis() {
     // Method: both subjects have the same mean; where nothing was made there is
-    // no part of a bar, and the parts say what they are.
+    // no part of a bar, and the parts have their labels.
     let html = study_html(&connecting(), &[]);
     let page = Page::read(&html);
     let parts = |phase: &str| {

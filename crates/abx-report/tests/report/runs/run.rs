@@ -13,7 +13,7 @@ use crate::support::{
 
 #[test]
 fn everything_ok() {
-    // Method: a server on this machine that answers everything.
+    // Method: a server on this machine that responds to everything.
     assert_snapshot!(study_text(&run(), ReportExtent::Full, &Style::plain()));
 }
 
@@ -26,7 +26,7 @@ fn at_a_glance(record: &StudyRecord) -> String {
 
 #[test]
 fn a_run_at_a_glance() {
-    // Method: a server on this machine that answers everything, and the same with what the
+    // Method: a server on this machine that responds to everything, and the same with what the
     // words mean, of which the report on a few lines is the beginning.
     assert_snapshot!(at_a_glance(&run()));
     let explained = study_text(&run(), ReportExtent::Explained, &Style::plain());
@@ -170,7 +170,7 @@ fn nothing_responded() {
 
 #[test]
 fn an_open_loop_that_kept_its_rate() {
-    // Method: what was asked for beside what was achieved, and how late sends were.
+    // Method: what was requested beside what was achieved, and how late sends were.
     assert_snapshot!(study_text(&open_run(), ReportExtent::Full, &Style::plain()));
 }
 

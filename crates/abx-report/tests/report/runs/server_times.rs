@@ -1,4 +1,4 @@
-//! What reports say of the time that subjects give in `Server-Timing`.
+//! How reports show the time that subjects give in `Server-Timing`.
 
 use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{MeanInterval, ServerTime, ServerTimeDifference};

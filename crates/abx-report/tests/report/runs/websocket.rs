@@ -16,7 +16,7 @@ fn words(record: &StudyRecord) -> String {
 
 #[test]
 fn a_run_says_what_it_sent_and_what_came_back() {
-    // Method: the usual run as echoes; nothing of it is said of requests.
+    // Method: the usual run as echoes; nothing of it is reported as requests.
     let mut record = run();
     record.measured.loads[0].settings.exchange.shape = LoadShape::Echo;
     record.measured.loads[0].settings.exchange.protocol = "websocket".to_owned();
@@ -104,7 +104,7 @@ fn a_study_of_messages_compares_messages() {
 
 #[test]
 fn a_study_of_held_connections_shows_the_memory_of_each() {
-    // Method: a table of its own, and a verdict that asks who needs less.
+    // Method: a table of its own, and a verdict on which subject needs less.
     let mut record = study();
     for load in &mut record.measured.loads {
         load.settings.exchange.shape = LoadShape::Connections;

@@ -91,7 +91,7 @@ fn is_consistent(comparison: &Comparison) -> bool {
     }
 }
 
-/// What rankings say against themselves, each other and the comparisons.
+/// Where rankings contradict themselves, each other and the comparisons.
 fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
     let mut wrong = Vec::new();
     // One in which most share the first place is not shown.

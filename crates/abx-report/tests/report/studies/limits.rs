@@ -11,7 +11,7 @@ use abx_verdict::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdi
 use crate::support::study_html;
 use crate::support::{comparison, set_blocks, study, subject};
 
-/// What the usual study, whose ratio is 1.12 (1.08 to 1.16), says to these.
+/// The results of the usual study, whose ratio is 1.12 (1.08 to 1.16), on these.
 fn asked(record: &StudyRecord, texts: &[&str]) -> Vec<ExpectationResult> {
     let known = KnownNames {
         subjects: ["nginx", "lighttpd"].map(str::to_owned).into(),

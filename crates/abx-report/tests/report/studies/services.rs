@@ -1,4 +1,4 @@
-//! What reports say of services: where they ran, and what they used.
+//! How reports show services: where they ran, and what they used.
 
 use crate::support::study_html;
 use abx_fixtures::{MS, ROUNDS, all_slices, each_slice, pair, serve, sides};
@@ -7,7 +7,7 @@ use abx_verdict::StudyRecord;
 
 #[test]
 fn every_report_has_what_services_used_and_where() {
-    // Method: a service that used 30 of each 100 ms, beside 9,000 answers of `old`; and the
+    // Method: a service that used 30 of each 100 ms, beside 9,000 responses of `old`; and the
     // same study without one.
     let mut record = serve(pair(), "db");
     all_slices(&mut record).for_each(|slice| slice.services_cpu_ns = vec![Some(30 * MS)]);

@@ -42,7 +42,7 @@ fn faster() {
     assert_snapshot!(text(&record));
 }
 
-/// Two subjects under one load with all that a report may have to say of them.
+/// Two subjects under one load with all that a report may have to show of them.
 fn eventful() -> StudyRecord {
     let mut record = with(Comparison {
         fragile: true,
@@ -101,8 +101,8 @@ fn eventful() -> StudyRecord {
 
 #[test]
 fn two_subjects_under_one_load_fit_on_a_screen() {
-    // Method: a study with much to say: each remedy stands at most once, each cause is
-    // whole, and what words mean is told only on request.
+    // Method: a study with much to report: each remedy stands at most once, each cause is
+    // whole, and what words mean is explained only on request.
     let brief = |record: &StudyRecord| study_text(record, ReportExtent::Brief, &Style::plain());
     let text = brief(&eventful());
     assert!(
@@ -509,7 +509,7 @@ fn interrupted_without_blocks() {
 
 #[test]
 fn open_loop_that_one_subject_did_not_keep_up_with() {
-    // Method: lighttpd answered all that was offered, nginx nine in ten of it.
+    // Method: lighttpd responded to all that was offered, nginx to nine in ten of it.
     let mut this_comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
     this_comparison.at_least = true;
     this_comparison.own_findings = vec![
@@ -595,7 +595,7 @@ fn progress_tells_what_the_blocks_so_far_say() {
 #[test]
 fn failures_are_told_by_name_and_number() {
     // Method: one subject without, one with two kinds and one of no fault of its
-    // own, and one with a long name; and nobody.
+    // own, and one with a long name; and no subject.
     let came = |text| outcomes(text);
     let pairs = [
         ("good", came(r#"{"ok":90}"#)),

@@ -1,4 +1,4 @@
-//! What reports say of CPU ledgers.
+//! How reports show CPU ledgers.
 
 use abx_fixtures::pair;
 use abx_report::{ReportExtent, Style, study_text};
