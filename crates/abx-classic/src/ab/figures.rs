@@ -215,7 +215,7 @@ fn count(requests: &[&LoggedRequest], is_one: impl Fn(&LoggedRequest) -> bool) -
     requests.iter().filter(|request| is_one(request)).count() as u64
 }
 
-/// What a response's head says that the server is: to the first space, in letters that a terminal
+/// The server software that a response's head names: to the first space, in letters that a terminal
 /// only shows, and no more of them than a report has room for.
 fn software(head: &[u8]) -> String {
     let text = String::from_utf8_lossy(head);

@@ -1,7 +1,7 @@
 //! ApacheBench of httpd 2.4: its flags, its requests of HTTP/1.0, its report as text, HTML,
 //! CSV and gnuplot's table.
 //!
-//! The way of the data: [`AbCommand::read`] (flags) → [`AbOptions::request`] (what is asked) →
+//! The way of the data: [`AbCommand::read`] (flags) → [`AbOptions::request`] (the request) →
 //! the load, made elsewhere → [`AbRun`] (what came of it) → [`AbFigures`] (what ab counts) →
 //! `text`, `html`, `tables`. What ab's report hides is in [`AbFigures::remarks`].
 

@@ -17,7 +17,7 @@ const REQUESTS_OF_TIME: u64 = 50_000;
 /// The most connections.
 const CONCURRENCY_MAX: u32 = 20_000;
 
-/// What a command line asks for.
+/// What a command line requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AbCommand {
     Version,
@@ -43,9 +43,9 @@ pub struct AbOptions {
     pub method: String,
     /// The file whose contents are sent.
     pub body_file: Option<String>,
-    /// What is said of them.
+    /// The `Content-Type` of the contents.
     pub content_type: String,
-    /// What is told beside the report.
+    /// How much is printed beside the report.
     pub verbosity: u32,
     /// The report's markup, where it is HTML.
     pub markup: Option<AbMarkup>,
@@ -65,14 +65,14 @@ pub struct AbOptions {
     pub hides_percentages: bool,
     /// Whether deviations, medians and warnings are left out.
     pub hides_confidence: bool,
-    /// Whether nothing is told meanwhile.
+    /// Whether nothing is printed meanwhile.
     pub is_quiet: bool,
     /// Whether documents may have any length.
     pub accepts_any_length: bool,
     /// The file for each request.
     pub gnuplot: Option<String>,
     pub csv: Option<String>,
-    /// Whether it goes on after a failure.
+    /// Whether it continues after a failure.
     pub goes_on: bool,
     pub tls: AbTlsOptions,
     pub threads: Option<usize>,
@@ -262,7 +262,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes a flag that says which method is sent: of those with a body and of HEAD there
+    /// Takes a flag that sets which method is sent: of those with a body and of HEAD there
     /// may be one.
     fn take_method(&mut self, letter: char, value: &str) -> Result<(), AbRefusal> {
         let is_free = !self.has_method;
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn what_ab_refuses_is_refused_with_its_words_and_code() {
-        // Method: ab 2.4.71 was asked the same; ranges begin at 1 here.
+        // Method: ab 2.4.71 was given the same; ranges begin at 1 here.
         for (text, code, line) in [
             ("", 22, "ab: wrong number of arguments"),
             ("a/ -k", 22, "ab: wrong number of arguments"),

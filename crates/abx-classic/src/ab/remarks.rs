@@ -5,7 +5,7 @@ use super::options::AbOptions;
 use super::spread::{Spread, ms};
 
 impl AbFigures {
-    /// One line for each thing that the report does not say, or says wrongly.
+    /// One line for each thing that the report does not state, or states wrongly.
     #[must_use]
     pub fn remarks(&self, options: &AbOptions) -> Vec<String> {
         let url = options.url.text();

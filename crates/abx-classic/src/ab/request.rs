@@ -14,11 +14,11 @@ pub struct AbRequest {
     pub body: Vec<u8>,
 }
 
-/// What ab calls itself. Servers may answer by it.
+/// The `User-Agent` of ab. Servers may choose their response by it.
 const USER_AGENT: &str = "ApacheBench/2.3";
 
 impl AbOptions {
-    /// What is asked; `body` is what the file of `-p` or `-u` contains.
+    /// The request; `body` is what the file of `-p` or `-u` contains.
     #[must_use]
     pub fn request(&self, body: Vec<u8>) -> AbRequest {
         let mut headers: Vec<(String, String)> = Vec::new();

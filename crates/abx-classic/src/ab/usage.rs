@@ -1,4 +1,4 @@
-//! What ab says of itself.
+//! The texts of ab about itself.
 
 /// The lines that ab's output begins with, as text or as HTML. Scripts know its reports by them.
 #[must_use]
@@ -34,7 +34,7 @@ pub fn banner(as_html: bool) -> String {
     text
 }
 
-/// The flags, one on each line, behind a first line that says how to call it.
+/// The flags, one on each line, behind a first line that shows how to call it.
 #[must_use]
 pub fn usage() -> String {
     let mut text =

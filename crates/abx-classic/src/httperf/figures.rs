@@ -43,7 +43,7 @@ pub struct HttperfCpu {
     pub system_ns: u64,
 }
 
-/// Everything that the report tells. The methods that count are called in the order of time.
+/// Everything that the report shows. The methods that count are called in the order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HttperfFigures {
     pub(super) connections: u64,
@@ -176,7 +176,7 @@ impl HttperfFigures {
         sessions.ends(end);
     }
 
-    /// A sample of the rates is due; answers it.
+    /// A sample of the rates is due; returns it.
     pub fn samples(&mut self, at_ns: u64) -> HttperfSample {
         let span_ns = at_ns.saturating_sub(self.sampled_ns);
         let replies = self.replies - self.sampled_replies;

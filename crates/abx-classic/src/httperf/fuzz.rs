@@ -5,7 +5,7 @@ use super::{HttperfCommand, HttperfSessionRequests};
 const SESSIONS: u64 = 3;
 
 /// Reads bytes as a file of `--wsesslog`, writes every request of its first sessions, and
-/// takes the same bytes as the head of each reply. Every session asks something, and what is
+/// takes the same bytes as the head of each reply. Every session requests something, and what is
 /// refused is refused on one line.
 ///
 /// # Panics

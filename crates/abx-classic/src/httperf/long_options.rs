@@ -1,4 +1,4 @@
-//! The options by name: which there are, how words become them, and what is said instead of
+//! The options by name: which there are, how words become them, and the messages for
 //! those that abx does not do.
 
 use super::values::HttperfRefusal;

@@ -1,4 +1,4 @@
-//! Numbers that are told by their mean and spread, and rates.
+//! Numbers that are reported by their mean and spread, and rates.
 
 /// Minimum, mean, maximum and standard deviation of some numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_load_that_was_as_asked_needs_no_note() {
-        // Method: the rate that was asked for, and no rate at all.
+        // Method: the requested rate, and no rate at all.
         let hundred = options("--rate 100");
         assert!(notes(&hundred, &figures(10_000_000)).is_empty());
         assert!(notes(&options(""), &figures(1_000_000_000)).is_empty());

@@ -1,4 +1,4 @@
-//! What a command line asks for, and how httperf repeats it above its report.
+//! What a command line requests, and how httperf repeats it above its report.
 
 use super::long_options::{GivenOption, HttperfFlag, given};
 use super::pace::HttperfPace;
@@ -11,9 +11,9 @@ use super::values::{
 /// What a command line is for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HttperfCommand {
-    /// To be told what there is.
+    /// Print the options.
     Help,
-    /// To be told who speaks.
+    /// Print the version.
     Version,
     Load(Box<HttperfOptions>),
 }
@@ -26,14 +26,14 @@ pub struct PrintedParts {
     pub body: bool,
 }
 
-/// Which URIs are asked for.
+/// Which URIs are requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttperfUris {
     One,
     /// `--wset`: so many files below that of `--uri`, gone through at a rate.
     Set {
         files: u64,
-        /// Files by which each call goes on, in millionths.
+        /// Files by which each call advances, in millionths.
         step_millionths: u64,
     },
     /// `--wlog`: those of a file, separated by NULs.
@@ -87,7 +87,7 @@ pub struct HttperfOptions {
     /// Calls that are sent together.
     pub burst_length: u32,
     pub uris: HttperfUris,
-    /// Sessions in place of connections, and what is said of them.
+    /// Sessions in place of connections, and their options.
     pub session: HttperfSessionOptions,
     /// Print the samples of rates without the rest of `verbose`.
     pub periodic_stats: bool,
@@ -358,8 +358,8 @@ impl HttperfOptions {
         line
     }
 
-    /// What the line says of how connections are made, in the order in which it does; nothing
-    /// for what is the usual.
+    /// The line's words on how connections are made, in its order; nothing for
+    /// defaults.
     fn of_connections(&self) -> [String; 5] {
         let session = &self.session;
         let numbered = |name: &str, value: Option<usize>| {

@@ -20,7 +20,7 @@ pub struct HttperfPrinter {
 }
 
 impl HttperfPrinter {
-    /// For what these options ask to be printed.
+    /// A printer of the parts that these options request.
     #[must_use]
     pub fn new(options: &HttperfOptions) -> HttperfPrinter {
         HttperfPrinter {
@@ -108,7 +108,7 @@ impl HttperfPrinter {
         }
     }
 
-    /// What was printed since this was last asked.
+    /// What was printed since the last call.
     #[must_use]
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
@@ -222,7 +222,7 @@ reply-rate = 10.0    \nreply-rate = 10.0    \nsession-rate = 3.8     \n";
 
     #[test]
     fn only_what_was_asked_for_is_printed() {
-        // Method: nothing asked for, and heads alone.
+        // Method: nothing requested, and heads alone.
         let mut printer = HttperfPrinter::default();
         printer.sent(0, b"GET / HTTP/1.1\r\n\r\n");
         printer.head(0, b"HTTP/1.1 200 OK\r\n\r\n");

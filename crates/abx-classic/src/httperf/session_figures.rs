@@ -10,7 +10,7 @@ pub struct HttperfSessionEnd {
     /// Connections that were begun for it.
     pub connections: u64,
     pub replies: u64,
-    /// Whether all of it was answered, and nothing failed it.
+    /// Whether all of it got responses, and nothing failed it.
     pub is_whole: bool,
 }
 

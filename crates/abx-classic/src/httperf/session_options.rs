@@ -1,8 +1,8 @@
-//! What `--wsess` and `--wsesslog` ask for, and the options that are for sessions only.
+//! What `--wsess` and `--wsesslog` request, and the options that are for sessions only.
 
 use super::values::{HttperfRefusal, refusal, seconds};
 
-/// All that is said of sessions.
+/// All options of sessions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HttperfSessionOptions {
     /// Sessions in place of connections.
@@ -11,7 +11,7 @@ pub struct HttperfSessionOptions {
     pub cookies: bool,
     /// The status whose replies fail their session.
     pub failure_status: Option<u16>,
-    /// Calls that would fail their session are asked again.
+    /// Calls that would fail their session are sent again.
     pub retry_on_failure: bool,
     /// Connections that a session may have.
     pub max_connections: Option<usize>,
@@ -23,9 +23,9 @@ pub struct HttperfSessionOptions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttperfSessions {
     pub count: u64,
-    /// From one burst of calls to the next, in seconds, where a file says nothing else.
+    /// From one burst of calls to the next, in seconds, unless a file sets it.
     pub think_s: f64,
-    /// What each of them asks.
+    /// The calls of each of them.
     pub calls: HttperfSessionCalls,
 }
 
@@ -39,7 +39,7 @@ pub enum HttperfSessionCalls {
     Log(String),
 }
 
-/// Connections that a session has at most, where nothing is said.
+/// Connections that a session has at most by default.
 const CONNECTIONS: usize = 4;
 
 impl HttperfSessions {
@@ -111,7 +111,7 @@ impl HttperfSessionOptions {
         )
     }
 
-    /// Whether a burst of so many calls can go out, as httperf asks in the middle of its load.
+    /// Whether a burst of so many calls can go out, as httperf checks in the middle of its load.
     pub(super) fn check_room(&self, burst: u32, is_http10: bool) -> Result<(), HttperfRefusal> {
         let (connections, piped) = self.room(is_http10);
         let room = connections.saturating_mul(piped);

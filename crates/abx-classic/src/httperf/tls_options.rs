@@ -2,7 +2,7 @@
 
 use super::values::{HttperfRefusal, illegal, refusal};
 
-/// How TLS is spoken, where `--ssl` says that it is.
+/// How TLS is used, if `--ssl` requests it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HttperfTlsOptions {
     /// The cipher suites of TLS 1.2 that are offered, as they were given; `None` for all.
@@ -17,7 +17,7 @@ pub struct HttperfTlsOptions {
     pub verifies: bool,
     /// The file of the certificates that are believed then; `None` for those of the machine.
     pub ca_file: Option<String>,
-    /// The name that the server is told, and whose certificate it must show when that is verified.
+    /// The name sent to the server, and whose certificate it must show when that is verified.
     pub server_name: Option<String>,
     /// Never resume a session.
     pub no_reuse: bool,

@@ -1,4 +1,4 @@
-//! Numbers as httperf reads and prints them, and what is said of those that it does not take.
+//! Numbers as httperf reads and prints them, and the messages for those that it does not take.
 
 use std::fmt::Write as _;
 use std::str::FromStr;

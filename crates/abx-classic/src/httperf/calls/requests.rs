@@ -75,7 +75,7 @@ impl HttperfRequests {
         true
     }
 
-    /// Writes what a file of sessions asks.
+    /// Writes a call of a file of sessions.
     pub(super) fn write_scripted(
         &self,
         call: &ScriptCall,
@@ -145,7 +145,7 @@ impl UriSequence {
                 first,
                 step,
             } => {
-                // Clients begin beside each other and go on by as many as there are of them.
+                // Clients begin beside each other and continue by as many as there are of them.
                 let passed = first + (u128::from(call) + 1) * step;
                 let file = passed / MILLION % u128::from(*files);
                 let digits = (files - 1).to_string().len();
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_working_set_is_gone_through_as_httperf_does() {
-        // Method: sets, rates and clients beside the URIs that httperf 0.9.0 asked for.
+        // Method: sets, rates and clients beside the URIs that httperf 0.9.0 requested.
         for (line, expected) in [
             ("--wset 10,1", "/1 /2 /3 /4 /5"),
             ("--wset 10,1 --client 1/2", "/3 /5 /7 /9 /1"),

@@ -1,4 +1,4 @@
-//! What a session asks, and the file of `--wsesslog` that says it.
+//! The calls of a session, and the file of `--wsesslog` that describes them.
 
 use super::super::values::HttperfRefusal;
 
@@ -10,7 +10,7 @@ pub struct HttperfBurst {
     pub think_ns: u64,
 }
 
-/// One session as it is described: its bursts, and what is asked where that is said.
+/// One session as it is described: its bursts, and its calls if they are described.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Script {
     bursts: Vec<HttperfBurst>,
@@ -27,7 +27,7 @@ pub(super) struct ScriptCall {
 }
 
 impl Script {
-    /// So many calls in bursts, of what the other options say.
+    /// So many calls in bursts, each as the other options describe it.
     pub(super) fn same(calls: u32, burst: u32, think_ns: u64) -> Script {
         let mut bursts = Vec::new();
         let mut left = calls;
@@ -42,7 +42,7 @@ impl Script {
         }
     }
 
-    /// The sessions of a file, in which each burst thinks for so long that says nothing else.
+    /// The sessions of a file, in which each burst without a time of its own thinks for so long.
     pub(super) fn of_log(
         log: &[u8],
         file: &str,
@@ -75,7 +75,7 @@ impl Script {
         }
     }
 
-    /// Takes a line of a file: a URI, and what else is said of its call.
+    /// Takes a line of a file: a URI, and the other properties of its call.
     fn take(&mut self, words: &[String], file: &str) -> Result<(), HttperfRefusal> {
         let mut call = ScriptCall {
             uri: words.first().cloned().unwrap_or_default(),
@@ -113,7 +113,7 @@ impl Script {
         self.bursts.iter().copied()
     }
 
-    /// The call at this place; `None` where that is not said.
+    /// The call at this place; `None` if it is not described.
     pub(super) fn call(&self, place: usize) -> Option<&ScriptCall> {
         self.calls.get(place)
     }

@@ -1,4 +1,4 @@
-//! What sessions ask, and the cookie of each.
+//! The requests of sessions, and the cookie of each.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use super::super::values::{HttperfRefusal, refusal};
 use super::requests::HttperfRequests;
 use super::script::{HttperfBurst, Script, ScriptCall};
 
-/// What sessions ask. Sessions are numbered in the order in which they begin, calls of all of
-/// them in the order in which they are asked.
+/// The requests of sessions. Sessions are numbered in the order in which they begin, calls of
+/// all of them in the order in which they are sent.
 #[derive(Debug, Clone)]
 pub struct HttperfSessionRequests {
     requests: HttperfRequests,
-    /// What each session asks in turn; all the same without a file.
+    /// The calls of each session in turn; all the same without a file.
     scripts: Vec<Script>,
     begun: u64,
     cookies: Option<Cookies>,
@@ -24,7 +24,7 @@ impl HttperfSessionRequests {
     /// `--wlog`.
     ///
     /// # Errors
-    /// [`HttperfRefusal`] for a file that says nothing of sessions, and options without any.
+    /// [`HttperfRefusal`] for a file that describes no sessions, and options without any.
     pub fn new(
         options: &HttperfOptions,
         log: &[u8],
@@ -49,7 +49,7 @@ impl HttperfSessionRequests {
         })
     }
 
-    /// The next session begins; answers its bursts.
+    /// The next session begins; returns its bursts.
     pub fn begin(&mut self) -> Vec<HttperfBurst> {
         let bursts = self.script(self.begun).bursts().collect();
         self.begun += 1;
@@ -90,7 +90,7 @@ impl HttperfSessionRequests {
         }
     }
 
-    /// A call is answered: what its session has as a cookie from then on.
+    /// A call got its response: sets the cookie that its session has from then on.
     pub fn responded(&mut self, call: u64) {
         if let Some(cookies) = &mut self.cookies {
             cookies.responded(call);
@@ -129,7 +129,7 @@ const HEAD_BYTES_MAX: usize = 512 * 1024;
 #[derive(Debug, Clone, Default)]
 struct Cookies {
     of: BTreeMap<u64, Vec<u8>>,
-    /// Whose each call is that was asked.
+    /// The session of each call that was sent.
     sessions: BTreeMap<u64, u64>,
     /// What came of heads, by call.
     heads: BTreeMap<u64, Vec<u8>>,
