@@ -91,7 +91,7 @@ fn saturated(report: &ToolReport) -> Option<String> {
     ))
 }
 
-/// What is said of rates that a late generator had.
+/// What is concluded of rates that a late generator had.
 fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
     let is_late = |report: &&&ToolReport| {
         let mut about = findings
@@ -151,7 +151,7 @@ fn names(reports: &[&ToolReport]) -> String {
     }
 }
 
-/// What the runs say that nothing but their number limits.
+/// What the runs show that nothing but their number limits.
 fn standing(reports: &[&ToolReport]) -> Option<String> {
     let [first, ..] = reports else {
         return None;

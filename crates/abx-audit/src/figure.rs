@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct PrintedFigure {
     /// As it stands in the text, without its unit.
     pub printed: String,
-    /// What it says, in the unit of its key.
+    /// Its value, in the unit of its key.
     pub value: f64,
     /// The smallest number that is printed so, cut or rounded.
     pub low: f64,

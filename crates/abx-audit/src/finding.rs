@@ -27,7 +27,7 @@ pub enum AuditFindingId {
     IdleConnections,
     /// Requests one after the other.
     OneAtATime,
-    /// A rate that the generator was told.
+    /// A rate that was set for the generator.
     AskedRate,
     /// A paced run that did not reach its rate.
     Saturated,
@@ -226,7 +226,7 @@ impl AuditFinding {
     }
 }
 
-/// Findings that say the same of several reports become one of all of them.
+/// Findings that are the same of several reports become one of all of them.
 pub(crate) fn merged(findings: Vec<AuditFinding>) -> Vec<AuditFinding> {
     let mut out: Vec<AuditFinding> = Vec::new();
     for finding in findings {

@@ -6,7 +6,7 @@
 //! Start at [`audit`].
 //!
 //! The way of the data: `text` makes text readable, `read` finds reports in it, `checks`
-//! asks them, `conclude` and `study` say what is left; `page` prints it.
+//! examines them, `conclude` and `study` derive what is left; `page` prints it.
 
 mod checks;
 mod conclude;
@@ -65,7 +65,7 @@ pub struct Audit {
     pub study: Option<String>,
 }
 
-/// Reads texts, and says what the reports in them show.
+/// Reads texts, and returns what the reports in them show.
 #[must_use]
 pub fn audit(texts: &[ReportText]) -> Audit {
     let mut files = Vec::new();

@@ -161,17 +161,17 @@ figure_keys! {
     CpuShare "cpu_share",
     /// Requests under way in the mean.
     Concurrency "concurrency",
-    /// Connections that were asked for on the command line.
+    /// Connections that were requested on the command line.
     AskedConnections "asked_connections",
-    /// Requests that were asked for on the command line.
+    /// Requests that were set on the command line.
     AskedRequests "asked_requests",
-    /// The rate that was asked for on the command line.
+    /// The rate that was requested on the command line.
     AskedRate "asked_rate",
-    /// Calls for each connection that were asked for on the command line.
+    /// Calls for each connection that were requested on the command line.
     AskedCalls "asked_calls",
     /// Requests after which the tool gave up.
     AbortedAfter "aborted_after",
-    /// Streams of each connection that were asked for on the command line.
+    /// Streams of each connection that were requested on the command line.
     AskedStreams "asked_streams",
     /// The port of the server.
     Port "port",
@@ -210,7 +210,7 @@ pub enum WordKey {
     /// What the server calls itself.
     Software,
     Host,
-    /// The path that was asked for.
+    /// The path that was requested.
     Path,
     Url,
     Tls,
@@ -255,7 +255,7 @@ pub struct ToolReport {
     /// Its first line, from 1.
     pub line: usize,
     pub last_line: usize,
-    /// Whether the command line says that connections are kept: `None` when it is not shown.
+    /// Whether the command line requests keep-alive: `None` when it is not shown.
     pub asked_keep_alive: Option<bool>,
     /// The first line that counts failures and cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -404,14 +404,14 @@ impl ToolReport {
         })
     }
 
-    /// The server's host where that is the machine that asked.
+    /// The server's host if that is the machine that sent the requests.
     pub(crate) fn own_host(&self) -> Option<&str> {
         let host = self.word(WordKey::Host)?;
         let is_own = host == "localhost" || host.starts_with("127.") || host == "[::1]";
         is_own.then_some(host)
     }
 
-    /// The path that was asked for.
+    /// The path that was requested.
     pub(crate) fn path(&self) -> Option<&str> {
         if let Some(path) = self.word(WordKey::Path) {
             return Some(path);
@@ -427,7 +427,7 @@ impl ToolReport {
         match self.tool {
             LoadTool::Ab => match self.value(KeptAlive) {
                 Some(kept) => Some(kept == 0.0),
-                // The line stands between these two, when keep-alive was asked for.
+                // The line stands between these two, when keep-alive was requested.
                 None if self.figure(Failed).is_some() && self.figure(BytesTotal).is_some() => {
                     Some(true)
                 }

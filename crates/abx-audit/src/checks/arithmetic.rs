@@ -174,7 +174,7 @@ fn bytes_of_ab(report: &ToolReport) -> Vec<Equation> {
     };
     let length = || {
         let (bytes, count) = (figure(BytesBodies)?, figure(Completed)?);
-        // Another length than the first's is a failure, and told as such.
+        // Another length than the first's is a failure, and reported as such.
         figure(Failed).filter(|failed| failed.value == 0.0)?;
         Some(Equation {
             words: format!(
@@ -367,7 +367,7 @@ fn statuses(report: &ToolReport) -> Option<AuditFinding> {
     Some(finding(report, message, &[Status2xx, Completed]))
 }
 
-/// What the command asked for is what the report says.
+/// What the command requested is what the report shows.
 fn asked(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{AskedConnections, Connections};
     let (asked, had) = (

@@ -16,7 +16,7 @@ pub(crate) struct InFlight {
     pub(crate) at_most: f64,
 }
 
-/// How many requests were under way, where the report says it.
+/// How many requests were under way, if the report shows it.
 pub(crate) fn in_flight(report: &ToolReport) -> Option<InFlight> {
     let elapsed = report.reach(FigureKey::Elapsed)?;
     let mean = report.reach(FigureKey::Mean)?;
@@ -53,7 +53,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
     audit_findings.into_iter().flatten().collect()
 }
 
-/// Whether it was told how many requests to send in a second.
+/// Whether the number of requests to send in a second was set.
 fn is_paced(report: &ToolReport) -> bool {
     report.tool == LoadTool::Wrk2
         || report
@@ -173,7 +173,7 @@ pub(super) fn paced_rate(report: &ToolReport) -> Option<(FigureKey, PrintedFigur
     }
 }
 
-/// The rate that was asked for, of all connections together.
+/// The requested rate, of all connections together.
 pub(super) fn asked_total(report: &ToolReport) -> Option<f64> {
     let asked = report
         .value(FigureKey::AskedRate)
@@ -231,7 +231,7 @@ fn cpu(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.bound(AuditFindingId::GeneratorCpu, message, &keys))
 }
 
-/// Within one machine the kernel makes a connection while it is asked for it, and lets the server
+/// Within one machine the kernel makes a connection within the call for it, and lets the server
 /// take it later: what lies between is the time until the generator looks. A connection that
 /// the server has no room for takes a second or more.
 fn late(report: &ToolReport) -> Option<AuditFinding> {
@@ -278,11 +278,11 @@ const IDLE_SHARE: f64 = 0.9;
 const CPU_SHARE: f64 = 85.0;
 /// No kernel takes so long for a connection within one machine.
 const LATE_S: f64 = 0.002;
-/// The soonest that a kernel asks again for a connection that was not heard.
+/// The soonest that a kernel retries a connection that was not received.
 const UNHEARD_S: f64 = 0.2;
 /// Beyond rounding, and beyond what a run's two ends make.
 const CORRECTED: f64 = 1.1;
-/// Of a rate that was asked for, a generator that keeps up reaches so much.
+/// Of a requested rate, a generator that keeps up reaches so much.
 const REACHED: f64 = 0.9;
 /// With so many times the connections, requests wait for one.
 const QUEUE: f64 = 2.0;

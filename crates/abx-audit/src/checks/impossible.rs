@@ -21,7 +21,7 @@ fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFin
     report.void(AuditFindingId::Contradiction, message, keys)
 }
 
-/// A duration that is zero, or far longer than what was asked for.
+/// A duration that is zero, or far longer than requested.
 fn duration(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{AskedDuration, Completed, Elapsed};
     let elapsed = report.figure(Elapsed)?;
@@ -110,7 +110,7 @@ fn above_asked(report: &ToolReport) -> Option<AuditFinding> {
 
 /// A year: no run of a load generator lasts so long.
 const LONGEST_S: f64 = 3.2e7;
-/// After the time that was asked for, a generator may wait so long for what is under way.
+/// After the requested time, a generator may wait so long for what is under way.
 const SLOW_END_S: f64 = 600.0;
 /// Two clocks of one run differ by less.
 const CLOCKS: f64 = 1.1;
@@ -118,5 +118,5 @@ const CLOCKS: f64 = 1.1;
 const CLOCK_STEP_S: f64 = 0.02;
 /// No single generator has such a rate.
 const RATE_MOST: f64 = 1e8;
-/// A rate that catches up after a pause stays below so many times what was asked for.
+/// A rate that catches up after a pause stays below so many times the requested one.
 const ABOVE_ASKED: f64 = 1.5;

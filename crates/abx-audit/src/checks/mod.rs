@@ -1,4 +1,4 @@
-//! Everything that is asked of reports: of each alone, and of all together.
+//! All checks of reports: of each alone, and of all together.
 
 mod arithmetic;
 mod figures;

@@ -14,14 +14,14 @@ use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 /// Two runs of identical servers, one after the other, for 4 s each: on a quiet machine,
 /// one pair in twenty differs by more (a spread of 6.0 % of the log ratio).
 pub(crate) const QUIET: f64 = 1.12;
-/// What runs must differ by to be told apart: a limit that we have chosen, since others may
+/// What runs must differ by to be distinguished: a limit that we have chosen, since others may
 /// have used the machine, too.
 pub(crate) const TOLD_APART: f64 = 1.45;
 
 /// With so many times the requests under way, times are those of another load.
 const MORE_UNDER_WAY: f64 = 1.5;
 
-/// What a report says of something, and its line.
+/// The value of something in a report, and its line.
 type Said = Option<(String, usize)>;
 
 /// A way in which runs can differ: its name, its value, and how far that limits.
@@ -180,7 +180,7 @@ fn copies(reports: &[ToolReport]) -> Vec<AuditFinding> {
     out
 }
 
-/// One finding when reports say different things of this setting.
+/// One finding when reports have different values of this setting.
 fn differing(
     reports: &[&ToolReport],
     name: &str,

@@ -89,7 +89,7 @@ fn coarse(report: &ToolReport) -> Option<AuditFinding> {
         .figure(key)
         .filter(|_| report.tool != LoadTool::Table)?;
     let width = (time.high - time.low) / 2.0;
-    // httperf's median is told of as what it is.
+    // httperf's median is reported as what it is.
     if time.value >= COARSE_STEPS * width || width <= 0.0 || report.tool == LoadTool::Httperf {
         return None;
     }

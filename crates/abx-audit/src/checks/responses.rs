@@ -6,7 +6,7 @@ use super::figures::share;
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
-/// Whether most of what came were right responses, as far as it is said.
+/// Whether most responses were correct, as far as the report shows.
 pub(super) fn serves(report: &ToolReport) -> bool {
     check(report)
         .iter()
@@ -45,7 +45,7 @@ fn aborted(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.void(AuditFindingId::Aborted, message, &keys))
 }
 
-/// Responses with a status that is no success, and the lines that say so.
+/// Responses with a status that is no success, and the lines that show them.
 fn wrong_statuses(report: &ToolReport) -> Option<(f64, Vec<usize>, &'static str)> {
     use FigureKey::{Not2xx, Status1xx, Status3xx, Status4xx, Status5xx};
     if let Some(wrong) = report.figure(Not2xx) {

@@ -74,7 +74,7 @@ fn set_up(report: &ToolReport) -> Option<AuditFinding> {
     let keys = if keys.iter().any(|key| report.figure(*key).is_some()) {
         keys
     } else {
-        // Between these two, the line that would say otherwise is missing.
+        // Between these two, the line that would show otherwise is missing.
         vec![Failed, BytesTotal]
     };
     let id = AuditFindingId::ConnectionSetUp;
@@ -151,7 +151,7 @@ fn binned_median(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.note(AuditFindingId::ToolsOwnWay, message, &[FigureKey::Median]))
 }
 
-/// httperf's times are lives of connections.
+/// httperf's times are the lifetimes of connections.
 fn life_of_connection(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{ConnectionTimeMean, Mean, TransferMean, WaitingMean};
     let life = report.figure(ConnectionTimeMean)?;

@@ -1,4 +1,4 @@
-//! What reports of other tools say, in words and cells that all pages of them share.
+//! Reports of other tools, in words and cells that all pages of them share.
 
 use std::collections::BTreeMap;
 
@@ -73,12 +73,12 @@ fn trimmed(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What a finding says, and the lines that it rests on.
+/// A finding in words, and the lines that it rests on.
 pub fn told_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
     format!("{} ({})", told(finding, audit), rests_on(finding, audit))
 }
 
-/// What a finding says, and of whom where it does not say that itself.
+/// A finding in words, and the reports it is about if its words do not name them.
 fn told(finding: &AuditFinding, audit: &Audit) -> String {
     use AuditFindingId::{
         DifferentBodies, DifferentHeads, DifferentRuns, DifferentUnderWay, SmallDifference,

@@ -93,7 +93,7 @@ impl<'a> Assembly<'a> {
         (self.reports, self.unread)
     }
 
-    /// A report does not go on behind a page of other words.
+    /// A report does not continue behind a page of other words.
     fn close_when_far(&mut self, line: usize) {
         if let Some(building) = &self.open {
             let between = building.last_line + 1..line.max(building.last_line + 1);
@@ -175,7 +175,7 @@ impl<'a> Assembly<'a> {
 }
 
 impl Building {
-    /// Takes a line when it goes on with the report of a tool that it may be of.
+    /// Takes a line if it continues the report of a tool that it may be of.
     fn accept(&mut self, sighting: &Sighting) -> bool {
         let fits = |draft: &Draft, seen: &Seen| {
             let is_next = seen.order > draft.order || (seen.repeats && seen.order == draft.order);

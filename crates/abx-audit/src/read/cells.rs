@@ -91,7 +91,7 @@ fn bare(cell: &str) -> &str {
     cell.trim_matches(|character: char| character.is_whitespace() || "*_`\"!".contains(character))
 }
 
-/// What a heading says of its column.
+/// The meaning of a column, by its heading.
 pub(super) fn column(heading: &str) -> Column {
     let heading = heading.to_ascii_lowercase();
     let (words, inner) = match heading.split_once(['(', '[']) {

@@ -82,7 +82,7 @@ pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<Te
     passages
 }
 
-/// A passage behind which the text goes on: its last number is not cut off.
+/// A passage behind which the text continues: its last number is not cut off.
 fn closed(mut passage: Vec<TextLine>, number: usize) -> Vec<TextLine> {
     let text = String::new();
     passage.push(TextLine { number, text });

@@ -22,7 +22,7 @@ pub(super) struct Sighting {
     pub(super) misfit: Option<Trouble>,
 }
 
-/// What a tool may have said here.
+/// A line that a tool may have printed here.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) tool: LoadTool,
@@ -96,7 +96,7 @@ impl LineTemplates {
             };
             match template.read(stream, at, behind) {
                 Ok(result) if result.end >= end => {
-                    // What says more counts.
+                    // The longer reading counts.
                     if result.end > end {
                         seen.clear();
                     }

@@ -200,7 +200,7 @@ impl Hole {
 }
 
 impl Found {
-    /// Reads what fills a hole; answers where the text goes on.
+    /// Reads what fills a hole; returns where the text continues.
     fn fill(&mut self, stream: &LetterStream, at: usize, hole: Hole) -> Result<usize, Misfit> {
         let word = |(word, end): (String, usize)| {
             let line = stream.get(at).map_or(0, |glyph| glyph.line());

@@ -21,7 +21,7 @@ pub(crate) struct Numeral {
     /// The worth of its last digit; 0 for a count.
     pub(crate) step: f64,
     pub(crate) line: usize,
-    /// Where the text goes on.
+    /// Where the text continues.
     pub(crate) end: usize,
 }
 

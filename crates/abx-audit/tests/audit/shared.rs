@@ -69,7 +69,7 @@ fn every_figure_of_an_ab_report_is_read() {
 
 #[test]
 fn errors_are_no_responses_of_the_page() {
-    // Method: nginx answered every request with an error, quickly.
+    // Method: nginx responded to every request with an error, quickly.
     let audit = of_files(&AB);
     let errors = found(&audit, Id::ErrorResponses);
     assert_eq!(errors.len(), 1);
@@ -114,7 +114,7 @@ fn connections_without_requests_are_counted() {
 #[test]
 fn a_generator_that_is_late_is_told_by_its_connections() {
     // Method: within one machine connecting took 5 ms at least with five servers, and 0 ms
-    // with node. Of the three rates that nothing else limits it is said at the end, too.
+    // with node. Of the three rates that nothing else limits this is stated at the end, too.
     let audit = of_files(&AB);
     let late = found(&audit, Id::LateGenerator);
     let mut names: Vec<&str> = late
