@@ -239,7 +239,7 @@ impl Client {
     }
 
     /// How many bytes of a body of known length are still to come; zero at
-    /// any other place, so also where only [`Event::Done`] is missing.
+    /// any other place, even if only [`Event::Done`] is missing.
     #[must_use]
     pub fn body_ahead(&self) -> u64 {
         match self.state {

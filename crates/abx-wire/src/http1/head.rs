@@ -70,7 +70,7 @@ fn frame(
     let is_kept = !fields.close && (version == Version::Http11 || fields.keep_alive);
     let has_no_body = kind == ResponseKind::HeadOnly || matches!(status, 100..=199 | 204 | 304);
     let (framing, reusable) = match (fields.coding, fields.content_length) {
-        // After 101 the connection speaks another protocol.
+        // After 101 the connection uses another protocol.
         _ if has_no_body => (Framing::Sized(0), is_kept && status != 101),
         (Coding::Unknown, _) => return Err(Fault::UnknownTransferEncoding),
         // Chunks beside a length, or from HTTP/1.0, are readable but suspect:
@@ -92,9 +92,9 @@ fn frame(
 
 /// The value of a header in the bytes of a response, for callers that have kept
 /// them from its first byte; `None` when it is absent or not text. Interim heads
-/// (1xx, but for 101) are skipped.
+/// (1xx, except for 101) are skipped.
 ///
-/// Made for probes: it parses the heads anew and allocates.
+/// Made for probes: it parses the heads again and allocates.
 #[must_use]
 pub fn response_header(response: &[u8], name: &str) -> Option<String> {
     response_headers(response, name).into_iter().next()

@@ -33,7 +33,7 @@ pub struct RequestHead<'a> {
     pub method: Method,
     /// The request target as sent, query included.
     pub target: &'a str,
-    /// The version that the client speaks.
+    /// The client's version.
     pub version: Version,
     /// The client wants to keep using the connection.
     pub keep_alive: bool,

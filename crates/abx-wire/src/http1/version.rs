@@ -1,6 +1,6 @@
 //! Versions of HTTP that bytes on a connection can have.
 
-/// The version of the protocol that one side speaks.
+/// The version of the protocol that one side uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// HTTP/1.0: a connection ends after one response, unless both sides agree otherwise.

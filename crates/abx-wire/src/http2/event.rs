@@ -6,7 +6,7 @@ use crate::http1::Done;
 /// What came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The server's settings: it speaks HTTP/2, and requests may be sent.
+    /// The server's settings: it uses HTTP/2, and requests may be sent.
     Open,
     /// The head of a response, except interim ones (1xx).
     Head {

@@ -66,7 +66,7 @@ impl EncodedRequest {
     }
 }
 
-/// The fields of a request to a server that is spoken to by this scheme, in their order.
+/// The fields of a request to a server with this scheme, in their order.
 ///
 /// # Errors
 /// [`RequestError`], when a part cannot be sent.

@@ -5,7 +5,7 @@ use super::fault::Fault;
 
 /// One step of a connection.
 ///
-/// However the bytes are cut, the events are the same, but for where
+/// However the bytes are cut, the events are the same, except for where
 /// [`Event::Data`] is cut, and for how much is given of a text before
 /// [`Fault::InvalidUtf8`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ impl Default for SizeLimits {
 /// Where in the stream of frames the next byte belongs.
 #[derive(Debug)]
 pub(super) struct Inbound {
-    /// Who sends what is received here.
+    /// The side that sends what is received here.
     sender: Sender,
     limits: SizeLimits,
     /// The part of a frame's head that has come so far.

@@ -1,7 +1,7 @@
 //! The server's end of one connection: frames in, requests out.
 //!
 //! [`Server::receive`] reads the client's preface, then a frame's head and its payload: that of
-//! DATA is passed over as it comes, all others are read whole. Those that are part of no request
+//! DATA is skipped as it comes, all others are read whole. Those that are part of no request
 //! are in `control.rs`; `responses.rs` is the other way, responses and their bodies.
 
 use super::super::fault::{Fault, PROTOCOL_ERROR, QUIET_FRAMES_MAX, REFUSED_STREAM, STREAM_CLOSED};

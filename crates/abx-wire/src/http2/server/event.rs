@@ -6,7 +6,7 @@ use crate::http1::Method;
 /// What came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestEvent<'a> {
-    /// The head of a request; its body, if there is one, is passed over.
+    /// The head of a request; its body, if there is one, is skipped.
     Head {
         stream: u32,
         head: StreamRequest<'a>,

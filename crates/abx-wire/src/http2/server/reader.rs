@@ -24,7 +24,7 @@ enum ReadState {
 #[derive(Debug)]
 pub(super) enum FramePart<'i> {
     More,
-    /// The head of a frame; say what is to be done with its payload.
+    /// The head of a frame; the caller decides what is done with its payload.
     Head(FrameHeader),
     /// A requested payload, which lies in the input.
     Payload(FrameHeader, &'i [u8]),
@@ -57,12 +57,12 @@ impl FrameReader {
         }
     }
 
-    /// Has the payload of the frame whose head came last given out as one.
+    /// Requests the payload of the frame whose head came last, to be given out as one.
     pub(super) fn want(&mut self, head: FrameHeader) {
         self.state = ReadState::Payload(head);
     }
 
-    /// Has so many bytes of the payload passed over.
+    /// Skips so many bytes of the payload.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.state = ReadState::Skip(bytes);
     }

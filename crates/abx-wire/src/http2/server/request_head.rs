@@ -26,7 +26,7 @@ struct HeadFields {
     section: Section,
     method: Option<Method>,
     is_connect: bool,
-    /// Has its fields so far; what they say is checked at the end.
+    /// The values of the fields so far; they are checked at the end.
     target: String,
     has_path: bool,
     has_scheme: bool,

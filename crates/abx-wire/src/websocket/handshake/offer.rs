@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::opening::{KEY_BYTES, NONCE_BYTES, is_token, names, values};
 use crate::http1::{HEADERS_MAX, Method, RequestHead, Version};
 
-/// A client's wish to speak WebSocket from here on.
+/// A client's request to use WebSocket from here on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer<'a> {
     pub(in crate::websocket) key: &'a str,
@@ -65,7 +65,7 @@ impl<'a> Offer<'a> {
 }
 
 impl OfferFault {
-    /// Writes the response that refuses: 400, or 426 with the version that is spoken.
+    /// Writes the response that refuses: 400, or 426 with the version that is supported.
     ///
     /// The connection ends behind it.
     pub fn response(self, out: &mut Vec<u8>) {

@@ -21,7 +21,7 @@ pub struct Opening {
     pub host: String,
     /// Further headers in the order given, for instance `Origin`.
     pub headers: Vec<(String, String)>,
-    /// Subprotocols that the client speaks, the best one first; none is usual.
+    /// Subprotocols that the client supports, the best one first; none is usual.
     pub protocols: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub enum OpeningError {
     Protocol(String),
 }
 
-/// A handshake in bytes, but for the key, which differs from connection to connection.
+/// A handshake in bytes, except for the key, which differs from connection to connection.
 #[derive(Debug, Clone)]
 pub struct EncodedOpening {
     bytes: Vec<u8>,
@@ -263,7 +263,7 @@ pub(super) fn is_token(word: &str) -> bool {
 
 const KEY_NAME: &[u8] = b"\r\nSec-WebSocket-Key: ";
 
-/// What all headers of the handshake begin with, but for `Upgrade` and `Connection`.
+/// What all headers of the handshake begin with, except for `Upgrade` and `Connection`.
 const KEY_PREFIX: &str = "Sec-WebSocket-";
 
 /// What a server appends to the key before it hashes (RFC 6455, section 1.3).

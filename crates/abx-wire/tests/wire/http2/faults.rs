@@ -119,7 +119,7 @@ fn a_wrong_response_fails_alone() {
         let written = talk.written();
         let ours = written.iter().filter(|parts| parts.0 == RST_STREAM);
         assert_eq!(ours.count(), resets, "{why}");
-        // What was under way when we gave it up is passed over.
+        // What was under way when we gave it up is skipped.
         if resets > 0 {
             assert_eq!(talk.said(&data(1, END_STREAM, b"late")), "", "{why}");
         }

@@ -33,7 +33,7 @@ fn frame() -> impl Strategy<Value = (u8, Vec<u8>)> {
     (first, payload)
 }
 
-/// Mostly frames that go on, so that messages become whole.
+/// Mostly frames that continue a message, so that messages become whole.
 fn frames() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {
     vec(frame(), 0..8)
 }
