@@ -25,7 +25,7 @@ pub struct ServerConfig {
     pub blog_rows: Option<u32>,
     /// Whether a request for `/crash` ends the process by SIGSEGV.
     pub allows_crash: bool,
-    /// Whether `/echo` and `/chat/ROOM` speak WebSocket.
+    /// Whether `/echo` and `/chat/ROOM` support WebSocket.
     pub websocket: WebSocketSupport,
     /// Whether small segments wait for others.
     pub nagle: Nagle,
@@ -169,7 +169,7 @@ impl Feature {
     }
 }
 
-/// Whether the server speaks WebSocket beside its content.
+/// Whether the server supports WebSocket beside its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WebSocketSupport {
     /// Handshakes get the same response as any other request.

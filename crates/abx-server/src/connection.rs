@@ -1,7 +1,7 @@
 //! One connection: what it reads, owes and sends, step by step.
 //!
 //! Every model but the null one serves its connections with it. They differ in what takes the
-//! steps, and in what waits when none can be taken. Where TLS is spoken, it is between the socket
+//! steps, and in what waits when none can be taken. With TLS, it is between the socket
 //! and all else that is here; of its records, those that are owed go first.
 
 pub(crate) mod bodies;

@@ -71,7 +71,7 @@ impl<T> ConnectionTable<T> {
         self.places.free.len() == self.places.connections.len()
     }
 
-    /// Has the wait end also when this becomes readable; its event is of no connection.
+    /// Has the wait end too when this becomes readable; its event is of no connection.
     pub(crate) fn watch(&self, other: impl AsFd) -> Result<(), ServeError> {
         let added = self.epoll.add(other, OTHER, Interest::all());
         added.map_err(ServeError::Wait)
@@ -87,7 +87,7 @@ impl<T> ConnectionTable<T> {
         self.epoll.wait(events, timeout).map_err(ServeError::Wait)
     }
 
-    /// Accepts the connections that wait, each as what `make` makes of it.
+    /// Accepts the connections that wait, each as the result of `make`.
     pub(crate) fn accept(&mut self, make: impl Fn(AcceptedConnection) -> T) {
         let places = &mut self.places;
         self.admission

@@ -43,7 +43,7 @@ pub(crate) struct TlsStream {
     has_said_goodbye: bool,
 }
 
-/// Why TLS cannot be spoken.
+/// Why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateFault {
     #[error("{}: {why}: give a PEM file with {what}", .path.display())]
@@ -63,7 +63,7 @@ pub enum CertificateFault {
 impl TlsAcceptor {
     /// Reads or makes what clients are shown, by a server at this address.
     ///
-    /// Both versions are spoken, and clients may resume sessions by tickets.
+    /// Both versions are supported, and clients may resume sessions by tickets.
     pub(crate) fn of(
         certificate: &ServerCertificate,
         address: Option<IpAddr>,
@@ -164,7 +164,7 @@ impl TlsStream {
     }
 }
 
-/// Receives bytes of the protocol, through TLS where that is spoken: how many, and whether the
+/// Receives bytes of the protocol, through TLS if it is used: how many, and whether the
 /// socket may have more.
 pub(crate) fn receive(
     socket: &Socket,

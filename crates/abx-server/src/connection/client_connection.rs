@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     tls: Option<Box<TlsStream>>,
     choice: ProtocolChoice,
     requests: Server,
-    /// What HTTP/2 keeps, where that is spoken.
+    /// The state of HTTP/2, if the connection uses it.
     pub(super) http2: Option<Box<Http2Session>>,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
@@ -306,7 +306,7 @@ impl Connection {
                 ServerEvent::Failed(_) => {
                     response_malformed(&mut self.out);
                     self.phase = ConnectionPhase::Closing;
-                    // Who knows what still comes: end softly in any case.
+                    // More may still come: end softly in any case.
                     self.is_readable = true;
                     break;
                 }

@@ -1,6 +1,6 @@
-//! A connection that speaks HTTP/2: the requests on its streams, and their responses.
+//! A connection that uses HTTP/2: the requests on its streams, and their responses.
 //!
-//! It reads between two sends of bodies, also while much of them is left, since streams may be
+//! It reads between two sends of bodies, even while much of them is left, since streams may be
 //! given up and others begun meanwhile.
 
 use abx_sys::Nanos;

@@ -32,7 +32,7 @@ pub(crate) enum ResponseBody {
     File(FoundFile),
 }
 
-/// A response, but for the bytes that were written out.
+/// A response, except for the bytes that were written out.
 #[derive(Debug)]
 pub(crate) struct PreparedResponse {
     pub(crate) tail: Tail,

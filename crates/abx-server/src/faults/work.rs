@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn short_work_is_the_same_number_of_turns_each_time_and_grows_with_its_length() {
-        // Method: the turns of three lengths, each timed anew. How long a turn
+        // Method: the turns of three lengths, each timed again. How long a turn
         // takes is the machine's affair; that ten times as long is more turns
         // than twice as long holds for whatever disturbs the timing.
         let turns = |ns| match Work::Time(Duration::from_nanos(ns)).settled() {

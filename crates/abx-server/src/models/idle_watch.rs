@@ -20,7 +20,7 @@ pub(crate) struct IdleWatch {
     watched: Mutex<Watched>,
 }
 
-/// Who waits, by number.
+/// The connections that wait, by number.
 #[derive(Default)]
 struct Watched {
     waiting: Vec<Option<Box<Connection>>>,
@@ -42,7 +42,7 @@ pub(crate) enum Visit {
 }
 
 impl IdleWatch {
-    /// Nobody is watched yet but the listener.
+    /// Nothing is watched yet except the listener.
     pub(crate) fn new(
         listener: ListeningSocket,
     ) -> Result<(Arc<IdleWatch>, Admission), ServeError> {

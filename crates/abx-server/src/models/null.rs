@@ -74,7 +74,7 @@ struct NullConnection {
     socket: Socket,
     tls: Option<Box<TlsStream>>,
     choice: ProtocolChoice,
-    /// What HTTP/2 keeps, where that is spoken.
+    /// The state of HTTP/2, if the connection uses it.
     streams: Option<Box<NullStreams>>,
     /// How much of the empty line the bytes so far end with: 0 to 3.
     matched: usize,

@@ -129,7 +129,7 @@ struct Supervisor<C, T> {
 struct Place {
     number: u32,
     worker: Option<WorkerProcess>,
-    /// Who takes the place when it is ready.
+    /// The worker that takes the place when it is ready.
     successor: Option<WorkerProcess>,
     backoff: Backoff,
     /// When to start a worker, where there is none.

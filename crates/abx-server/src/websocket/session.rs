@@ -26,7 +26,7 @@ pub(crate) enum UpgradeRequest {
     Count(Arc<str>, Http1ResponseHead<'static>),
 }
 
-/// One connection that speaks WebSocket.
+/// One connection that uses WebSocket.
 #[derive(Debug)]
 pub(crate) struct WebSocketSession {
     server: Server,
