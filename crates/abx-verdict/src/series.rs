@@ -319,7 +319,7 @@ mod tests {
             known in prop::collection::vec(1_u64..10_000_000, 1..40),
         ) {
             // Method: any times; bins follow on each other, hold all of them together, and up
-            // to the end of each as many as there are below it, but for those that it cuts.
+            // to the end of each as many as there are below it, except for those that it cuts.
             let times = histogram(&known);
             let bins = ResponseTimes::of(&times, None).bins();
             let gaps = bins.windows(2).filter(|two| (two[0].to_us - two[1].from_us).abs() > 1e-6);

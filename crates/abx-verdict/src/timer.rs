@@ -83,7 +83,7 @@ pub struct MarkerTime {
 }
 
 /// What is measured before anything is concluded from it. A saved record is read as this, and
-/// concluded from anew.
+/// concluded from again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TimerRuns {
     /// The version of abx that measured.

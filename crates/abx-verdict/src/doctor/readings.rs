@@ -52,7 +52,7 @@ pub(super) fn not_checked(id: &str, message: &str) -> Check {
     Check::new(id, CheckStatus::NotChecked, message)
 }
 
-/// Who would get which processors.
+/// Which processors the subjects and the generator would get.
 fn processors(readings: &Readings) -> Check {
     let id = "processors";
     let (cpus, cores) = (&readings.cpus, &readings.cores);

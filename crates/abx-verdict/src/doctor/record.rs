@@ -32,7 +32,7 @@ pub struct DoctorRecord {
     pub interrupted: bool,
     /// The machine's own readings.
     pub readings: Readings,
-    /// Who else had the processors while noise and ceilings were measured.
+    /// What else had the processors while noise and ceilings were measured.
     pub elsewhere: Option<ForeignCpu>,
     /// The programs that abx did not start and that used most processor time meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,7 +91,7 @@ pub struct Readings {
     pub somaxconn: Option<u32>,
     /// How many connections of a listener may be half open.
     pub tcp_max_syn_backlog: Option<u32>,
-    /// Who waited for what before anything was measured.
+    /// The waits for each resource before anything was measured.
     pub pressure: Option<Pressure>,
     /// What `--why` may sample.
     #[serde(default)]
@@ -141,7 +141,7 @@ pub struct Pressure {
     pub io: f64,
 }
 
-/// Who else had the processors that abx may use, as shares of their time; to a
+/// What else had the processors that abx may use, as shares of their time; to a
 /// clock tick (10 ms) of each processor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ForeignCpu {

@@ -51,7 +51,7 @@ fn bounds(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Bou
 
 /// The same interval at another confidence than [`Confidence::COMPUTED`].
 ///
-/// `degrees` are those of its spread. Comparisons of an ordered number of blocks share their
+/// `degrees` are those of its spread. Comparisons of a set number of blocks share their
 /// spread and have more, but nothing they measure ends such a study.
 fn recomputed(bounds: Bounds, degrees: f64, confidence: Confidence) -> Bounds {
     if confidence == Confidence::COMPUTED || degrees < 1.0 {

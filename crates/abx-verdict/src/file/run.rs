@@ -24,7 +24,7 @@ pub struct RunView<'a> {
     pub load: &'a LoadRecord,
     /// The response before the load; `None` of a scenario, before which a session is made.
     pub response: Option<&'a ResponseRecord>,
-    /// What was ordered.
+    /// What the run was set to do.
     pub pilot: &'a PilotRecord,
     pub life: &'a BlockSubject,
     pub part: &'a BlockLoad,

@@ -14,7 +14,7 @@ pub(crate) const SUBJECT_BUSY: f64 = 0.95;
 /// A generator this busy is the limit, unless the subject is.
 pub(crate) const GENERATOR_BUSY: f64 = 0.90;
 
-/// Who held the throughput back, for each subject of one load.
+/// What held the throughput back, for each subject of one load.
 #[derive(Debug, Default)]
 pub(crate) struct Bottleneck {
     pub(in crate::findings) subjects: BTreeMap<String, Busy>,

@@ -94,7 +94,7 @@ impl Comparison {
         Some([self.ratio?, self.low?, self.high?])
     }
 
-    /// The ratio, also where blocks are too few for an interval: the mean of theirs, if
+    /// The ratio, even if blocks are too few for an interval: the mean of theirs, if
     /// each has one.
     #[must_use]
     pub fn plain_ratio(&self) -> Option<f64> {

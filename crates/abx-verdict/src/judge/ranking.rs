@@ -304,7 +304,7 @@ fn better(pair: &Comparison) -> Option<(&str, &str)> {
 
 fn places(order: &[&str], pairs: &[Comparison]) -> Vec<Place> {
     let mut certain: Vec<(&str, &str)> = pairs.iter().filter_map(better).collect();
-    // Who is above one is above all below it.
+    // A subject above another is above all below that one.
     for middle in order {
         let above = certain.iter().filter(|(_, worse)| worse == middle);
         let below = || certain.iter().filter(|(better, _)| better == middle);

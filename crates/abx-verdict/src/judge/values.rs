@@ -66,7 +66,7 @@ impl<'a> Values<'a> {
             let ready = |block: &BlockRecord| block.subjects.get(&subject.name)?.ready_s;
             let mut failed = study.failed_starts();
             let has_failed = failed.any(|start| start.subject == subject.name);
-            // Who is settled under every load is not started any more.
+            // A subject that is settled under every load is not started any more.
             let takes_part =
                 |block: &&BlockRecord| has_failed || block.subjects.contains_key(&subject.name);
             let blocks = study.complete_blocks().filter(takes_part);

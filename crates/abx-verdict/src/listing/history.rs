@@ -101,7 +101,7 @@ pub struct OutlineSearch {
     pub conclusion: Option<BisectConclusion>,
 }
 
-/// Who was measured.
+/// A subject that was measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutlineSubject {
     /// Its name; of a run, its URL.
@@ -253,7 +253,7 @@ fn culprit(record: &BisectRecord) -> Option<OutlineComparison> {
     })
 }
 
-/// The keys of a study that count here; the rest is passed over.
+/// The keys of a study that count here; the rest is skipped.
 #[derive(Deserialize)]
 struct StudyOutline {
     abx_version: String,

@@ -17,7 +17,7 @@ pub const STUDIES_MOST: usize = 20;
 /// A study that is still to be conducted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStudy {
-    /// Who will be measured; versions are not known yet.
+    /// The subjects to measure; versions are not known yet.
     pub subjects: Vec<OutlineSubject>,
     /// How many loads there are.
     pub loads: usize,
@@ -25,7 +25,7 @@ pub struct PlannedStudy {
     pub together: usize,
     /// How long it may take, in seconds.
     pub budget_s: f64,
-    /// The number of blocks that was ordered.
+    /// The number of blocks that was set.
     pub blocks: Option<u32>,
     /// Differences up to this do not matter.
     pub margin: Margin,
@@ -210,7 +210,7 @@ impl StudyPlan {
         blocks_for_verdict(self.study.blocks.is_some())
     }
 
-    /// How many blocks it will have with this spread: as many as were ordered, else those
+    /// How many blocks it will have with this spread: as many as were set, else those
     /// after which it ends by itself, or for which its budget has room. With limits it may end
     /// sooner.
     #[must_use]

@@ -255,7 +255,7 @@ impl TrendSeries {
     }
 }
 
-/// The keys of a record that count here; the rest is passed over.
+/// The keys of a record that count here; the rest is skipped.
 #[derive(Deserialize)]
 struct TrendKeys {
     subjects: Vec<SubjectKeys>,

@@ -97,7 +97,7 @@ impl<'a> FaultView<'a> {
 
     fn toll(&self, slice: &FaultSlice) -> Option<FaultToll> {
         let struck_ns = slice.struck_ns?;
-        // Who had waited for longer when it was done was late already.
+        // A request that had waited for longer when the fault was done was late already.
         let from_ns = struck_ns.saturating_sub(self.fault.delayed_after_ns);
         let line = &slice.timeline;
         let [lost, delayed] = [

@@ -75,7 +75,7 @@ fn the_spread_is_of_the_same_subjects_else_of_others_else_of_the_doctor() {
 #[test]
 fn blocks_are_as_many_as_the_budget_has_room_for() {
     // Method: a study of two subjects took 38.2 s for six blocks, which is 3.18 s for each
-    // subject; two and four subjects in two minutes, a number that was ordered, and a budget
+    // subject; two and four subjects in two minutes, a number that was set, and a budget
     // that is too short for a verdict.
     let past_studies = [past(pair(), false).unwrap()];
     let blocks = |study: PlannedStudy| StudyPlan::of(study, &past_studies).blocks_most;
@@ -105,7 +105,7 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
     };
     let most = StudyPlan::of(why, &past_studies).blocks_most as f64;
     assert_eq!(most, f64::floor(120.0 / (1.25 * 38.2 / 6.0)));
-    // Where their number is ordered six carry a verdict, else seven.
+    // Where their number is set six carry a verdict, else seven.
     let six = |blocks, budget_s| {
         let study = PlannedStudy {
             blocks,

@@ -1,4 +1,4 @@
-//! Who was the limit.
+//! Which side was the limit.
 
 pub(crate) mod compared;
 pub(super) mod disturbances;

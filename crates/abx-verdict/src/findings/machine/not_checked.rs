@@ -78,7 +78,7 @@ fn of_slices(view: &OfferView) -> Vec<Unread> {
 /// What was not read beside the slices.
 fn of_sides(view: &OfferView) -> Vec<Unread> {
     let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
-        // Who has failed was not loaded.
+        // A subject that has failed was not loaded.
         let loaded = view.subjects.iter().filter(|subject| !subject.has_failed());
         let mut sides = loaded.flat_map(|subject| subject.readings());
         sides.any(is_absent)

@@ -112,7 +112,7 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
     each.map(|(_, id, message)| result(id, message)).collect()
 }
 
-/// Who did not come back, in words, and of which kind that is.
+/// What did not come back, in words, and of which kind that is.
 fn not_back(view: &FaultView, subject: &str) -> (FindingId, String) {
     let fault = &view.fault.name;
     match view.fault.action {

@@ -42,7 +42,7 @@ pub(crate) struct ComparisonFamily<'a> {
     /// The step that the metric is of, where it is of one.
     pub(crate) step: Option<&'a str>,
     pub(crate) values: Values<'a>,
-    /// Who held throughput back under this load.
+    /// What held throughput back under this load.
     pub(crate) limit: &'a Bottleneck,
     /// All findings but those about a single comparison.
     pub(crate) found: &'a [Finding],

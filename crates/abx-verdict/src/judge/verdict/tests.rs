@@ -43,7 +43,7 @@ fn verdicts_are_stored_as_words() {
     assert_eq!(serde_json::to_string(&verdicts).unwrap(), words);
 }
 
-/// Of a study that was ordered to have so many blocks.
+/// Of a study that was set to have so many blocks.
 fn assess_ordered(log_ratios: &[f64]) -> Assessment {
     let family = ClaimFamily::alone(1).ordered(true);
     let mut results = assess_together(&[log_ratios], Margin::DEFAULT, family);
@@ -146,7 +146,7 @@ fn a_clear_difference_is_faster_and_not_fragile() {
 #[test]
 fn too_few_blocks_are_inconclusive_however_clear() {
     // Method: equal blocks, so that the interval is a point. Six carry a verdict where
-    // they were ordered, and seven where the study ends by what it has measured.
+    // they were set, and seven where the study ends by what it has measured.
     let assessment = assess(&[0.5; 5], Margin::DEFAULT).unwrap();
     assert_eq!(assessment.verdict, Verdict::Inconclusive);
     assert_eq!(assessment.blocks_more, Some(2));

@@ -1,5 +1,5 @@
 //! What few blocks can show: bad starts that they do not see, and families of
-//! comparisons with a baseline, or each with another one, over a number of blocks that was ordered.
+//! comparisons with a baseline, or each with another one, over a number of blocks that was set.
 
 use abx_stats::Margin;
 use abx_stats::paired::PairedMean;

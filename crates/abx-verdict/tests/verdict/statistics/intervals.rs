@@ -304,7 +304,7 @@ fn values(world: &mut World, log_speed: f64, rates: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The p99 response time at this rate of a subject that answers `full` at
+/// The p99 response time at this rate of a subject that serves `full` at
 /// most: exponential with a mean of one over what is left, as of a queue with
 /// one server and random arrivals. Beyond, it has none.
 fn p99_at(rate: f64, full: f64) -> f64 {

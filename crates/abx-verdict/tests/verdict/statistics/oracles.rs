@@ -131,7 +131,7 @@ proptest! {
                     from * to < 0.0
                 })
                 .count();
-            // If a mean is 0 but for rounding, it is unknown how often they change.
+            // If a mean is 0 except for rounding, it is unknown how often they change.
             let is_even = sweep.iter()
                 .any(|blocks| blocks.iter().sum::<f64>().abs() < 1e-12);
             prop_assert!(

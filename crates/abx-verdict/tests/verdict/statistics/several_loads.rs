@@ -24,7 +24,7 @@ const BLOCKS_MOST: usize = 60;
 /// What the start of a subject takes, as a part of the time that one load loads it for.
 const START: f64 = 0.3;
 
-/// Who is loaded until when.
+/// Which subjects are loaded until when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     /// Every subject under every load, until all comparisons are settled.

@@ -140,7 +140,7 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
 fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
     // Method: exactly as many, and one fewer in one block: of response times, of the
     // times until the first listener has a broadcast, and of TLS handshakes. Those are
-    // compared where the load has TLS, and not where only one subject speaks it.
+    // compared where the load has TLS, and not where only one subject uses it.
     for fewest in [200, 199] {
         let mut paced = open(&[]);
         let mut measured = pair();
@@ -194,7 +194,7 @@ fn too_few_requests_for_any_quantile_are_said() {
     let record = judged(record);
     assert_eq!(primary(&record), []);
     let finding = find(&record.validity.findings, FindingId::TooFewRequests).unwrap();
-    // Who sends at a rate has no users to add.
+    // A load at a rate has no users to add.
     assert!(!finding.remedy.contains("users"), "{finding:?}");
 }
 

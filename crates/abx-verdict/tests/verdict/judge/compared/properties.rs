@@ -197,7 +197,7 @@ proptest! {
         let back: StudyRecord = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(&back, &record);
         prop_assert_eq!(serde_json::to_string(&back).unwrap(), text);
-        // What is read is judged anew, so nothing of the conclusions would be missed.
+        // What is read is judged again, so nothing of the conclusions would be missed.
         let message = format!("{:?}", record.conclusions);
         let mut words = message.split(|letter: char| !letter.is_alphanumeric());
         prop_assert!(words.all(|word| word != "inf" && word != "NaN"), "{}", message);

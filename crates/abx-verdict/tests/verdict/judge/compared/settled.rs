@@ -93,7 +93,7 @@ fn four() -> Measured {
         ("far", &[19_000, 21_000, 19_500, 20_500, 20_000, 19_800]),
         ("near", &[9_000, 11_000, 9_500, 10_500, 10_100, 9_900]),
     ]));
-    // Comparisons of ordered blocks are evidence of each other's spread.
+    // Comparisons of a set number of blocks are evidence of each other's spread.
     record.settings.blocks = None;
     record
 }

@@ -557,7 +557,7 @@ fn only_failures_make_a_study_hopeless() {
 
 #[test]
 fn too_few_blocks_are_no_inconclusive_interval() {
-    // Method: differences that are clear in every block, over 1 to 7 blocks that were ordered or
+    // Method: differences that are clear in every block, over 1 to 7 blocks that were set or
     // not; and blocks that show nothing, of which there are enough.
     for (is_ordered, fewest) in [(true, 6), (false, 7)] {
         for blocks in 1..=7_usize {

@@ -1,4 +1,4 @@
-//! Who was the limit: the subject, the generator or neither.
+//! What was the limit: the subject, the generator or neither.
 
 use abx_evidence::record::CEILING;
 use abx_evidence::{FindingId, Level, Measured};

@@ -91,7 +91,7 @@ fn has_recovery(conclusions: &Conclusions) -> bool {
 #[test]
 fn recoveries_are_ratios_and_losses_differences() {
     // Method: the old one is down for 100 ms to 160 ms, the new one for 3 times as long
-    // but for one interval; lost requests are all that were due meanwhile.
+    // except for one interval; lost requests are all that were due meanwhile.
     let old = [100, 110, 120, 130, 140, 150, 160];
     let conclusions = judged(crashes([old, old.map(|down| 3 * down)]));
     let mut recoveries = conclusions

@@ -141,7 +141,7 @@ fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
     }
     assert!(!bound.contains("lead"), "{bound}");
     assert_eq!(message(1.00, Some(0.95)), None);
-    // Nobody knows whether a server that cannot be seen had time to spare.
+    // Whether a server that cannot be seen had time to spare is unknown.
     let unknown = message(0.90, None).expect("the generator was the limit");
     assert!(unknown.contains("is not known"), "{unknown}");
 }

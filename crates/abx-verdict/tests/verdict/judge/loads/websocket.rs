@@ -224,7 +224,7 @@ fn what_is_sent_as_messages_is_called_so() {
 
 #[test]
 fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
-    // Method: the study of ten connections, of which one speaks all the time; the
+    // Method: the study of ten connections, of which one sends all the time; the
     // first and the median listener of `new` have each in half of the time.
     let mut record = pair();
     record.loads[0].settings.exchange.shape = LoadShape::Broadcast;
