@@ -71,7 +71,7 @@ pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) 
     format!("pilot done in {}; {blocks}", minutes(took))
 }
 
-/// When a study may end whose number of blocks was not ordered.
+/// When a study may end whose number of blocks was not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLeft {
     /// Blocks that it takes until it is precise enough.

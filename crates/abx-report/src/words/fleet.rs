@@ -6,7 +6,7 @@ use crate::words::units::count;
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
-/// Who they were, over which bus, and how well their clocks were known.
+/// Which agents there were, over which bus, and how well their clocks were known.
 pub(crate) fn agents(fleet: &FleetRecord) -> String {
     let called = |agent: &AgentRecord| match agent.lost {
         Some(_) => format!("{} (lost)", name(&agent.name)),

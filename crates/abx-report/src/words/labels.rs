@@ -86,7 +86,7 @@ mod tests {
             width in 3_usize..40,
         ) {
             // Method: names of few letters, so that they resemble each other, alone and in
-            // pairs. Without its indents a label is what it was, but for its blanks.
+            // pairs. Without its indents a label is what it was, except for its blanks.
             let [text, other] = [(pairs[0], &names[..2]), (pairs[1], &names[2..])]
                 .map(|(is_pair, names)| if is_pair { names.join(" / ") } else { names[0].clone() });
             let [lines, others] = [&text, &other].map(|label| label_lines(label, width));

@@ -9,13 +9,13 @@ use abx_report::{ReportExtent, Style, study_text, verdict_matrix};
 use abx_verdict::{Comparison, StudyRecord, Verdict};
 use serde_json::Value;
 
-/// `record.json.zst` of a study of the catalog, judged anew.
+/// `record.json.zst` of a study of the catalog, judged again.
 pub fn record_of(study: &str) -> StudyRecord {
     read_record(&catalog().join(study).join("record.json.zst"))
 }
 
 /// Every record that a study of the catalog has (`record.json.zst`, and `record-WHAT.json.zst`
-/// of a part of it), judged anew, with its folder.
+/// of a part of it), judged again, with its folder.
 pub fn records() -> &'static [(PathBuf, StudyRecord)] {
     // Judging all of them takes seconds, and several tests read them.
     static RECORDS: LazyLock<Vec<(PathBuf, StudyRecord)>> = LazyLock::new(read_records);
@@ -44,14 +44,14 @@ fn is_record(file: &Path) -> bool {
     name.starts_with("record") && name.ends_with(".json.zst")
 }
 
-/// The record in a compressed file, judged anew.
+/// The record in a compressed file, judged again.
 pub fn read_record(file: &Path) -> StudyRecord {
     let packed = fs::File::open(file).expect("a record");
     let json = zstd::decode_all(packed).expect("a compressed record");
     read_json(&json)
 }
 
-/// A record judged anew.
+/// A record judged again.
 pub fn read_json(json: &[u8]) -> StudyRecord {
     serde_json::from_slice(json).expect("a record")
 }
@@ -78,7 +78,7 @@ fn verdicts_pages() -> BTreeMap<PathBuf, String> {
 
 #[test]
 fn each_study_has_a_page_with_the_verdicts_of_its_record() {
-    // Method: each record beside a study, judged anew, as tables; UPDATE=1 writes the pages.
+    // Method: each record beside a study, judged again, as tables; UPDATE=1 writes the pages.
     let pages = verdicts_pages();
     for (path, text) in &pages {
         if std::env::var_os("UPDATE").is_some() {
@@ -175,7 +175,7 @@ fn prints_as(number: f64, text: &str) -> bool {
 #[test]
 fn every_figure_on_the_page_of_a_study_is_in_its_record() {
     // Method: each number with an interval on each page, digit by digit, against everything
-    // that has an interval in the record, judged anew; the page of all studies against all
+    // that has an interval in the record, judged again; the page of all studies against all
     // records; and a figure that no record has, which must be noticed.
     let mut known: BTreeMap<PathBuf, Vec<[f64; 3]>> = BTreeMap::new();
     let overview = catalog().join("README.md");
@@ -215,7 +215,7 @@ fn every_figure_on_the_page_of_a_study_is_in_its_record() {
 
 #[test]
 fn the_report_of_the_tour_has_its_record_beside_it() {
-    // Method: the record judged anew; the tour has its report word for word, and the page
+    // Method: the record judged again; the tour has its report word for word, and the page
     // that everybody reads first has what stands before the second table.
     let root = catalog().join("..");
     let record = read_record(&root.join("docs/start/tour.json.zst"));

@@ -441,7 +441,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 pub(crate) const STRETCHED: f64 = 1000.0;
-/// Colours that the style sheet has; from there on they begin anew.
+/// Colours that the style sheet has; from there on they begin again.
 const SERIES: usize = 8;
 const PAD_TOP: f64 = 30.0;
 const PAD_BOTTOM: f64 = 44.0;

@@ -159,7 +159,7 @@ pub(crate) fn ends_of_rates(record: &StudyRecord, sweep: &Sweep) -> Option<Strin
 
 const BAR: f64 = 40.0;
 
-/// What was found out of the subject, in sentences; that nothing was when that is so.
+/// What was found out of the subject, in sentences; a sentence for that if nothing was.
 pub(crate) fn found(record: &StudyRecord) -> Document {
     let sentences = sentences(record);
     if sentences.is_empty() && !record.conclusions.any_sent() {

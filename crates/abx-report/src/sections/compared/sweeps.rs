@@ -103,7 +103,7 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
         .collect()
 }
 
-/// Which of several sweeps a line speaks of; nothing where there is but one.
+/// Which of several sweeps a line is about; nothing if there is but one.
 fn of_which(record: &StudyRecord, sweep: &Sweep) -> String {
     match sweep.loads.as_slice() {
         [first, .., last] if record.conclusions.sweeps.len() > 1 => {

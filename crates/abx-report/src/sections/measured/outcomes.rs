@@ -11,7 +11,7 @@ use crate::words::units::{count, share};
 use crate::words::verdict::{load_text, place};
 use crate::words::wrap::clean_name;
 
-/// Each outcome that speaks against the server, with its number; empty where none came.
+/// Each outcome that counts against the server, with its number; empty if none came.
 pub(crate) fn named_failures(outcomes: &Outcomes) -> String {
     let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
     let each = failures
@@ -121,7 +121,7 @@ fn came<'a>(outcomes: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome
     Outcome::ALL.into_iter().filter(has_come).collect()
 }
 
-/// An outcome in words, with a sign when it speaks against the server.
+/// An outcome in words, with a sign if it counts against the server.
 fn title(outcome: Outcome) -> String {
     let name = outcome.name().replace('_', " ");
     if outcome.is_failure() {

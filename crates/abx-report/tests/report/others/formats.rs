@@ -190,8 +190,8 @@ fn a_command_that_has_its_seed_gets_no_second_one() {
 
 #[test]
 fn markdown_of_hostile_words() {
-    // Method: but for the block of code: no tag, no mention, no control; in
-    // tables no bar but those that end a cell.
+    // Method: except for the block of code: no tag, no mention, no control; in
+    // tables no bar except those that end a cell.
     let text = study_markdown(&hostile(), &[]);
     let (before, rest) = text.split_once("````text\n").expect("a longer fence");
     let (_, after) = rest.split_once("\n````\n").expect("its end");

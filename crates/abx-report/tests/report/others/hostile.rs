@@ -57,7 +57,7 @@ fn texts(value: &Value, into: &mut BTreeSet<String>) {
     }
 }
 
-/// A tree with a hostile text in place of each of these, also where it is a key.
+/// A tree with a hostile text in place of each of these, even if it is a key.
 fn tainted(value: &Value, text: &str) -> Value {
     let name = |name: &String| {
         if name == text {

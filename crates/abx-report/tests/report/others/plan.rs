@@ -32,7 +32,7 @@ fn with_limits(mut plan: StudyPlan) -> StudyPlan {
 #[test]
 fn what_a_budget_lets_a_study_find() {
     // Method: each source of a spread; several comparisons; a number of blocks that was
-    // ordered, and too few of them; a machine of which nothing is known; and limits, with which
+    // set, and too few of them; a machine of which nothing is known; and limits, with which
     // a study may take the whole budget.
     let known = |source, studies| {
         Some(KnownSpread {
@@ -57,7 +57,7 @@ fn what_a_budget_lets_a_study_find() {
 
 #[test]
 fn a_plan_of_several_loads_says_that_each_ends_alone() {
-    // Method: one load, several, and several whose blocks were ordered.
+    // Method: one load, several, and several whose blocks were set.
     let says = |loads: usize, blocks: Option<u32>| {
         let mut plan = plan(None, blocks, 1);
         plan.study.loads = loads;

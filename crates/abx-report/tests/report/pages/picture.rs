@@ -54,7 +54,7 @@ fn long_names_go_on_below() {
 
 #[test]
 fn many_comparisons_are_counted() {
-    // Method: one more than are told one by one, and each has its interval.
+    // Method: one more than are shown one by one, and each has its interval.
     let mut record = study();
     record.conclusions.comparisons =
         vec![comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster); 5];

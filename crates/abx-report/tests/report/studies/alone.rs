@@ -46,7 +46,7 @@ fn text(record: &StudyRecord) -> String {
 #[test]
 fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
     // Method: three loads of one server; the words are on the terminal, on the page and in
-    // Markdown, where nothing speaks of a comparison.
+    // Markdown, where nothing mentions a comparison.
     let mut record = alone();
     let bar = format!("c100 {} 9,000", "█".repeat(40));
     let message = text(&record);

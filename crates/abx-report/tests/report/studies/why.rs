@@ -186,7 +186,7 @@ fn calls_stand_next_to_the_time_that_they_cost() {
 
 #[test]
 fn libraries_are_named_and_who_does_not_use_them() {
-    // Method: a part of libraries of which both sides use one; of which only the dearer does.
+    // Method: a part of libraries of which both sides use one; of which only the costlier does.
     let library = "user libssl.so.3";
     let mut record = sampled(Purpose::Libraries, library);
     let both = text(&record, ReportExtent::Brief);
