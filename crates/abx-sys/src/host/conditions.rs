@@ -24,7 +24,7 @@ pub struct Conditions {
     pub halt_poll_ns: Option<u64>,
     /// How many processors' time the control group may use.
     pub quota: Option<Quota>,
-    /// Who waited for what lately.
+    /// How much programs waited for each resource lately.
     pub pressure: Option<Pressure>,
 }
 
@@ -66,7 +66,7 @@ impl Conditions {
 fn halt_poll_ns() -> Option<u64> {
     let governor = word("/sys/devices/system/cpu/cpuidle/current_governor")?;
     let most = word("/sys/module/haltpoll/parameters/guest_halt_poll_ns")?;
-    // The setting is there also where another governor rules.
+    // The setting is there even if another governor rules.
     (governor == "haltpoll").then(|| most.parse().ok())?
 }
 

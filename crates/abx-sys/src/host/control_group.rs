@@ -75,7 +75,7 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// The group of a process, when it is not ours too; `None` also where nothing can be read
+    /// The group of a process, if it is not ours too; `None` also if nothing can be read
     /// of it.
     pub(crate) fn of_process(pid: u32) -> Option<ControlGroup> {
         let groups = read_lossy(format!("/proc/{pid}/cgroup")).ok()?;

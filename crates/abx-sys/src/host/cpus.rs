@@ -99,7 +99,7 @@ fn parse_cpu_list(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
-/// Who uses which CPUs.
+/// Which side uses which CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuSplit {
     /// For the servers under test, all of them the same.

@@ -1,4 +1,4 @@
-//! Memory that the kernel has to provide anew each time that it is used.
+//! Memory that the kernel has to provide again each time that it is used.
 
 use std::io;
 use std::ptr::{self, NonNull};

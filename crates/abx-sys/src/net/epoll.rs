@@ -196,7 +196,7 @@ impl Epoll {
         let spare = rustix::buffer::spare_capacity(&mut events.buffer);
         match epoll::wait(&self.set, spare, span.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
-            // Filters older than the call answer `PERM`.
+            // Filters older than the call return `PERM`.
             Err(Errno::NOSYS | Errno::PERM) => {
                 self.is_coarse.store(true, Ordering::Relaxed);
                 self.wait_coarse(events, timeout)

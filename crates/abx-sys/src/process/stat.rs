@@ -149,7 +149,7 @@ impl ProcessStat {
         }
     }
 
-    /// The process that this line speaks of.
+    /// The process that this line is about.
     #[must_use]
     pub fn process(&self, pid: u32) -> Process {
         Process {

@@ -204,7 +204,7 @@ impl ProcTree {
         // to another one.
         let forks = MachineCounters::read()?.forks;
         if self.forks != Some(forks) {
-            // Who is not there any more may have been one of ours, whose time its parent has.
+            // A process that has gone may have been one of ours; its parent has its time.
             self.is_accounted = false;
             match self.births.since(births::last_number()) {
                 Some(numbers) => {
@@ -418,7 +418,7 @@ impl ProcTree {
             .collect();
         for member in gone {
             let mut heir = member.parent;
-            // Bounded, because numbers given anew could make the links a ring.
+            // Bounded, because numbers given again could make the links a ring.
             for _ in 0..parents.len() {
                 heir = parents.get(&heir).copied().unwrap_or(heir);
             }

@@ -53,7 +53,7 @@ pub(super) fn listeners_at(address: ServerAddress) -> io::Result<HashSet<u64>> {
     }
 }
 
-/// The inodes of the Unix sockets that listen on a path. One whose file was made anew
+/// The inodes of the Unix sockets that listen on a path. One whose file was made again
 /// leads nowhere, and is in the table as long as a process has it open.
 fn listeners_on(path: &SocketPath) -> io::Result<HashSet<u64>> {
     let text = std::fs::read("/proc/net/unix")?;

@@ -200,7 +200,7 @@ fn a_member_that_a_scan_misses_keeps_its_time() {
 
 #[test]
 fn the_busiest_thread_is_found_between_two_looks() {
-    // Method: one steady thread, one new, one whose number was given anew.
+    // Method: one steady thread, one new, one whose number was given again.
     let times = |pairs: &[(u32, u64)]| {
         ThreadTimes(pairs.iter().map(|(id, time)| (*id, Nanos(*time))).collect())
     };
