@@ -103,7 +103,7 @@ pub struct AbTlsOptions {
     pub identity: Option<String>,
 }
 
-/// A version of TLS that is spoken.
+/// A version of TLS to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbTlsVersion {
     Tls12,

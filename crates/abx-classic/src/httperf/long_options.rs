@@ -139,7 +139,7 @@ pub(super) struct GivenOption {
 
 /// Reads words as the GNU C library's `getopt_long` does: names may be cut short, values stand
 /// behind an equals sign or in the next word. Words that are no options are refused: httperf
-/// passes over them, and with them over an option whose hyphens a web page has made into dashes.
+/// skips them, and with them an option whose hyphens a web page has made into dashes.
 pub(super) fn given(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal> {
     let mut given_options = Vec::new();
     let mut rest = words.iter();

@@ -164,7 +164,7 @@ fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
     words.join(" ")
 }
 
-/// The flags of `abx run` by which it speaks TLS so; cipher suites it does not choose.
+/// The flags of `abx run` by which it uses TLS so; cipher suites it does not choose.
 fn of_tls(tls: &HttperfTlsOptions) -> Vec<String> {
     let mut words = Vec::new();
     let mut add = |flag: &str, value: Option<&str>| {

@@ -231,7 +231,7 @@ impl HttperfOptions {
         Ok(())
     }
 
-    /// Takes an option of how TLS is spoken.
+    /// Takes an option of how TLS is used.
     fn take_tls(&mut self, flag: HttperfFlag, value: Option<&str>) -> Result<(), HttperfRefusal> {
         let text = value.unwrap_or_default();
         let given = Some(text.to_owned());

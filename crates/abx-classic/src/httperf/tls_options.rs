@@ -1,4 +1,4 @@
-//! How TLS is spoken: `--ssl-ciphers`, which httperf 0.9.0 has, and what newer ones have.
+//! How TLS is used: `--ssl-ciphers`, which httperf 0.9.0 has, and what newer ones have.
 
 use super::values::{HttperfRefusal, illegal, refusal};
 
@@ -23,7 +23,7 @@ pub struct HttperfTlsOptions {
     pub no_reuse: bool,
 }
 
-/// A version of TLS that is spoken.
+/// A version of TLS to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttperfTlsVersion {
     Tls12,

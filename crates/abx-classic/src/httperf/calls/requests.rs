@@ -7,7 +7,7 @@ use super::script::ScriptCall;
 #[derive(Debug, Clone)]
 pub struct HttperfRequests {
     method: String,
-    /// Behind the URI, but for the empty line.
+    /// Behind the URI, except for the empty line.
     behind: Vec<u8>,
     uris: UriSequence,
     written: u64,
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn requests_are_httperfs() {
-        // Method: what --print-request=header of httperf 0.9.0 showed, but for --no-host-hdr,
+        // Method: what --print-request=header of httperf 0.9.0 showed, except for --no-host-hdr,
         // for which it ends the request before the further headers.
         assert_eq!(
             written("--server 127.0.0.1 --port 28431"),
