@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{PrintedFigure, Reach};
 
-/// Who prints such a report.
+/// The tool that prints such a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadTool {
@@ -20,7 +20,7 @@ pub enum LoadTool {
     /// h2load.
     H2load,
     Siege,
-    /// Nobody known: rows of a table under a rate.
+    /// No known tool: rows of a table under a rate.
     Table,
 }
 
@@ -159,7 +159,7 @@ figure_keys! {
     CpuSystem "cpu_system",
     /// Share of a processor that the generator used, of 100.
     CpuShare "cpu_share",
-    /// Requests under way in the mean.
+    /// Requests under way on average.
     Concurrency "concurrency",
     /// Connections that were requested on the command line.
     AskedConnections "asked_connections",
@@ -179,15 +179,15 @@ figure_keys! {
     AskedDuration "asked_duration",
     /// Connections that were opened.
     ConnectionsMade "connections_made",
-    /// The shortest life of a connection with several requests.
+    /// The shortest lifetime of a connection with several requests.
     ConnectionTimeMin "connection_time_min",
-    /// The mean life of a connection with several requests.
+    /// The mean lifetime of a connection with several requests.
     ConnectionTimeMean "connection_time_mean",
-    /// The standard deviation of these lives.
+    /// The standard deviation of these lifetimes.
     ConnectionTimeSpread "connection_time_spread",
-    /// The median of these lives.
+    /// The median of these lifetimes.
     ConnectionTimeMedian "connection_time_median",
-    /// The longest of these lives.
+    /// The longest of these lifetimes.
     ConnectionTimeMax "connection_time_max",
     /// The mean time from the first byte of a response to its last.
     TransferMean "transfer_mean",

@@ -7,12 +7,12 @@ use crate::figure::{PrintedFigure, Reach};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 
-/// Requests under way in the mean, by Little's law.
+/// Requests under way on average, by Little's law.
 pub(crate) struct InFlight {
     /// As the figures give it.
     pub(crate) mean: Reach,
-    /// At most so many, but for a time as long as the longest request, in which there may
-    /// have been but that one.
+    /// At most so many, except for a time as long as the longest request, in which there may
+    /// have been only that one.
     pub(crate) at_most: f64,
 }
 

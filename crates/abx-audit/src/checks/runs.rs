@@ -81,7 +81,7 @@ fn set_up(report: &ToolReport) -> Option<AuditFinding> {
     Some(AuditFinding::of(report, id, level, message, &keys))
 }
 
-/// ab speaks HTTP/1.0, and servers keep few of its connections.
+/// ab uses HTTP/1.0, and servers keep few of its connections.
 fn some_set_up(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, KeptAlive};
     let (kept, printed_figure) = (report.figure(KeptAlive)?, report.figure(Completed)?);
