@@ -170,7 +170,7 @@ impl Shape {
         }
     }
 
-    /// Whether it speaks WebSocket.
+    /// Whether it uses WebSocket.
     #[must_use]
     pub fn is_websocket(self) -> bool {
         match self {
@@ -207,7 +207,7 @@ impl Message {
 }
 
 impl LoadShape {
-    /// How many of so many connections send: all, but for a broadcast, which has
+    /// How many of so many connections send: all, except for a broadcast, which has
     /// one speaker, and for idle ones.
     #[must_use]
     pub fn senders(self, connections: u32) -> u32 {

@@ -142,7 +142,7 @@ impl SessionKeys {
 }
 
 impl InFlightKeys {
-    /// What a connection has in flight, in the word of what is spoken; `None` for the default.
+    /// What a connection has in flight, in the word of its protocol; `None` for the default.
     ///
     /// # Errors
     /// The word of the other protocol.
