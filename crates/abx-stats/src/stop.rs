@@ -10,7 +10,7 @@ use crate::{Margin, StatsError};
 /// below, their signs alone are not as sure as such a verdict has to be, 97 %.
 pub const BLOCKS_FOR_VERDICT: usize = 7;
 
-/// The fewest in a study whose number of blocks was ordered beforehand. It never looks at
+/// The fewest in a study whose number of blocks was set beforehand. It never looks at
 /// what it has measured, so what is printed is enough, 95 %.
 pub const BLOCKS_ORDERED: usize = 6;
 
