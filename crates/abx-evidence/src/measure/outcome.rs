@@ -139,7 +139,7 @@ impl Outcome {
         )
     }
 
-    /// Whether it speaks against the subject. `IdleClose` and `RestClose` do not, since
+    /// Whether it counts against the subject. `IdleClose` and `RestClose` do not, since
     /// the request was sent again; nor do our own interruption and our own limits.
     #[must_use]
     pub fn is_failure(self) -> bool {
@@ -232,7 +232,7 @@ impl Outcomes {
         sum(self.0)
     }
 
-    /// Requests: attempts, but for those that were followed by another one, and what
+    /// Requests: attempts, except for those that were followed by another one, and what
     /// came beside them.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -251,7 +251,7 @@ impl Outcomes {
         self.count(Outcome::Ok)
     }
 
-    /// Attempts that speak against the subject.
+    /// Attempts that count against the subject.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.sum(Outcome::is_failure)

@@ -109,7 +109,7 @@ impl RequestCount {
     }
 }
 
-/// Who counts makes no difference between plans or logs.
+/// The counter makes no difference between plans or logs.
 impl PartialEq for RequestCount {
     fn eq(&self, _: &RequestCount) -> bool {
         true

@@ -53,7 +53,7 @@ impl Finding {
         self
     }
 
-    /// The same at another level if something is so.
+    /// The same at another level if a condition holds.
     #[must_use]
     pub fn at_if(self, is_so: bool, level: Level) -> Finding {
         if is_so { self.at(level) } else { self }

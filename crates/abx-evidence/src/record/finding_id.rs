@@ -50,7 +50,7 @@ finding_ids! {
     DelayedAcknowledgements: "delayed_acknowledgements";
     BodyVaries: "body_varies";
     UnequalResponses: "unequal_responses";
-    // Who was the limit.
+    // Which side was the limit.
     GeneratorBound: "generator_bound";
     ServiceBound: "service_bound";
     NotSaturated: "not_saturated";

@@ -88,7 +88,7 @@ impl Measured {
         self.loads.iter().find(|load| load.name == name)
     }
 
-    /// Whether the number of blocks was ordered, so that nothing that was measured ends it.
+    /// Whether the number of blocks was set, so that nothing that was measured ends it.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         self.settings.blocks.is_some()
