@@ -1,4 +1,4 @@
-//! What a NATS server needs that holds controllers and agents to what is theirs: its
+//! The files that a NATS server needs to limit controllers and agents to their own subjects: its
 //! configuration, a certificate, and a user for each of them.
 //!
 //! Permissions are made of the subjects that are used ([`subject`](crate::message::subject)),
@@ -67,8 +67,8 @@ const PAYLOAD: &str = "8MB";
 const PEM_LINE: usize = 64;
 
 impl BusSetup {
-    /// The files, each made anew. The key of the authority is in none of them: whoever has all
-    /// of them can still not make a certificate that agents believe.
+    /// The files, all created again. The key of the authority is in none of them: a holder of all
+    /// of them can still not make a certificate that agents trust.
     pub fn files(&self) -> Result<Vec<SetupFile>, BusSetupError> {
         let [authority, certificate, key] = self.certificates()?;
         let mut users = vec![User::controller()?];
@@ -143,7 +143,7 @@ impl BusSetup {
 }
 
 impl User {
-    /// Gives orders to agents, and hears all of them.
+    /// Publishes orders to agents, and receives from all of them.
     fn controller() -> io::Result<User> {
         let name = "controller".to_owned();
         Ok(User {
@@ -158,7 +158,7 @@ impl User {
         })
     }
 
-    /// Speaks for itself, and hears what controllers say to it and to all.
+    /// Publishes under its own name, and receives the controllers' messages to it and to all.
     fn agent(number: u16) -> io::Result<User> {
         let name = format!("agent-{number}");
         let own_text = address(&name, "*");
@@ -174,7 +174,7 @@ impl User {
         })
     }
 
-    /// Answers may go wherever a question has asked for them, once each.
+    /// Responses may go to the subject that a request names, once each.
     fn configuration(&self) -> String {
         format!(
             "    {{\n      user: \"{}\"\n      password: \"{}\"\n      permissions: {{\n\
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn hosts_are_names_and_addresses() {
-        // Method: names, addresses, and what is nearly one of them.
+        // Method: names, addresses, and values that are nearly one of them.
         for (host, is_one) in [
             ("bus.lan", true),
             ("bus-1", true),

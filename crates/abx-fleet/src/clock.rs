@@ -1,4 +1,4 @@
-//! What another machine's clock says, known from questions and answers.
+//! The offset of another machine's clock, estimated from requests and responses.
 
 use std::time::Instant;
 
@@ -12,8 +12,8 @@ pub struct ClockOffset {
     pub at: Instant,
 }
 
-/// One question and its response, in ns: when it was asked by our clock, what theirs said,
-/// and when that came by ours.
+/// One request and its response, in ns: when the request was sent by our clock, the time of theirs,
+/// and when the response came by ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
     pub asked_ns: i64,

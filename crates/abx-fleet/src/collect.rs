@@ -1,4 +1,4 @@
-//! What agents have kept of a run, put together: for a run whose controller is gone.
+//! Merges the counts that agents have kept of a run whose controller is gone.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ use crate::pace::{LATE, PaceSums};
 /// A run as its agents counted it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
-    /// What was known of it before its load, and who had a part in it.
+    /// The record of the run before its load, and the agents that had a part in it.
     pub measured: Measured,
-    /// What the agents counted together.
+    /// The merged counts of the agents.
     pub tally: SliceTally,
 }
 
@@ -39,7 +39,7 @@ pub enum CollectError {
     NoFleet { file: PathBuf },
 }
 
-/// In what two files differ that do not belong together.
+/// The difference between two files that do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is {what} {own}, and {} {other}: {remedy}", .file.display(), .first.display())]
 pub struct MixedFinals {
@@ -141,7 +141,7 @@ fn check_alike(
     }
 }
 
-/// Who had which part, and who has not given what it counted.
+/// The part of each agent, and the agents that have not delivered their counts.
 fn together(fleet: FleetRecord, measured: &Measured, parts: &[(PathBuf, Final)]) -> FleetRecord {
     let load = measured.loads.first();
     let is_open = load.is_some_and(|load| load.settings.arrivals.is_open());

@@ -1,5 +1,5 @@
-//! What an agent has counted of a run, kept on its own disk: for when the controller is gone
-//! before it has fetched that. Plans are not in it, since they may have keys and passwords.
+//! The counts that an agent has kept of a run on its own disk, in case the controller is gone
+//! before it has fetched them. Plans are not in it, since they may have keys and passwords.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -16,7 +16,7 @@ const SUFFIX: &str = ".final.json";
 /// So many are kept: those that were written last.
 const KEPT: usize = 32;
 
-/// Who made which part of a run.
+/// The agent that made a part of a run, and which part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     pub run: String,
@@ -31,7 +31,7 @@ pub struct Author {
     pub build: String,
 }
 
-/// What one agent has counted of a run.
+/// The counts of one agent in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Final {
     schema: String,
@@ -43,7 +43,7 @@ pub struct Final {
     pub counted: Counted,
 }
 
-/// What was counted, and of what.
+/// The counts, and the plan and run that they belong to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     /// The SHA-256 of the plan of the whole load.
@@ -52,13 +52,13 @@ pub struct Counted {
     pub late_ns: u64,
     /// Whether it was ended before its end.
     pub is_cut: bool,
-    /// What the controller knew of the run before its load.
+    /// The controller's record of the run before its load.
     pub record: Box<Measured>,
-    /// What the agent's part of the load gave.
+    /// The result of the agent's part of the load.
     pub tally: Box<SliceTally>,
 }
 
-/// Why a file is not what an agent has kept of a run.
+/// Why a file is not one that an agent has kept of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum FinalError {
     #[error("cannot read {}: {source}", .file.display())]
@@ -111,14 +111,14 @@ impl Final {
 /// Saves one: a whole file or none. The oldest of many are removed.
 ///
 /// # Errors
-/// What the system says, above all that the disk is full.
+/// The error of the system, above all that the disk is full.
 pub fn save(folder: &Path, item: &Final) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let path = folder.join(item.file_name());
     let being_written = folder.join(format!(".{}.{}", item.file_name(), std::process::id()));
     let written = write(&being_written, item).and_then(|()| fs::rename(&being_written, &path));
     if let Err(error) = written {
-        // What is half written helps nobody.
+        // A file that is half written is of no use.
         let _ = fs::remove_file(&being_written);
         return Err(error);
     }
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn the_oldest_of_many_are_removed_and_nothing_else() {
-        // Method: three files too many, the oldest of them last by name, beside a file of
-        // somebody else that is older still.
+        // Method: three files too many, the oldest of them last by name, beside a foreign file that
+        // is older still.
         let folder = tempfile::tempdir().unwrap();
         let put = |name: &str, age: u64| {
             let file = File::create(folder.path().join(name)).unwrap();

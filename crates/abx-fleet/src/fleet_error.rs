@@ -20,11 +20,11 @@ pub enum FleetError {
     )]
     TooFew {
         joined: usize,
-        /// How many were asked for.
+        /// How many agents were requested.
         wanted: usize,
         /// How long they were waited for.
         within: Duration,
-        /// Who was not wanted, and why.
+        /// The agents that were not accepted, and why.
         refused: Vec<String>,
     },
     #[error("stopped while waiting for agents")]

@@ -1,5 +1,5 @@
-//! What must hold for any bytes that come over the bus, called by the fuzz target and by
-//! property tests.
+//! Properties of any bytes that come over the bus, checked by the fuzz target and by property
+//! tests.
 
 use std::fmt::Debug;
 
@@ -14,8 +14,9 @@ use crate::message::{
     TaskResult, bytes, read, sha256_of,
 };
 
-/// Reads bytes as each of the messages. What is read means the same when it is written out;
-/// an agent says of every load whether it refuses it, and a controller can use every response.
+/// Reads bytes as each of the messages. A message that is read means the same when it is written
+/// out; an agent decides of every load whether it refuses it, and a controller can use every
+/// response.
 ///
 /// # Panics
 /// When a promise is broken.
@@ -54,7 +55,7 @@ fn again<T: DeserializeOwned + Serialize + PartialEq + Debug>(payload: &[u8]) ->
     Some(item)
 }
 
-/// Whom an agent may load at most, and how often, is not the message's to say.
+/// The targets that an agent may load at most, and how often, are not set by the message.
 fn is_judged(task: &AgentTask) {
     let AgentTask::Open { plan, part, .. } = task else {
         return;

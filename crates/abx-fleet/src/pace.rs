@@ -11,7 +11,7 @@ pub const LATE: u64 = 10;
 pub struct PaceSums {
     wall_ns: u64,
     busiest_worker_ns: u64,
-    /// `None` from where one slice could not tell.
+    /// `None` from the first slice that could not report it.
     wait_ns: Option<u64>,
     slices: u64,
     lateness: Histogram,
@@ -37,7 +37,7 @@ impl PaceSums {
         }
     }
 
-    /// What a record says of it.
+    /// Its entry in a record.
     pub fn record(&self) -> AgentPace {
         AgentPace {
             wall_ns: self.wall_ns,

@@ -5,13 +5,13 @@ use std::time::Duration;
 /// How long controller and agents wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FleetTiming {
-    /// How often each side says that it is there.
+    /// How often each side reports that it is alive.
     pub beat: Duration,
-    /// An agent that was silent for so long is told of.
+    /// How long an agent is silent before that is reported.
     pub suspect: Duration,
     /// An agent that was silent for so long is lost, and does not come back.
     pub lost: Duration,
-    /// An agent that has heard nothing of its controller for so long ends its load.
+    /// How long an agent receives nothing from its controller before it ends its load.
     pub dead_man: Duration,
     /// How long a controller waits for its agents to join.
     pub join: Duration,

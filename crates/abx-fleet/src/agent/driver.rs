@@ -19,9 +19,9 @@ use super::opening_pace::OpeningPace;
 use crate::finals::{Author, Counted, Final, save};
 use crate::message::{AgentTask, TaskProgress, TaskResult, Working, bytes};
 
-/// So many intervals are told in one message, at most.
+/// The most intervals that one message reports.
 const TOLD_AT_ONCE: usize = 50;
-/// So many are kept for who has not asked for a while.
+/// The most intervals kept for a controller that has not fetched them for a while.
 const TOLD_KEPT: usize = 1_000;
 
 /// An engine with a thread that drives it.
@@ -34,45 +34,45 @@ pub struct AgentDriver {
     number: u64,
 }
 
-/// What the thread tells.
+/// Results and progress that the thread reports.
 #[derive(Default)]
 struct Desk {
     state: Mutex<DeskState>,
     changed: Condvar,
-    /// Where results were saved, or why they were not, since anybody asked.
+    /// Where results were saved, or why they were not, since the last call of `take_saved`.
     saved: Mutex<Vec<Result<PathBuf, String>>>,
 }
 
 #[derive(Default)]
 struct DeskState {
     progress: TaskProgress,
-    /// Stretches that nobody has asked for yet, and how many there were before them.
+    /// Intervals that the controller has not fetched yet, and how many there were before them.
     intervals: VecDeque<ReportedInterval>,
     told_before: u64,
     /// The text of the last result; `None` while it is worked at.
     result: Option<Arc<str>>,
 }
 
-/// What became of an order by now.
+/// The state of an order.
 pub enum OrderState {
     Working(Working),
     /// The text of its [`TaskResult`].
     Done(Arc<str>),
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Work {
     engine: Engine,
     pools: HashMap<u64, WorkPool>,
     stopper: Stopper,
-    /// Where results are saved, and whose they are.
+    /// Where results are saved, and the agent that made them.
     finals: Option<(PathBuf, Author)>,
-    /// What is known of the run whose results are kept.
+    /// The record of the run whose results are kept.
     record: Option<Box<Measured>>,
-    /// What is to be saved as soon as it can be fetched.
+    /// The counts to save once the controller can fetch the result.
     to_save: Option<Final>,
     desk: Arc<Desk>,
-    /// What the agent's clock says beyond this machine's.
+    /// How far the agent's clock is ahead of this machine's.
     skew_ns: i64,
     openings: OpeningPace,
 }
@@ -136,13 +136,13 @@ impl AgentDriver {
         self.number = number;
         *self.desk.state() = DeskState::default();
         if let Some(tasks) = &self.tasks {
-            // A driver that panicked has said so; its order is never done.
+            // A driver that panicked has reported it; its order is never done.
             let _ = tasks.send(task);
         }
     }
 
-    /// What became of the last order; waits for it for a moment. So many intervals were told
-    /// already.
+    /// The state of the last order, after a short wait for its result. `figure` intervals were
+    /// reported already.
     pub fn state(&self, within: Duration, figure: u64) -> OrderState {
         let state = self.desk.state();
         let is_working = |state: &mut DeskState| state.result.is_none();
@@ -167,12 +167,12 @@ impl AgentDriver {
         })
     }
 
-    /// Ends what runs, and every later slice.
+    /// Ends the running slice, and every later one.
     pub fn stop(&self) {
         self.stopper.stop();
     }
 
-    /// Ends what runs, and waits until its result is saved. Nothing is done any more.
+    /// Ends the running slice, and waits until its result is saved. Nothing runs afterwards.
     pub fn finish(&mut self) {
         self.stopper.stop();
         self.tasks = None;
@@ -182,7 +182,7 @@ impl AgentDriver {
         }
     }
 
-    /// Where results were saved, or why they were not, since this was last asked.
+    /// Where results were saved, or why they were not, since the last call.
     pub fn take_saved(&self) -> Vec<Result<PathBuf, String>> {
         std::mem::take(&mut *self.desk.saved())
     }
@@ -195,7 +195,8 @@ impl Drop for AgentDriver {
 }
 
 impl DeskState {
-    /// Keeps intervals until they are asked for; who asks too late misses the oldest.
+    /// Keeps intervals until they are fetched; a controller that fetches too late misses the
+    /// oldest.
     fn tell(&mut self, reported_intervals: Vec<ReportedInterval>) {
         self.intervals.extend(reported_intervals);
         while self.intervals.len() > TOLD_KEPT {
@@ -243,7 +244,8 @@ impl Work {
         }
     }
 
-    /// Has what a slice gave saved, where the controller has asked for it and there is a folder.
+    /// Queues the result of a slice for saving, if the controller requested it and there is a
+    /// folder.
     fn keep(&mut self, pool: u64, tally: &SliceTally, late_ns: u64) {
         let (Some(record), Some((_, author)), Some(pool)) =
             (&self.record, &self.finals, self.pools.get(&pool))

@@ -1,8 +1,8 @@
-//! What an agent tells of itself.
+//! Events that an agent reports about itself.
 
 use std::path::PathBuf;
 
-/// What an agent tells of itself.
+/// An event that an agent reports about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEvent {
     /// It has a part in a run.
@@ -19,15 +19,15 @@ pub enum AgentEvent {
         why: String,
     },
     RunEnded,
-    /// Nothing was heard of the controller, so it ended its load.
+    /// No message came from the controller, so the agent ended its load.
     ControllerLost,
     /// The controller had given it up, so it ended its load.
     GivenUp,
-    /// What it counted cannot be kept here; the load goes on.
+    /// The agent's counts cannot be kept on its disk; the load continues.
     NotSaved {
         why: String,
     },
-    /// What it counted is kept here, since nobody has fetched it.
+    /// The agent's counts are kept on its disk, since no controller has fetched them.
     Saved {
         file: PathBuf,
     },

@@ -1,14 +1,14 @@
-//! What an agent refuses, whatever it is told: its machine's owner has the last word.
+//! The orders that an agent refuses: the owner of its machine sets the limits, not the controller.
 
 use abx_engine::schedule::{Arrivals, PerSecond};
 use abx_engine::{LoadPart, LoadPlan, Pacing, SliceEnd, SlicePlan};
 
 use super::allowed_target::AllowedTarget;
 
-/// What an agent may do at most.
+/// The limits of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentLimits {
-    /// Whom it may load.
+    /// The targets that it may load.
     pub targets: Vec<AllowedTarget>,
     /// How many requests or messages it may send per second; `None` for as many as it can.
     pub rate_max: Option<PerSecond>,
@@ -197,7 +197,7 @@ fn grouped(number: u64) -> String {
 /// The highest rate of a load, in thousandths per second; `None` in a closed loop.
 fn rate(pacing: &Pacing) -> Option<u64> {
     let begins = match &pacing.arrivals {
-        // No controller asks for a replay.
+        // No controller sends a replay.
         Arrivals::Closed | Arrivals::Replay(_) => return None,
         Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s.amount(),
         Arrivals::Stages(list) => {
@@ -205,7 +205,7 @@ fn rate(pacing: &Pacing) -> Option<u64> {
             each.flat_map(|stage| [stage.from, stage.to]).max()?
         }
     };
-    // SUBTLE: of sessions the schedule says when each begins, and each sends so many.
+    // SUBTLE: a schedule of sessions sets when each begins, and each sends so many requests.
     let calls = u64::from(pacing.session_calls.unwrap_or(1).max(1));
     Some(begins.thousandths().saturating_mul(calls))
 }

@@ -55,7 +55,7 @@ pub struct Membership<'a> {
     run: String,
     slot: usize,
     driver: AgentDriver,
-    /// When the controller was heard last.
+    /// When the last message of the controller arrived.
     heard: Instant,
     beats_at: Instant,
     /// When the slice that runs must have ended.
@@ -64,7 +64,7 @@ pub struct Membership<'a> {
     timeouts: HashMap<u64, u64>,
     /// The controller has given it up.
     is_given_up: bool,
-    /// Where it has saved what it counted.
+    /// The file with its saved counts.
     saved: Option<PathBuf>,
     _control: Subscription,
 }
@@ -100,7 +100,7 @@ impl<'a> Membership<'a> {
         };
         let finals = plan.finals.clone().map(|folder| (folder, author));
         Ok(Membership {
-            // Other runs' controllers are to hear that this agent is busy.
+            // Controllers of other runs have to learn that this agent is busy.
             _control: bus.subscribe(&control_subject(ALL_RUNS), sender.clone())?,
             driver: AgentDriver::start(&plan.engine, plan.skew_ns, plan.limits.rate_max, finals)?,
             bus,
@@ -116,7 +116,7 @@ impl<'a> Membership<'a> {
         })
     }
 
-    /// Does what it is told until the run is over.
+    /// Executes the controller's orders until the run is over.
     pub fn work(
         &mut self,
         inbox: &Receiver<BusMessage>,
@@ -142,8 +142,9 @@ impl<'a> Membership<'a> {
                 }
             }
             let message = inbox.recv_timeout(LOOK_EVERY);
-            // SUBTLE: behind that wait, in which a process may be stopped for long, and before
-            // anything that has come meanwhile: whoever was still for so long was given up.
+            // SUBTLE: after that wait, in which a process may be stopped for long, and before any
+            // message that arrived meanwhile: the controller has given up an agent that was silent
+            // for so long.
             if self.heard.elapsed() > self.plan.timing.dead_man {
                 self.driver.stop();
                 return MembershipEnd::ControllerLost;
@@ -165,14 +166,14 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// Ends what runs, waits until what it gave is saved, and answers where.
+    /// Ends the running slice, waits until its result is saved, and returns the file.
     pub fn finish(&mut self, tell: &mut dyn FnMut(AgentEvent)) -> Option<PathBuf> {
         self.driver.finish();
         self.note_saved(tell);
         self.saved.take()
     }
 
-    /// Takes note of what was saved, and tells what could not be.
+    /// Takes note of saved results, and reports those that could not be saved.
     fn note_saved(&mut self, tell: &mut dyn FnMut(AgentEvent)) {
         for saved in self.driver.take_saved() {
             match saved {
@@ -187,7 +188,8 @@ impl<'a> Membership<'a> {
         self.driver.number() > 0
     }
 
-    /// Answers one message; what the controller told everybody, if it is that.
+    /// Responds to one message; returns it if it is a command of this run's controller to all
+    /// agents.
     fn hear(&mut self, message: &BusMessage, tell: &mut dyn FnMut(AgentEvent)) -> Option<Control> {
         if let Some(control) = read::<Control>(&message.payload) {
             if message.subject != control_subject(&self.run) {
@@ -247,7 +249,7 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// Tells whoever looks for agents that this one makes another load.
+    /// Tells controllers that look for agents that this one makes another load.
     fn say_busy(&self) {
         let busy = BusyAgent {
             id: self.plan.id.clone(),
@@ -328,8 +330,8 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// When a slice must have ended; `None` when it ends by a number of requests, whose
-    /// time nobody knows.
+    /// When a slice must have ended; `None` when it ends by a number of requests, whose duration is
+    /// unknown.
     fn overdue_at(&self, pool: u64, plan: &SlicePlan, starts_ns: i64) -> Option<Nanos> {
         let SliceEnd::AfterNs(length_ns) = plan.end else {
             return None;
@@ -337,7 +339,7 @@ impl<'a> Membership<'a> {
         let timeout_ns = self.timeouts.get(&pool).copied().unwrap_or_default();
         let lead_ns = starts_ns.saturating_sub(self.plan.now_ns());
         let starts = Nanos::now().plus(Nanos(u64::try_from(lead_ns).unwrap_or(0)));
-        // As long again may be waited for who is slow, and then for the last responses.
+        // A slow agent may take as long again, and then the last responses do.
         let most = Nanos(length_ns.saturating_add(timeout_ns).saturating_mul(2));
         Some(starts.plus(most).plus(OVERDUE_AFTER))
     }
@@ -378,10 +380,10 @@ fn part(text: &str, from: usize) -> &str {
     text.get(from..end).unwrap_or_default()
 }
 
-/// Answers a message, when a response is wanted.
+/// Sends a response to a message, if the message requests one.
 pub(super) fn reply(bus: &dyn Bus, message: &BusMessage, response: &AgentResponse) {
     if let Some(reply) = &message.reply {
-        // Whoever gets no response asks again.
+        // A controller without a response sends its request again.
         let _ = bus.publish(reply, bytes(response));
     }
 }

@@ -27,18 +27,18 @@ pub use plan::AgentPlan;
 
 /// The first pause after a controller was not there, and the longest.
 const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
-/// How long a controller may take to answer.
+/// How long a controller may take to respond.
 const RESPONSE_WITHIN: Duration = Duration::from_secs(2);
 /// The most agents of one run.
 const SLOTS_MAX: usize = 100_000;
-/// Why a slot is not taken whose run and number this version never gives.
+/// Why an agent declines a slot whose run and number this version never assigns.
 const INVALID_SLOT: &str = "its reply names a run or a slot that is not valid (a run has letters, \
                             digits and `-`): use the same version of abx on both sides";
 
 /// Waits for controllers, and makes parts of their loads, until `stop` is set.
 ///
 /// # Errors
-/// The engine does not start, or the bus refuses what an agent must say and hear.
+/// The engine does not start, or the bus refuses a topic that an agent must publish or receive.
 pub fn run_agent(
     bus: &dyn Bus,
     plan: &AgentPlan,
@@ -72,10 +72,10 @@ pub fn run_agent(
     Ok(())
 }
 
-/// Asks for a slot until a controller gives one; `None` when it is to end first.
+/// Requests a slot until a controller assigns one; `None` when it is to end first.
 ///
 /// # Errors
-/// [`BusError::Refused`]: without other credentials it would wait for ever.
+/// [`BusError::Refused`]: without other credentials it would wait forever.
 fn join(
     bus: &dyn Bus,
     plan: &AgentPlan,
@@ -109,7 +109,7 @@ fn join(
             Some(JoinResponse::Refused { why }) => {
                 tell_once(printable(&why), &mut reported_message, tell)
             }
-            // Nobody was there, it had enough others, or the bus was away.
+            // No controller was there, it had enough other agents, or the bus was away.
             Some(JoinResponse::Full) | None => {}
         }
         rest(pause, stop);

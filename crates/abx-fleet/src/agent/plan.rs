@@ -1,4 +1,4 @@
-//! What an agent is.
+//! The plan of an agent.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use abx_sys::Nanos;
 use super::limits::AgentLimits;
 use crate::timing::FleetTiming;
 
-/// What an agent is.
+/// The plan of an agent.
 #[derive(Debug, Clone)]
 pub struct AgentPlan {
-    /// What tells it from all other processes: letters, digits and `-`.
+    /// Distinguishes it from all other processes: letters, digits and `-`.
     pub id: String,
     pub name: String,
     /// The slot that it must have, from 0; `None` for any.
@@ -24,10 +24,9 @@ pub struct AgentPlan {
     pub timing: FleetTiming,
     /// Whether it ends with its first run.
     pub once: bool,
-    /// The folder in which it keeps what it has counted of runs; `None` for nowhere.
+    /// The folder in which it keeps its counts of runs; `None` to keep none.
     pub finals: Option<PathBuf>,
-    /// What its clock says beyond this machine's, in ns: tests say here how far clocks
-    /// may differ.
+    /// How far its clock is ahead of this machine's, in ns: tests set here how far clocks differ.
     pub skew_ns: i64,
 }
 

@@ -3,11 +3,11 @@
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// Carries messages by subject: words with dots between, such as `abx.v1.join`. Whoever
-/// subscribes may have `*` in the place of a word, which is any.
+/// Carries messages by subject: words with dots between, such as `abx.v1.join`. A subscriber may
+/// put `*` in the place of a word, which matches any word.
 ///
-/// A message comes once at most. What must not be lost is asked for again, by
-/// [`Bus::request`], until it is answered.
+/// A message arrives once at most. A message that must not be lost is requested again, by
+/// [`Bus::request`], until there is a response.
 pub trait Bus: Send + Sync {
     /// Has every message on a subject given to `to`, until the response is dropped.
     ///
@@ -15,7 +15,7 @@ pub trait Bus: Send + Sync {
     /// [`BusError::Down`].
     fn subscribe(&self, subject: &str, to: Sender<BusMessage>) -> Result<Subscription, BusError>;
 
-    /// Sends to whoever has subscribed, without knowing whether it comes there.
+    /// Sends to all subscribers, without knowing whether the message arrives.
     ///
     /// # Errors
     /// [`BusError::TooLarge`], [`BusError::Down`].
@@ -32,36 +32,36 @@ pub trait Bus: Send + Sync {
     /// Has everything sent that was published, before a process ends.
     fn flush(&self);
 
-    /// Whether this side has a connection now: without one nobody can be heard.
+    /// Whether this side has a connection now: without one it receives no message.
     fn is_connected(&self) -> bool;
 
     /// How many bytes a message may have.
     fn payload_max(&self) -> usize;
 
-    /// What it is called in records.
+    /// Its name in records.
     fn kind(&self) -> &'static str;
 
-    /// The version of what carries the messages, when it has one.
+    /// The version of the server that carries the messages, if it has one.
     fn version(&self) -> Option<String>;
 
-    /// Whom the bus knows this side as: one word of subjects.
+    /// The user as which the bus knows this side: one word of subjects.
     fn user(&self) -> &str {
         ANYONE
     }
 
-    /// What the bus has refused to carry for this side: nobody is told of that by a response.
+    /// The message that the bus has refused to carry for this side: no response reports that.
     fn refusal(&self) -> Option<BusError> {
         None
     }
 }
 
-/// The user of a bus that asks nobody who they are.
+/// The user of a bus that authenticates no one.
 pub const ANYONE: &str = "anyone";
 
 /// A message as it comes to a subscriber.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusMessage {
-    /// What it was sent to.
+    /// The subject to which it was sent.
     pub subject: String,
     /// Its bytes.
     pub payload: Vec<u8>,

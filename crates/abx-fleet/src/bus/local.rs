@@ -44,13 +44,13 @@ impl LocalBus {
     }
 
     fn subscribers(&self) -> MutexGuard<'_, Vec<Subscriber>> {
-        // A subscriber who panicked has left the list whole.
+        // A subscriber that panicked has left the list whole.
         self.subscribers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a message to whom it is for; how many they are.
+    /// Delivers a message to its subscribers; returns how many they are.
     fn deliver(&self, message: &BusMessage) -> usize {
         let subscribers = self.subscribers();
         let heard = subscribers.iter().filter(|subscriber| {

@@ -1,4 +1,4 @@
-//! What carries messages between a controller and its agents.
+//! The bus that carries messages between a controller and its agents.
 
 mod carrier;
 pub mod local;

@@ -28,7 +28,7 @@ use super::carrier::{ANYONE, Bus, BusError, BusMessage, Subscription};
 pub struct NatsBus {
     client: Client,
     user: String,
-    /// What the server has refused first.
+    /// The first refusal of the server.
     refused: Arc<OnceLock<String>>,
     runtime: Handle,
     /// The thread ends when this is dropped.
@@ -42,10 +42,10 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 impl NatsBus {
-    /// Connects to `nats://[USER:PASSWORD@]HOST[:PORT]`, or `tls://` for an encrypted
-    /// connection, whose server must have a certificate by an authority that this machine
-    /// believes, or by one of those in the PEM file `authorities` when there is one. The file
-    /// `credentials` has `USER:PASSWORD`, before which those of the URL count for nothing.
+    /// Connects to `nats://[USER:PASSWORD@]HOST[:PORT]`, or `tls://` for an encrypted connection,
+    /// whose server must have a certificate by an authority that this machine trusts, or by one of
+    /// those in the PEM file `authorities` when there is one. The file `credentials` has
+    /// `USER:PASSWORD`, which replace those of the URL.
     ///
     /// # Errors
     /// [`BusError::Address`], [`BusError::Down`], [`BusError::Refused`].
@@ -163,7 +163,7 @@ impl Bus for NatsBus {
 
     fn flush(&self) {
         let flushed = async { tokio::time::timeout(FLUSH_WITHIN, self.client.flush()).await };
-        // Without a connection there is nobody to send anything to.
+        // Without a connection there is no recipient.
         let _ = self.runtime.block_on(flushed);
     }
 
@@ -219,7 +219,7 @@ impl Drop for NatsBus {
     }
 }
 
-/// What to do about a server that cannot be reached.
+/// How to repair a server that cannot be reached.
 const REMEDY: &str = "start nats-server there, or give another address with --bus";
 
 /// The server that a URL names: its name or address, with or without a scheme.
@@ -237,8 +237,8 @@ pub fn inbox(user: &str) -> String {
     format!("_INBOX.{user}")
 }
 
-/// Keeps the first refusal that the server tells of. A response that came too late for it is
-/// none: whoever has asked asks again.
+/// Keeps the first refusal that the server reports. The refusal of a late response does not count:
+/// the requester sends its request again.
 fn keep_refusal(
     refused: Arc<OnceLock<String>>,
 ) -> impl Fn(Event) -> std::future::Ready<()> + Send + Sync {
@@ -379,8 +379,8 @@ mod tests {
 
     #[test]
     fn credentials_are_user_and_password_of_a_file() {
-        // Method: files that have both, with and without the end of a line, and files that
-        // have not; what they have is not in the message.
+        // Method: files that have both, with and without the end of a line, and files that have
+        // not; the content of the files is not in the message.
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("some.creds");
         for (text, read) in [

@@ -1,4 +1,4 @@
-//! How long a controller waits for an agent that says that it is still working.
+//! How long a controller waits for an agent that reports that it is still working.
 
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ impl OrderDeadline<'_> {
         self.at.is_some_and(|at| Instant::now() >= at)
     }
 
-    /// The load was stopped: what is left may take a pause.
+    /// The load was stopped: the rest may take a pause.
     pub fn note_stop(&mut self) {
         if !self.has_stopped {
             self.has_stopped = true;

@@ -14,17 +14,17 @@ use crate::message::{BusyAgent, Control, Introduction, JoinResponse, PROTOCOL, b
 
 /// How often a wait looks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// So long no agent has asked for a slot before those that have one are tried.
+/// How long no agent has requested a slot before those that have one are tried.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// Slots, and who has them.
+/// Slots, and the agents that have them.
 pub struct Discovery<'a> {
     bus: &'a RunBus,
     plan: &'a FleetPlan,
     tell: &'a TellFleet,
     slots: Vec<Option<Introduction>>,
     refused: Vec<String>,
-    /// When those who have come are told again that there is a controller.
+    /// When the agents that have joined receive the next message that there is a controller.
     speaks_at: Instant,
 }
 
@@ -83,7 +83,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Those who have come wait for the others too.
+    /// Agents that have joined wait for the others too.
     fn speak(&mut self) {
         if Instant::now() >= self.speaks_at {
             self.bus.tell(Control::Discovery);
@@ -100,7 +100,7 @@ impl Discovery<'_> {
             self.hear_busy(message);
             return;
         };
-        // Older and newer versions say it in other words.
+        // Older and newer versions introduce themselves with other fields.
         let response = match read::<Introduction>(&message.payload) {
             Some(other) if message.subject != join_subject(&other.id) || !is_address(&other.id) => {
                 JoinResponse::Refused {
@@ -113,11 +113,11 @@ impl Discovery<'_> {
                 why: "it uses another version of the protocol".to_owned(),
             },
         };
-        // Who gets no response asks again.
+        // An agent without a response sends its request again.
         let _ = self.bus.bus.publish(reply, bytes(&response));
     }
 
-    /// Tells of an agent that makes another load: it may be free in time.
+    /// Reports an agent that makes another load: it may be free in time.
     fn hear_busy(&mut self, message: &BusMessage) {
         let Some(busy_agent) = read::<BusyAgent>(&message.payload) else {
             return;
@@ -206,8 +206,8 @@ impl Discovery<'_> {
         }
     }
 
-    /// Reads the clocks of all who have a slot. Who is not there any more loses it, and who
-    /// gives no response in time is asked again; `None` until all have answered.
+    /// Reads the clocks of all agents that have a slot. An agent that is gone loses it, and one
+    /// that gives no response in time is tried again; `None` until all have responded.
     fn try_all(&mut self) -> Option<Vec<Member>> {
         let mut members = Vec::with_capacity(self.slots.len());
         for slot in 0..self.slots.len() {
@@ -227,7 +227,7 @@ fn busy_line(agent: &str) -> String {
     format!("{agent} makes load for another controller")
 }
 
-/// What an agent is called in messages before it has a slot.
+/// The name of an agent in messages before it has a slot.
 fn called(introduction: &Introduction) -> String {
     format!("agent {}", introduction.name)
 }

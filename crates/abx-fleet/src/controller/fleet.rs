@@ -35,9 +35,9 @@ pub struct Fleet {
     /// The number of the last order.
     orders: u64,
     pools: u64,
-    /// What later orders need to know of the loads of open pools.
+    /// The data that later orders need about the loads of open pools.
     loads: HashMap<u64, PoolPlan>,
-    /// What is done when an agent is lost.
+    /// The action when an agent is lost.
     on_loss: OnLoss,
     tell: TellFleet,
     /// The slice that agents are ready for.
@@ -48,7 +48,7 @@ pub struct Fleet {
     broken: Option<String>,
 }
 
-/// What is known of a pool's load.
+/// The load of a pool, as later orders need it.
 #[derive(Debug, Clone, Copy)]
 struct PoolPlan {
     /// Whether its requests come by a schedule.
@@ -67,16 +67,16 @@ struct Armed {
     starts: Nanos,
 }
 
-/// What agents gave, each by its slot.
+/// The results of agents, each by its slot.
 type Results<T> = Vec<(usize, Result<T, FleetError>)>;
 
-/// What an agent's thread reports here.
+/// A report of an agent's thread.
 enum Report<T> {
     Working(usize, Working),
     Ended(usize, Result<T, FleetError>),
 }
 
-/// Bytes of an order beside what it carries, at most.
+/// Bytes of an order besides its payload, at most.
 const ORDER_BYTES: usize = 4 << 10;
 /// The shortest and the longest time between a slice's order and its begin.
 const LEAD: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(2)];
@@ -104,7 +104,7 @@ impl Fleet {
             run: run.to_owned(),
         };
         let members = Discovery::members(&bus, plan, is_stopped, tell).inspect_err(|_| {
-            // Those who came wait for somebody else.
+            // Agents that have joined wait for another controller.
             bus.tell(Control::End);
             bus.bus.flush();
         })?;
@@ -133,8 +133,8 @@ impl Fleet {
         })
     }
 
-    /// Has every agent that is there asked by a thread of its own, and tells how far they are.
-    /// What each gave, by slot.
+    /// Sends a request to every agent that is there, on a thread of its own, and reports how far
+    /// they are. Returns each result, by slot.
     fn each<T: Send>(
         &self,
         ask: impl Fn(&AgentLine, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
@@ -151,7 +151,7 @@ impl Fleet {
                 let work = move || {
                     let line = self.line(slot);
                     let mut tell = |working| {
-                        // It is heard as long as this scope lasts.
+                        // The receiver exists as long as this scope lasts.
                         let _ = reports.send(Report::Working(slot, working));
                     };
                     let result = ask(&line, &mut tell);
@@ -172,13 +172,13 @@ impl Fleet {
                     Report::Ended(slot, result) => {
                         let is_lost = matches!(&result, Err(FleetError::Lost { .. }));
                         is_over |= is_lost && self.on_loss == OnLoss::Abort;
-                        // Nobody waits for it any more.
+                        // No agent waits for it any more.
                         progress[slot] = TaskProgress::Nothing;
                         ended.push((slot, result));
                     }
                 }
                 if is_over {
-                    // The load is not what was asked for any more: nobody goes on.
+                    // The load is no longer the requested one: no agent continues.
                     self.bus.tell(Control::Stop);
                 }
             }
@@ -206,7 +206,7 @@ impl Fleet {
         }
     }
 
-    /// What all of them gave, by slot, or the first error that ends all load.
+    /// The results of all, by slot, or the first error that ends all load.
     fn all<T>(&mut self, results: Results<T>) -> Result<Vec<(usize, T)>, EngineError> {
         let mut pairs = Vec::with_capacity(results.len());
         let mut first = None;
@@ -398,8 +398,8 @@ impl LoadGenerator for Fleet {
         self.connect(|_| AgentTask::Refresh { pool }, load, on_wait)
     }
 
-    /// Tells every agent when the slice begins by its own clock: nobody is ever told to
-    /// begin at once.
+    /// Sends every agent when the slice begins by its own clock: no agent is ever ordered to begin
+    /// at once.
     fn arm(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<(), EngineError> {
         self.check()?;
         self.read_clocks()?;
@@ -416,7 +416,7 @@ impl LoadGenerator for Fleet {
         let results = self.each(ask, &mut |_, _| {});
         let armed = self.all(results);
         if armed.is_err() {
-            // Some may have begun, and nobody will ask them.
+            // Some may have begun, and no result will be requested from them.
             self.bus.tell(Control::Stop);
         }
         armed?;
@@ -492,7 +492,7 @@ impl LoadGenerator for Fleet {
                 Err(_) => {}
             }
         }
-        // What the others gave is kept where one was lost: the record says that it was.
+        // The results of the others are kept when an agent was lost: the record states the loss.
         match (sum, first_error) {
             (Some(sum), None | Some(FleetError::Lost { .. })) => Ok(sum),
             (_, Some(error)) => Err(elsewhere(error)),
@@ -515,7 +515,7 @@ impl LoadGenerator for Fleet {
             },
             &mut |_, _| {},
         );
-        // Whoever is missing here is missing in what comes next too, which says so.
+        // An agent that is missing here is missing in the next step too, which reports it.
         let _ = self.all(results);
     }
 
@@ -568,7 +568,7 @@ impl Drop for Fleet {
     }
 }
 
-/// What an agent is called in messages.
+/// The name of an agent in messages.
 fn called(member: &Member, slot: usize, count: usize) -> String {
     let name = &member.introduction.name;
     format!("agent {name} ({} of {count})", slot + 1)

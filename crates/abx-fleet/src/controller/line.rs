@@ -1,4 +1,4 @@
-//! What a controller asks of one agent, until it is answered or the agent is lost.
+//! Sends requests to one agent, until it responds or is lost.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,9 +17,9 @@ use crate::message::{
     AgentCommand, AgentQuery, AgentResponse, AgentTask, Control, TaskResult, Working, bytes, read,
 };
 
-/// How long a response may take before it is asked for again.
+/// How long a response may take before it is requested again.
 const RESPONSE_WITHIN: Duration = Duration::from_secs(1);
-/// The pause before that where nobody was there.
+/// The pause before the next request if no agent was there.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The bus as a run's controller uses it.
@@ -31,26 +31,26 @@ pub struct RunBus {
 /// The most bytes of a result: many times those of every histogram that a load can have.
 const RESULT_MOST: usize = 256 << 20;
 
-/// One agent, to be asked.
+/// The line to one agent.
 pub struct AgentLine<'a> {
     pub bus: &'a RunBus,
     pub roll: &'a Liveness,
     pub slot: usize,
     pub id: &'a str,
-    /// What it is called in messages.
+    /// Its name in messages.
     pub agent: String,
 }
 
 impl RunBus {
-    /// Says something to all agents.
+    /// Publishes a command to all agents.
     pub fn tell(&self, control: Control) {
-        // What matters is said again.
+        // An important command is sent again.
         let _ = self
             .bus
             .publish(&control_subject(&self.run), bytes(&control));
     }
 
-    /// Asks an agent once.
+    /// Sends one request to an agent.
     pub fn ask(&self, id: &str, what: AgentQuery) -> Result<AgentResponse, BusError> {
         let order = AgentCommand {
             run: self.run.clone(),
@@ -58,7 +58,7 @@ impl RunBus {
         };
         let subject = agent_subject(id);
         let response = self.bus.request(&subject, bytes(&order), RESPONSE_WITHIN)?;
-        // Whoever speaks another language will be asked again, and be lost.
+        // An agent of another version receives the request again, and is then lost.
         read(&response).ok_or(BusError::Timeout)
     }
 
@@ -78,7 +78,7 @@ impl RunBus {
         }
     }
 
-    /// What an agent's clock says, before anybody watches whether it is there.
+    /// The offset of an agent's clock, before liveness is watched.
     ///
     /// # Errors
     /// The first response that is missing.
@@ -90,13 +90,13 @@ impl RunBus {
 }
 
 impl AgentLine<'_> {
-    /// Asks until there is a response.
+    /// Sends a request until there is a response.
     ///
     /// # Errors
-    /// [`FleetError::Lost`] when there is none, [`FleetError::Bus`] when it cannot be asked.
+    /// [`FleetError::Lost`] when there is none, [`FleetError::Bus`] when it cannot be sent.
     fn ask(&self, what: &AgentQuery) -> Result<AgentResponse, FleetError> {
         loop {
-            // Before it is asked: who was lost does not come back.
+            // Before the request: a lost agent does not come back.
             if let Some(loss) = self.roll.lost(self.slot) {
                 return Err(self.lost(loss.how));
             }
@@ -145,8 +145,8 @@ impl AgentLine<'_> {
         }
     }
 
-    /// Waits for what comes of an order, and tells now and then how far it is. A stop is
-    /// passed on, and ends it soon.
+    /// Waits for the result of an order, and reports now and then how far it is. A stop is passed
+    /// on, and ends it soon.
     pub fn collect(
         &self,
         number: u64,
@@ -213,7 +213,7 @@ impl AgentLine<'_> {
         }
     }
 
-    /// What an agent of the same version never says.
+    /// The error for a response that an agent of the same version never sends.
     pub fn nonsense(&self) -> FleetError {
         FleetError::Nonsense {
             agent: self.agent.clone(),
@@ -228,7 +228,7 @@ fn is_next_part(there: usize, total: usize, bytes: usize) -> bool {
     is_progress && with_it <= total && total <= RESULT_MOST
 }
 
-/// What our clock says.
+/// The time of our clock.
 pub fn now_ns() -> i64 {
     i64::try_from(Nanos::now().0).unwrap_or(i64::MAX)
 }

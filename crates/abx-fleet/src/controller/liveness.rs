@@ -1,4 +1,4 @@
-//! Who of the agents is there: a thread that hears their beats and gives its own.
+//! Which agents are alive: a thread that receives their beats and sends its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,7 +15,7 @@ use crate::message::subject::{ALL_AGENTS, agent_subject, beat_subject, control_s
 use crate::message::{AgentCommand, AgentQuery, Beat, Control, bytes, read};
 use crate::timing::FleetTiming;
 
-/// Knows who is there.
+/// Knows which agents are alive.
 pub struct Liveness {
     shared: Arc<SharedRoll>,
     thread: Option<JoinHandle<()>>,
@@ -40,13 +40,13 @@ struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     pub how: String,
-    /// When it was last heard, in milliseconds since 1970-01-01 UTC: what it did from then on
-    /// nobody knows.
+    /// When its last message arrived, in milliseconds since 1970-01-01 UTC: its work from then on
+    /// is unknown.
     pub heard_unix_ms: u64,
 }
 
 impl Loss {
-    /// Of an agent that was heard so long ago.
+    /// The loss of an agent whose last message arrived so long ago.
     pub fn new(how: String, silent: Duration) -> Loss {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let heard = now.unwrap_or_default().saturating_sub(silent);
@@ -57,7 +57,7 @@ impl Loss {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Watch {
     shared: Arc<SharedRoll>,
     bus: Arc<dyn Bus>,
@@ -67,7 +67,7 @@ struct Watch {
     tell: TellFleet,
 }
 
-/// How often everybody is looked at.
+/// How often every agent is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl Liveness {
@@ -113,7 +113,7 @@ impl Liveness {
         })
     }
 
-    /// The agent of this slot has answered.
+    /// The agent of this slot has responded.
     pub fn hears(&self, slot: usize) {
         if let Some(entry) = self.shared.entries().get_mut(slot) {
             entry.heard = Instant::now();
@@ -155,7 +155,7 @@ impl Watch {
                 speaks_at = Instant::now() + self.timing.beat;
             }
             self.listen();
-            // Who cannot hear knows nothing of others, nor who was held up itself.
+            // A process without messages, or one that was itself held up, cannot judge the others.
             let is_deaf = !self.bus.is_connected() || looked.elapsed() > self.timing.suspect;
             looked = Instant::now();
             for event in self.shared.look(is_deaf, &self.timing) {
@@ -170,11 +170,11 @@ impl Watch {
             run: self.run.clone(),
             what: AgentQuery::Leave,
         };
-        // It is told again at its next beat.
+        // It receives the order again at its next beat.
         let _ = self.bus.publish(&agent_subject(id), bytes(&order));
     }
 
-    /// Hears all that has come, and waits for some.
+    /// Receives all messages that have arrived, and waits for some.
     fn listen(&self) {
         let until = Instant::now() + LOOK_EVERY;
         loop {
@@ -195,10 +195,10 @@ impl Watch {
     }
 }
 
-/// What a beat is for a controller.
+/// The meaning of a beat for a controller.
 enum Heard {
     LivenessEvent(FleetEvent),
-    /// That of an agent that was given up, by its id: it must not go on loading.
+    /// The beat of an agent that was given up, by its id: it must not continue its load.
     Ghost(String),
     Nothing,
 }
@@ -212,7 +212,7 @@ impl SharedRoll {
         let Some(entry) = entries.get_mut(beat.slot) else {
             return Heard::Nothing;
         };
-        // Another process has no part in this, whatever slot it says it has.
+        // Another process has no part in this, whatever slot it claims.
         if entry.id != beat.id || message.subject != beat_subject(run, &beat.id) {
             return Heard::Nothing;
         }
@@ -231,7 +231,7 @@ impl SharedRoll {
         }
     }
 
-    /// Takes note of who was silent for too long.
+    /// Takes note of agents that were silent for too long.
     fn look(&self, is_deaf: bool, timing: &FleetTiming) -> Vec<FleetEvent> {
         let mut event = Vec::new();
         for entry in self.entries().iter_mut() {

@@ -12,7 +12,7 @@ use crate::pace::{LATE, PaceSums};
 /// One agent of a fleet.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// What it said of itself.
+    /// Its introduction of itself.
     pub introduction: Introduction,
     pub clock: ClockOffset,
     /// The worst bound of all measurements of its clock, in ns.
@@ -41,7 +41,7 @@ pub struct SliceOfMember<'a> {
 }
 
 impl Member {
-    /// One that has just joined.
+    /// A member that has just joined.
     pub fn new(introduction: Introduction, clock: ClockOffset) -> Member {
         Member {
             introduction,
@@ -78,7 +78,7 @@ impl Member {
         self.pace.note(slice.tally, slice.is_open);
     }
 
-    /// What a record says of it.
+    /// Its entry in a record.
     pub fn record(&self, slot: usize) -> AgentRecord {
         let introduction = &self.introduction;
         AgentRecord {

@@ -1,4 +1,4 @@
-//! What a controller wants, and what it tells of its agents.
+//! The plan of a controller, and its events about agents.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use abx_evidence::record::OnLoss;
 
 use crate::timing::FleetTiming;
 
-/// What a controller wants.
+/// The plan of a controller.
 #[derive(Debug, Clone)]
 pub struct FleetPlan {
     pub agents: usize,
@@ -14,11 +14,11 @@ pub struct FleetPlan {
     /// [`own_build`](crate::own_build).
     pub build: String,
     pub timing: FleetTiming,
-    /// What is done when one of them is lost.
+    /// The action when one of them is lost.
     pub on_loss: OnLoss,
 }
 
-/// What a controller tells of its agents, each by its name.
+/// An event about an agent, which it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FleetEvent {
     Joined {
@@ -32,13 +32,13 @@ pub enum FleetEvent {
     Busy {
         agent: String,
     },
-    /// Agents keep nothing of what they count: what would say of what it is does not fit into
-    /// a message of the bus.
+    /// Agents keep none of their counts: the record that would identify them does not fit into a
+    /// message of the bus.
     NotSaved {
         /// How many bytes it has.
         bytes: usize,
     },
-    /// Nothing was heard of it for a while.
+    /// No message came from it for a while.
     Silent {
         agent: String,
     },
@@ -53,5 +53,5 @@ pub enum FleetEvent {
     },
 }
 
-/// Told of agents, by several threads.
+/// Receives events about agents, from several threads.
 pub type TellFleet = Arc<dyn Fn(FleetEvent) + Send + Sync>;

@@ -6,7 +6,7 @@ use abx_engine::{AwaitedConnections, AwaitedResponses};
 
 use crate::message::TaskProgress;
 
-/// How far all agents are with their connections; `None` while none has told.
+/// How far all agents are with their connections; `None` while none has reported.
 pub fn awaited_connections(task_progresses: &[TaskProgress]) -> Option<AwaitedConnections> {
     let each = task_progresses
         .iter()
@@ -32,7 +32,7 @@ pub fn awaited_connections(task_progresses: &[TaskProgress]) -> Option<AwaitedCo
     })
 }
 
-/// Whom all agents wait for; `None` while none has told.
+/// The responses that all agents wait for; `None` while none has reported.
 pub fn awaited_responses(task_progresses: &[TaskProgress]) -> Option<AwaitedResponses> {
     let each = task_progresses
         .iter()

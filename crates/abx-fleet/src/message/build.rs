@@ -1,4 +1,4 @@
-//! What tells one build of abx from another.
+//! Distinguishes one build of abx from another.
 
 use std::fs::File;
 use std::io;

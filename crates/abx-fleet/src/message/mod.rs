@@ -1,10 +1,9 @@
-//! What controller and agents say to each other, as JSON.
+//! The messages of controller and agents to each other, as JSON.
 //!
-//! An agent asks for a slot until a controller gives it one. From then on the
-//! controller asks and the agent answers: an order has a number, is taken once however
-//! often it comes, and its result is kept until the next order, so that nothing is lost
-//! with a message. Slices are ordered with the moment at which they begin, in the agent's
-//! own time.
+//! An agent requests a slot until a controller assigns one. From then on the controller sends
+//! requests and the agent responds: an order has a number, is executed once however often it
+//! arrives, and its result is kept until the next order, so that no lost message loses a result.
+//! Orders of slices have the moment at which they begin, in the agent's own time.
 
 pub mod build;
 pub mod subject;
@@ -22,11 +21,12 @@ use text::printable;
 /// The version of all of this.
 pub const PROTOCOL: u32 = 1;
 
-/// An agent that asks for a slot.
+/// An agent that requests a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
     pub protocol: u32,
-    /// Its address: whom the bus knows it as, and what tells it from all other processes.
+    /// Its address: the user as which the bus knows it, and the id that distinguishes it from all
+    /// other processes.
     pub id: String,
     pub name: String,
     /// The slot that it must have, from 0; `None` for any.
@@ -56,7 +56,7 @@ impl Introduction {
     }
 }
 
-/// What a controller answers to that.
+/// A controller's response to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JoinResponse {
     Joined {
@@ -71,19 +71,19 @@ pub enum JoinResponse {
     },
 }
 
-/// What a controller says to all agents of a run.
+/// A controller's command to all agents of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Control {
-    /// The controller is there, and looks for agents: those of other runs say that they are
+    /// The controller is there, and looks for agents: those of other runs respond that they are
     /// busy.
     Discovery,
     Alive,
-    /// What runs ends now, and so does every later slice.
+    /// The running slice ends now, and so does every later one.
     Stop,
     End,
 }
 
-/// What an agent says to a controller that looks for some while it makes load for another.
+/// An agent's message to a controller that looks for agents while it makes load for another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyAgent {
     pub id: String,
@@ -92,7 +92,7 @@ pub struct BusyAgent {
     pub busy_with: String,
 }
 
-/// What an agent says unasked, now and then.
+/// An agent's message without a request, now and then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beat {
     pub id: String,
@@ -101,19 +101,19 @@ pub struct Beat {
     pub leaves: bool,
 }
 
-/// What an agent is asked.
+/// A request to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentCommand {
-    /// The run for which it is asked.
+    /// The run for which it is sent.
     pub run: String,
     pub what: AgentQuery,
 }
 
-/// What an agent may be asked.
+/// The kinds of requests to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentQuery {
     Clock,
-    /// To do something, and to say only whether it will.
+    /// To execute a task, and to respond only whether it will.
     Task {
         /// The order's number, above that of all before.
         number: u64,
@@ -121,12 +121,12 @@ pub enum AgentQuery {
     },
     /// To end its part in the run: it was given up, and does not come back.
     Leave,
-    /// What came of the order with this number.
+    /// To send the result of the order with this number.
     Result {
         number: u64,
         /// From which byte on its text is wanted.
         from: usize,
-        /// How many intervals it has told of by now.
+        /// How many intervals it has reported by now.
         told: u64,
     },
 }
@@ -142,7 +142,7 @@ pub enum AgentTask {
         /// Which part of it is the agent's.
         part: LoadPart,
     },
-    /// Reopen a pool's connections that have died.
+    /// Reopen a pool's connections that have closed.
     Refresh {
         pool: u64,
     },
@@ -152,9 +152,9 @@ pub enum AgentTask {
         /// When it begins, on the agent's clock.
         starts_ns: i64,
     },
-    /// Keep what comes of the slices that follow, in case that nobody fetches it.
+    /// Keep the results of the slices that follow, in case no controller fetches them.
     Keep {
-        /// What is known of the run before its load.
+        /// The record of the run before its load.
         record: Box<Measured>,
     },
     Close {
@@ -162,7 +162,7 @@ pub enum AgentTask {
     },
 }
 
-/// What an agent answers.
+/// An agent's response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentResponse {
     Clock {
@@ -178,7 +178,7 @@ pub enum AgentResponse {
     /// A part of the text of a [`TaskResult`].
     Part {
         all: usize,
-        /// Those from where it was asked for.
+        /// The part from the requested position on.
         text: String,
     },
     /// It has no part in that run.
@@ -188,14 +188,14 @@ pub enum AgentResponse {
     },
 }
 
-/// What an agent tells while it works.
+/// An agent's report while it works.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Working {
     pub progress: TaskProgress,
-    /// The number of the first of these intervals among all that it tells of.
+    /// The number of the first of these intervals among all that it reports.
     #[serde(default)]
     pub first: u64,
-    /// How the load has gone lately, for whoever looks. Its result decides.
+    /// How the load has gone lately, for display. Its result decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<ReportedInterval>,
 }
@@ -222,7 +222,7 @@ pub enum TaskProgress {
     },
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum TaskResult {
     Opened {
@@ -236,7 +236,7 @@ pub enum TaskResult {
         late_ns: u64,
     },
     Done,
-    /// The engine there cannot go on.
+    /// The engine there cannot continue.
     Failed {
         why: String,
     },

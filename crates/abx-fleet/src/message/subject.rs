@@ -1,11 +1,11 @@
-//! Subjects: where on the bus each thing is said.
+//! Subjects: the address on the bus of each kind of message.
 //!
-//! Each has the address of the agent that speaks there or is spoken to, `USER.ID`: whom the
-//! bus knows it as, and what tells it from all other processes. So a bus that knows its users
-//! can hold each of them to its own subjects, and whoever hears one knows who has spoken. In
-//! the place of a word may stand `*`, for any.
+//! Each has the address of the agent that sends or receives there, `USER.ID`: the user as which the
+//! bus knows it, and the id that distinguishes it from all other processes. So a bus that knows its
+//! users can limit each of them to its own subjects, and the receiver of a message knows its
+//! sender. `*` may stand in the place of a word, for any.
 
-/// Where an agent asks for a slot.
+/// Where an agent requests a slot.
 pub fn join_subject(agent: &str) -> String {
     format!("abx.v1.join.{agent}")
 }
@@ -20,7 +20,7 @@ pub fn control_subject(run: &str) -> String {
     format!("abx.v1.run.{run}.control")
 }
 
-/// Where an agent says that it is there.
+/// Where an agent reports that it is alive.
 pub fn beat_subject(run: &str, agent: &str) -> String {
     format!("abx.v1.run.{run}.beat.{agent}")
 }

@@ -27,7 +27,7 @@ pub fn is_address(text: &str) -> bool {
 }
 
 /// Prose from the bus on one line: control characters and characters that hide or reverse others
-/// are escaped, and what is too long is cut.
+/// are escaped, and text that is too long is cut.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(SHOWN_MAX));
     for (count, letter) in text.chars().enumerate() {
