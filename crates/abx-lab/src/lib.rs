@@ -1,15 +1,14 @@
-//! Owns the life of the servers under test and runs studies of them.
+//! Starts and stops the servers under test and runs studies of them.
 //!
-//! [`run_study()`] takes a [`Study`] through its blocks: every subject is started
-//! under a keeper, found ready, verified, loaded in interleaved slices, and
-//! stopped. [`run()`] loads one server once, and [`load_once`] one
-//! of which nothing else is asked. [`keeper::keep`] is the body of the
-//! process that keeps a server.
+//! [`run_study()`] takes a [`Study`] through its blocks: every subject is started under a keeper,
+//! found ready, verified, loaded in interleaved slices, and stopped. [`run()`] loads one server
+//! once, and [`load_once`] loads one that receives no other request. [`keeper::keep`] is the body
+//! of the process that keeps a server.
 //!
-//! Folders by the way of the data, each using only those above it:
-//! `process` keeps one server, `setup` has what servers need, `revisions` builds them from
-//! commits, `measure` loads servers that run, `records` keeps what was measured,
-//! `run_study` puts it together, and `doctor` looks at the machine by the same means.
+//! Folders in the order of the data, each using only those above it: `process` keeps one server,
+//! `setup` has what servers need, `revisions` builds them from commits, `measure` loads servers
+//! that run, `records` keeps measurements, `run_study` combines them, and `doctor` examines the
+//! machine by the same means.
 
 pub mod doctor;
 mod measure;

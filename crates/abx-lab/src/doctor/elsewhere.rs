@@ -1,5 +1,5 @@
-//! Who else had the processors, over an interval of some seconds: over shorter
-//! ones, such as slices, the kernel's ticks say little.
+//! The processor time of other processes, over an interval of some seconds: over shorter ones, such
+//! as slices, the kernel's ticks are too coarse.
 
 use abx_sys::Nanos;
 use abx_sys::counters::{CpuTicks, MachineCounters, ticks_per_second};

@@ -18,7 +18,7 @@ use crate::run_study::study_runner::StudyError;
 /// The connections of a usual load.
 const CONNECTIONS: u32 = 50;
 
-/// What a doctor is asked to do.
+/// The request to a doctor.
 pub struct Examination<'a> {
     /// The program of abx itself: it becomes keepers and the server `null`.
     pub program: PathBuf,
@@ -38,8 +38,8 @@ pub struct Examination<'a> {
     /// Where the study of noise is kept.
     pub store: &'a mut Store,
     pub watch: &'a mut dyn FnMut(DoctorStep),
-    /// Given a handle for each part, before it starts anything, that stops that
-    /// part: one that is stopped by then starts nothing.
+    /// Receives a handle for each part, before it starts anything, that stops that part: a part
+    /// that is stopped by then starts nothing.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
 }
 
@@ -48,7 +48,7 @@ pub struct Examination<'a> {
 pub enum DoctorStep {
     /// A server is compared with itself.
     Noise,
-    /// One generator thread asks for as much as it can.
+    /// One generator thread sends as many requests as it can.
     Ceiling,
 }
 

@@ -1,7 +1,6 @@
-//! What this machine can measure: its limits are read, and the built-in server
-//! that does next to nothing (`null`) is compared with itself and loaded by one
-//! generator thread. Start at [`doctor`]; what it means is said by
-//! [`abx_verdict::doctor::examine`].
+//! The capacity of this machine to measure: its limits are read, and the built-in server that does
+//! next to nothing (`null`) is compared with itself and loaded by one generator thread. Start at
+//! [`doctor`]; [`abx_verdict::doctor::examine`] interprets the result.
 
 mod ceiling;
 mod elsewhere;
@@ -20,8 +19,8 @@ use crate::measure::host::other_programs::OtherPrograms;
 
 pub use examination::{DoctorStep, Examination};
 
-/// Looks at this machine. Nothing of it is an error: what it refuses is told by
-/// the record, and so is a stop by the person.
+/// Examines this machine. Nothing is an error: the record states every refusal of the machine, and
+/// a stop by the user.
 #[must_use]
 pub fn doctor(mut examination: Examination) -> DoctorRecord {
     let began = Instant::now();

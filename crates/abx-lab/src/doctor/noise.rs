@@ -21,7 +21,7 @@ const PILOT: Duration = Duration::from_secs(4);
 /// So small that no block is precise enough to end the study before its time.
 const MARGIN: f64 = 1e-6;
 
-/// Measures, and answers what came of it beside what ended it too early.
+/// Measures, and returns the result along with the reason if it ended too early.
 pub(super) fn measure(
     examination: &mut Examination,
 ) -> Result<(Noise, Option<EndedEarly>), EndedEarly> {

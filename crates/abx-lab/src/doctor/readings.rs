@@ -1,4 +1,4 @@
-//! What the machine says of itself, as far as it bears on a comparison.
+//! Properties that the machine reports, as far as they bear on a comparison.
 
 use abx_ledger::Kallsyms;
 use abx_sys::Nanos;

@@ -1,4 +1,4 @@
-//! Why a study cannot go on.
+//! Why a study cannot continue.
 
 use abx_engine::EngineError;
 
@@ -6,7 +6,7 @@ use crate::process::server_process::ServerProcessError;
 use crate::process::service_process::ServiceError;
 use crate::process::verify::VerifyError;
 
-/// Why a study cannot go on.
+/// Why a study cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Abort {
     #[error("stopped")]
@@ -28,7 +28,7 @@ pub enum Abort {
         name: String,
         error: Box<ServiceError>,
     },
-    /// A machine that made a part of the load was lost, and the others can go on: from here on
+    /// A machine that made a part of the load was lost, and the others can continue: from here on
     /// the load is another one.
     #[error("abx lost a machine that generated part of the load")]
     LoadLost,

@@ -33,7 +33,7 @@ pub const CEILING_EVERY: u32 = 5;
 pub const CEILING_TRIAL_NS: u64 = 1_000_000_000;
 pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
 
-/// What happens while a load is measured, for whoever watches.
+/// An event while a load is measured, for display.
 pub enum RoundEvent<'a> {
     /// A round begins; its number from zero.
     RoundBegins(u32),
@@ -43,7 +43,7 @@ pub enum RoundEvent<'a> {
 
 /// One load in one block.
 pub struct SubjectRun<'a, 'b> {
-    /// Who is loaded, and with what.
+    /// The subjects to load, and their load plans.
     pub running: &'a mut RunningSubjects<'b>,
     pub plans: &'a [LoadPlan],
     pub pilot: &'a PilotRecord,
@@ -143,7 +143,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
                 pools.insert(subject, self.open(subject)?.pool);
             }
         }
-        // Who waits longer for its warm-up begins it less cold.
+        // A subject that waits longer for its warm-up begins it less cold.
         for subject in self.order() {
             if let Some(pool) = pools.get(&subject) {
                 self.warm_up(subject, *pool)?;
@@ -303,7 +303,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         Ok(())
     }
 
-    /// Loads a subject no further that does not answer.
+    /// Stops loading a subject that does not respond.
     fn silence(&mut self, subject: usize, slice: &SliceRecord) -> Result<(), Abort> {
         if slice.stopped_responding {
             self.running.look_for_its_end(subject)?;
@@ -319,7 +319,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         Ok(record)
     }
 
-    /// Samples what a subject runs under the load, when somebody asks why.
+    /// Samples a subject's code under the load, with `--why`.
     fn profile(&mut self, subject: usize, pool: PoolId) -> Result<(), Abort> {
         if self.running.profiler.is_none() || self.silent.contains(&subject) {
             return Ok(());

@@ -1,9 +1,9 @@
-//! One subject under one load in the pilot: for how long it warms up, what it gives then,
-//! and what a slice takes beyond its length. Start at [`explore`].
+//! One subject under one load in the pilot: how long it warms up, its throughput then, and how much
+//! longer than planned a slice takes. Start at [`explore`].
 //!
-//! The warm-up is read from one slice whose responses are told apart by when they came. A
-//! slice for each bin would wait for all connections at both of its edges: with 10,000 of
-//! them seconds for each bin.
+//! The warm-up is read from one slice whose responses are separated by arrival. A slice for each
+//! bin would wait for all connections at both of its edges: with 10,000 of them, seconds for each
+//! bin.
 
 use std::time::Duration;
 
@@ -18,15 +18,15 @@ use crate::measure::running_subjects::{Abort, Cache, LeadIn, RunningSubjects, th
 use crate::process::server_process::ServerProcessError;
 use abx_study::PilotEffort;
 
-/// A slice when nothing asks for a longer one.
+/// The length of a slice unless something requires a longer one.
 pub const SLICE_NS: u64 = 100_000_000;
 /// Responses are counted over intervals of this length, of which bins are made: bins hold
 /// some responses of a slow subject, and are no shorter than this.
 const BUCKET_NS: u64 = 25_000_000;
 /// Bins are this long at most,
 const BIN_MAX_NS: u64 = 200_000_000;
-/// but where answers take so long that not even five of them, which are searched as one,
-/// would hold a response of each connection: then they do, up to this.
+/// but if responses take so long that not even five bins, which are searched as one, would hold a
+/// response of each connection, then bins are long enough for that, up to this length.
 const BIN_SLOW_MAX_NS: u64 = 2_000_000_000;
 const BINS_SEARCHED_AS_ONE: f64 = 5.0;
 
@@ -69,12 +69,12 @@ impl Effort {
     }
 }
 
-/// Loads one subject from its start on. `until` is when that is to be over: what does not
-/// fit is left out, and said in the response.
+/// Loads one subject from its start on, until `until` at the latest. Steps that do not fit are left
+/// out, and the result reports that.
 ///
 /// # Errors
-/// [`Abort`], but for a subject that leaves requests unanswered: that is in the response, and
-/// the others go on.
+/// [`Abort`], except for a subject that leaves requests without a response: the result reports
+/// that, and the other subjects continue.
 pub fn explore(
     running: &mut RunningSubjects,
     subject: usize,
@@ -110,7 +110,7 @@ pub fn explore(
     }
 }
 
-/// What the pilot says of a subject that left requests unanswered: the others go on.
+/// The pilot's result for a subject that left requests without a response: the others continue.
 fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
     match abort {
         Abort::Subject { name, error } => match *error {
@@ -147,7 +147,7 @@ struct Exploration<'a, 'b> {
 
 /// How a subject's rate went from the start of its load on.
 struct RateSeries {
-    /// Answers per second in bins of equal length, or what is in proportion to them.
+    /// Responses per second in bins of equal length, or values in proportion to them.
     rates: Vec<f64>,
     bin_ns: u64,
     last: SliceRecord,
@@ -168,7 +168,7 @@ impl Exploration<'_, '_> {
         let found_warm_up = warm_up(&series.rates).ok();
         let connections = self.plan.senders();
         let turn_ns = self.turn_ns(&series.last);
-        // A slice would say no more than the series, and take far longer than it is.
+        // A slice would add nothing to the series, and take far longer than its length.
         let is_slow = self.is_closed() && turn_ns > SLICE_NS as f64;
         let mut slices = Vec::new();
         let mut background_cpu = Vec::new();
@@ -313,8 +313,8 @@ impl Exploration<'_, '_> {
         self.until.map_or(u64::MAX, |until| until.since(now).0)
     }
 
-    /// The share of one processor that a subject uses while nobody loads it, from
-    /// a tenth of a slice after its own slice on.
+    /// The share of one processor that a subject uses without load, from a tenth of a slice after
+    /// its own slice on.
     fn work_after(&mut self) -> Result<Option<f64>, Abort> {
         let running = &mut *self.running;
         running.rest(Duration::from_nanos(SLICE_NS / 10))?;
@@ -328,7 +328,7 @@ impl Exploration<'_, '_> {
     }
 }
 
-/// Answers per second in each whole bin behind the first buckets.
+/// Responses per second in each whole bin after the first buckets.
 fn rates(buckets: &[u32], ramp: usize, bin_ns: u64) -> Vec<f64> {
     let each = usize::try_from(bin_ns / BUCKET_NS).unwrap_or(usize::MAX);
     let rate = |bin: &[u32]| {

@@ -1,5 +1,4 @@
-//! Connections that say nothing: the pilot of such a load, and one subject's
-//! part in a block.
+//! Connections without requests: the pilot of such a load, and one subject's part in a block.
 
 use std::collections::BTreeMap;
 

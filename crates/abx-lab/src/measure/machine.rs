@@ -6,8 +6,8 @@ use abx_sys::limits::DescriptorLimit;
 use crate::process::listener::is_here;
 use abx_study::subject::Source;
 
-/// What this machine says of itself. It makes the load, and has those of the subjects
-/// that abx starts or that listen at one of its addresses.
+/// Properties that this machine reports. It makes the load, and hosts the subjects that abx starts
+/// or that listen at one of its addresses.
 pub fn describe<'a>(
     cpus: &[usize],
     descriptors: DescriptorLimit,
@@ -51,8 +51,8 @@ mod tests {
 
     #[test]
     fn a_server_elsewhere_is_not_on_this_machine() {
-        // Method: one that abx starts, one on loopback, and one at an address of nobody,
-        // alone and beside one that is here.
+        // Method: one that abx starts, one on loopback, and one at an unused address, alone and
+        // beside one that is here.
         let at = |url| Source::Address(Target::parse(url).unwrap());
         let kept = Source::Command(Launch::new(vec!["server".to_owned()]));
         let (here, elsewhere) = (at("http://127.0.0.2:1/"), at("http://192.0.2.1:1/"));

@@ -30,7 +30,7 @@ impl OpenedPool {
 }
 
 impl RunningSubjects<'_> {
-    /// Opens a pool, within the time that is left, and tells how far it is.
+    /// Opens a pool, within the time that is left, and reports how far it is.
     ///
     /// # Errors
     /// [`Abort::Engine`].
@@ -61,10 +61,10 @@ impl RunningSubjects<'_> {
         })
     }
 
-    /// Waits while a server on this machine accepts what was opened: the kernel does the
-    /// handshake for it, and one that accepts between its responses, as node does, would let
-    /// thousands of connections wait as soon as others load it. One that takes no
-    /// more is not waited for.
+    /// Waits while a server on this machine accepts the connections that were opened: the kernel
+    /// does the handshake for it. A server that accepts between its responses, such as node, would
+    /// let thousands of connections wait as soon as others load it. The wait ends for a server that
+    /// accepts no more.
     fn wait_until_accepted(&self, plan: &LoadPlan, on_wait: &mut dyn FnMut(AwaitedConnections)) {
         let stopper = self.generator.stopper();
         let mut left = u64::MAX;

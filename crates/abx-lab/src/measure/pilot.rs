@@ -18,7 +18,7 @@ const SLICE_OPEN_NS: u64 = 1_000_000_000;
 const SLICE_BACKGROUND_CPU_NS: u64 = 1_000_000_000;
 /// Above this, turns by slices make no sense.
 const SLICE_MAX_NS: u64 = 10_000_000_000;
-/// A trial when nothing asks for a longer one.
+/// The length of a trial unless something requires a longer one.
 const TRIAL_NS: u64 = 4_000_000_000;
 /// A log is replayed for so long before what counts: how long a subject warms up cannot be
 /// read from a load that is not even.
@@ -92,7 +92,7 @@ pub fn pilot(
     Ok(record)
 }
 
-/// The shortest slice that holds enough answers of the slowest subject.
+/// The shortest slice that holds enough responses of the slowest subject.
 pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
     let responding = subjects.values().filter(|subject| subject.failed.is_none());
     let turns = responding.map(|subject| turn_ns(subject.throughput_per_s, in_flight));
@@ -238,7 +238,7 @@ fn warm_up_ns(
     subjects: &BTreeMap<String, PilotSubject>,
 ) -> u64 {
     let longest = subjects.values().map(|subject| subject.warm_up_ns).max();
-    // What users who pause do at first cannot be read from how many sessions end.
+    // The warm-up of users who pause cannot be read from the number of sessions that end.
     let warm_up_ns = if least.is_replay || least.users == Some(Pauses::Some) {
         slice_ns.min(REPLAYED_WARM_UP_NS)
     } else {

@@ -14,7 +14,7 @@ use abx_study::{Load, Study};
 /// One load as it will be offered to each subject, in the order of the study.
 pub struct SubjectPlans {
     pub plans: Vec<LoadPlan>,
-    /// What each subject answered to each request.
+    /// The response of each subject to each request.
     pub verified: Vec<Vec<Verified>>,
     /// Whether the bodies of all requests are compared.
     pub bodies_compared: bool,
@@ -32,7 +32,7 @@ pub struct PlannedCeiling {
     pub plan: LoadPlan,
 }
 
-/// Verifies what these subjects of a study answer to one load, and plans it for each.
+/// Verifies the responses of these subjects of a study to one load, and plans it for each.
 ///
 /// # Errors
 /// [`Abort::Subject`], [`Abort::Responses`], [`Abort::Interrupted`].
@@ -105,7 +105,7 @@ pub fn plan_load(
     })
 }
 
-/// What a subject is offered, without requests: these are asked for once, and verified.
+/// The plan of a subject, without requests: these are sent once, and verified.
 fn plan_for(
     study: &Study,
     load: &Load,
@@ -169,7 +169,7 @@ fn check_session(
     Err(Abort::subject(&subject.name, error))
 }
 
-/// What each subject answers to one request.
+/// The response of each subject to one request.
 fn ask_all(
     subjects: &[Subject],
     processes: &[ServerProcess],

@@ -21,8 +21,8 @@ const WARM_UP_NS: u64 = 500_000_000;
 /// before it left behind.
 const PROBE_WARM_UP_NS: u64 = 200_000_000;
 const SLICE_NS: u64 = 500_000_000;
-/// How long one rate is tried at least and at most: for so many requests beyond the
-/// quantile that is asked for as place it well enough for a grid around it.
+/// How long one rate is tried at least and at most: long enough for the number of requests beyond
+/// the requested quantile that place it well enough for a grid around it.
 const PROBE_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
 const BEYOND_QUANTILE: f64 = 30.0;
 /// Rates that are tried for each subject: the last step is below 1 % of what it
@@ -30,7 +30,7 @@ const BEYOND_QUANTILE: f64 = 30.0;
 const PROBES: u32 = 7;
 /// So many of them are tried again when they missed.
 const PROBES_TWICE: u32 = 4;
-/// An open loop cannot be answered faster than a closed one, but for noise.
+/// The throughput of an open loop cannot exceed that of a closed one, except for noise.
 const ABOVE_CLOSED: f64 = 1.1;
 /// The grid reaches to both sides of each capacity that was found, since a probe
 /// is short, in steps so small that a straight line from one to the next is
@@ -51,7 +51,7 @@ pub struct FoundCapacity {
 /// What is found out about the subjects of one running.
 #[derive(Debug, Default)]
 pub struct RateSearch {
-    /// What the slowest subject answers, of loads that differ in their share of it only.
+    /// The throughput of the slowest subject, by loads that differ only in their share of it.
     slowest: Vec<(Load, f64)>,
     pub capacities: Vec<FoundCapacity>,
 }
@@ -124,8 +124,8 @@ impl RateSearch {
         }
     }
 
-    /// What the slowest subject answers in a closed loop, per second: once for all
-    /// shares of it, so that these stand to each other as they say.
+    /// The throughput of the slowest subject in a closed loop, per second: measured once for all
+    /// shares of it, so that their ratios are exact.
     fn slowest(
         &mut self,
         running: &mut RunningSubjects,
@@ -211,8 +211,8 @@ fn at_rate(load: &Load, spacing: Spacing, rate: f64, rate_spec: RateSpec) -> Opt
     Some(at_rate)
 }
 
-/// What a subject answers in a closed loop, per second: in the better one of two
-/// slices, since what else happens on the machine can only make it slower.
+/// The throughput of a subject in a closed loop, per second: in the better of two slices, since
+/// other work on the machine can only make it slower.
 fn closed_loop_throughput(
     running: &mut RunningSubjects,
     subject: usize,
@@ -240,7 +240,7 @@ struct CapacitySearch<'a> {
 }
 
 impl CapacitySearch<'_> {
-    /// Halves what is between a rate that was met and one that was not.
+    /// Bisects between a rate that was met and one that was not.
     fn run(&self, running: &mut RunningSubjects, ceiling: f64) -> Result<f64, Abort> {
         let mut number = 0;
         halve(ceiling, |rate| {

@@ -18,7 +18,7 @@ pub struct RunningServices {
     slots: Vec<ServiceSlot>,
     /// What leads to those that run.
     words: Vec<FilledWord>,
-    /// How often one of them died or was found not to be ready any more.
+    /// How often one of them exited or was found not to be ready any more.
     pub deaths: u32,
 }
 
@@ -111,7 +111,7 @@ impl RunningServices {
         Ok(())
     }
 
-    /// What the record of a block says of them; `ended` is how that ended.
+    /// Their entry in the record of a block; `ended` is how that ended.
     pub fn record(
         &self,
         host: &mut ServiceHost,

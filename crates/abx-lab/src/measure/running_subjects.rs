@@ -28,14 +28,14 @@ use abx_study::Load;
 
 /// The first part of a slice that is not counted: a tenth.
 const DISCARDED: u64 = 10;
-/// How often a subject that answers nothing is looked at, and after what time
-/// again, before it counts as one that runs.
+/// How often a subject without responses is examined, and at which interval, before it counts as
+/// running.
 const END_LOOKS: u32 = 50;
 const END_LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Looks at memory take this part of the time: a fiftieth.
 const MEMORY_EVERY: u64 = 50;
 
-/// Who is told what ended in the last intervals of a slice.
+/// Receives what ended in the last intervals of a slice.
 pub type OnIntervals<'a> = dyn Fn(&[ReportedInterval]) + 'a;
 
 /// Subjects that run, with everything to load and watch them.
@@ -53,18 +53,18 @@ pub struct RunningSubjects<'a> {
     memory_due: Nanos,
     /// The memory of each before any load.
     memory_at_rest: Vec<Option<u64>>,
-    /// What slices find of the subjects' files in memory; what the load at hand asks for.
+    /// Which of the subjects' files slices find in memory, as the current load requests.
     cache: Cache,
     /// What slices do not count at their beginning.
     pub lead_in: LeadIn,
-    /// No slice goes on beyond this moment, but for what it then waits for.
+    /// No slice continues beyond this moment, except for the responses that it then waits for.
     pub deadline: Option<Nanos>,
-    /// Told what is waited for.
+    /// Receives the current wait.
     pub on_pending: &'a dyn Fn(Pending),
-    /// Told what ended in the last intervals of a slice whose course is kept; `None` when
-    /// nobody looks.
+    /// Receives what ended in the last intervals of a slice whose course is kept; `None` without a
+    /// display.
     pub on_intervals: Option<&'a OnIntervals<'a>>,
-    /// What samples the subjects after their slices; `None` when nobody asks why.
+    /// Samples the subjects after their slices; `None` without `--why`.
     pub profiler: Option<&'a mut Profiler>,
     /// What waiting for requests without a response has cost.
     timeout_waits: TimeoutWaits,
@@ -80,9 +80,9 @@ pub struct MeasuredSlice {
     /// How many of its connections stood at the end, when they are there to be held.
     pub standing: Option<u64>,
     pub times: Histograms,
-    /// Its requests by when they were due, where the plan asked for that.
+    /// Its requests by when they were due, if the plan requested that.
     pub timeline: Option<TimelineTally>,
-    /// How it went over time, where the plan asked for that.
+    /// How it went over time, if the plan requested that.
     pub course: Option<Course>,
     /// What the machine counted of its troubles meanwhile.
     pub strain: Strain,
@@ -102,7 +102,7 @@ pub enum Cache {
 }
 
 impl Cache {
-    /// What a load asks for.
+    /// The state of the cache that a load requests.
     #[must_use]
     pub fn of(load: &Load) -> Cache {
         if load.cold_cache {
@@ -230,8 +230,8 @@ impl<'a> RunningSubjects<'a> {
         self.timeout_waits.begin_load();
     }
 
-    /// Holds the connections of one subject's pool, which say nothing, for a
-    /// while; answers how many stand then. None is opened again.
+    /// Holds the connections of one subject's pool, without requests, for a while; returns how many
+    /// are open then. None is opened again.
     ///
     /// # Errors
     /// As [`RunningSubjects::slice`].
@@ -253,8 +253,8 @@ impl<'a> RunningSubjects<'a> {
             .map_or(0, |connections| connections.standing))
     }
 
-    /// Memory of a subject that nobody has loaded in this block yet, without
-    /// pages of files: what was read first.
+    /// Memory of a subject that has had no load in this block yet, without pages of files: the
+    /// first value that was read.
     pub fn memory_at_rest(&mut self, subject: usize) -> Option<u64> {
         let read = || {
             let memory = self.meter.subjects.proportional_memory(subject)?;
@@ -307,8 +307,8 @@ impl<'a> RunningSubjects<'a> {
         Ok(measured)
     }
 
-    /// Loads one subject for so long once more, and samples what its processes run. Nothing
-    /// of it counts in comparisons. `None` when nobody asks why.
+    /// Loads one subject for `ns` once more, and samples the code of its processes. Nothing of it
+    /// counts in comparisons. `None` without `--why`.
     ///
     /// # Errors
     /// As [`RunningSubjects::slice`].
@@ -414,7 +414,8 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Makes load for one slice, and tells how it goes and whom its end waits for.
+    /// Makes load for one slice, and reports its progress and the connections that its end waits
+    /// for.
     fn load(
         &mut self,
         subject: usize,
@@ -495,8 +496,8 @@ impl<'a> RunningSubjects<'a> {
         checked.map_err(|error| Abort::subject(&self.names[subject], error))
     }
 
-    /// Whether a subject answers what it is asked in slices of this plan: one that does
-    /// not has nothing to be compared by.
+    /// Whether a subject responds to the requests of this plan in a slice: without responses there
+    /// is nothing to compare.
     ///
     /// # Errors
     /// [`Abort::Subject`] with [`ServerProcessError::WithoutResponse`].
@@ -513,8 +514,8 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Whether a subject gave correct responses to half of the requests of these slices at
-    /// least: one that does not is not to set how long slices are.
+    /// Whether a subject gave correct responses to at least half of the requests of these slices:
+    /// otherwise it must not set how long slices are.
     ///
     /// # Errors
     /// As [`RunningSubjects::check_responses`].
@@ -537,8 +538,8 @@ impl<'a> RunningSubjects<'a> {
         Abort::subject(&self.names[subject], error)
     }
 
-    /// As [`RunningSubjects::check`], for a subject that answers nothing any more: its
-    /// sockets are closed some moments before anybody hears that it has ended.
+    /// As [`RunningSubjects::check`], for a subject that no longer responds: its sockets close some
+    /// moments before its end is reported.
     ///
     /// # Errors
     /// As [`RunningSubjects::check`]; [`Abort::Interrupted`].
@@ -575,7 +576,7 @@ impl<'a> RunningSubjects<'a> {
         services.map_or_else(BTreeMap::new, |services| services.record(host, ended))
     }
 
-    /// Stops every subject; `died` is the one that had ended by itself.
+    /// Stops every subject; `died` is the one that had exited by itself.
     #[must_use]
     pub fn stop_all(mut self, died: Option<&str>) -> Vec<(String, BlockSubject)> {
         let processes = std::mem::take(&mut self.processes);

@@ -6,15 +6,15 @@ use abx_evidence::record::SliceRecord;
 use abx_evidence::{Outcome, Outcomes};
 use abx_model::counted;
 
-/// What slices may take altogether beyond their own length when requests time out.
-/// Less than the usual timeout: who leaves a request unanswered for that has failed.
+/// How much longer than planned slices may take altogether when requests time out. Less than the
+/// usual timeout: a subject that leaves a request without a response for that long has failed.
 const WAITS_MAX_NS: u64 = 5_000_000_000;
 
 /// What each subject's unanswered requests have cost.
 #[derive(Debug)]
 pub struct TimeoutWaits {
     waited_ns: Vec<u64>,
-    /// Who left a whole slice without one response, and is not asked again.
+    /// Whether a subject left a whole slice without one response. It is not loaded again.
     mute: Vec<bool>,
 }
 
@@ -27,7 +27,7 @@ impl TimeoutWaits {
         }
     }
 
-    /// Another load begins: who answered some of the one before has a chance.
+    /// Another load begins: a subject that responded in part to the one before has a chance.
     pub fn begin_load(&mut self) {
         for (waited_ns, mute) in self.waited_ns.iter_mut().zip(&self.mute) {
             if !mute {
@@ -65,7 +65,7 @@ pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
     let silent = requests.div_ceil(plan.window().into());
     let mut outcomes = slice.outcomes.clone();
     outcomes.merge(&slice.discarded);
-    // Connections that failed otherwise were not answered either.
+    // Connections that failed otherwise had no response either.
     let does_the_rest_respond = outcomes.failed() == requests;
     if slice.ok > 0 && does_the_rest_respond && (1..connections).contains(&silent) {
         let responded = connections - silent;
@@ -126,8 +126,8 @@ mod tests {
 
     use super::*;
 
-    /// A slice of a second that went on for ten more, with one timeout and perhaps a
-    /// correct response.
+    /// A slice of a second that continued for ten more, with one timeout and perhaps a correct
+    /// response.
     fn slice(has_response: bool) -> SliceRecord {
         let mut slice = SliceRecord::of("one", &SliceTally::default());
         slice.wall_ns = 11_000_000_000;
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn who_responded_to_some_of_a_load_is_offered_the_next_one() {
-        // Method: one that answers some, and one that answers none; then another load.
+        // Method: one that responds in part, and one that does not respond; then another load.
         let mut waits = TimeoutWaits::of(2);
         waits.note(0, 1_000_000_000, &slice(true));
         waits.note(1, 1_000_000_000, &slice(false));

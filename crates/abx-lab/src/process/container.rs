@@ -1,4 +1,4 @@
-//! What the engine of containers tells: which process is a container's first one, and which
+//! Information from the container engine: which process is a container's first one, and which
 //! images it has.
 
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::process::keeper::{KeptContainer, wait_within};
 use abx_study::container::ContainerEngine;
 
-/// How long an engine may take to answer.
+/// How long an engine may take to respond.
 const RESPONSE_WITHIN: Duration = Duration::from_secs(30);
 
 /// What an engine has of an image.
@@ -18,7 +18,7 @@ pub enum ImagePresence {
     /// It is there, with this digest.
     There(String),
     Missing,
-    /// The engine gives no response, and says why.
+    /// The engine gives no information, and the reason.
     Unknown(String),
 }
 
@@ -60,7 +60,7 @@ pub fn look_into(container: &KeptContainer, cpus: &[usize]) -> Result<u32, Strin
     ))
 }
 
-/// What may be wrong with an image whose server does not answer, and listens on these ports.
+/// The likely problem with an image whose server does not respond, and listens on these ports.
 pub fn port_advice(ports: &[u16]) -> String {
     let numbers: Vec<String> = ports.iter().map(u16::to_string).collect();
     let instead = match numbers.as_slice() {
@@ -95,7 +95,7 @@ pub fn image_digest(image: &str) -> Option<String> {
     }
 }
 
-/// That by which registries know an image, else the engine's own.
+/// The digest by which registries know an image, else the engine's own.
 fn digest(response: &str) -> String {
     let mut words = response.split_whitespace();
     let id = words.next().unwrap_or_default();
@@ -106,7 +106,7 @@ fn digest(response: &str) -> String {
     }
 }
 
-/// What an engine means that does not know an image, by its words.
+/// Classifies an engine's message about an image that it does not have.
 fn not_there(why: String) -> ImagePresence {
     let text = why.to_ascii_lowercase();
     let is_missing = ["no such image", "image not known", "failed to find image"];
@@ -117,7 +117,7 @@ fn not_there(why: String) -> ImagePresence {
     }
 }
 
-/// What an engine answers, else the last line of what it complains about.
+/// The output of an engine, else the last line of its errors.
 fn ask(command: &mut Command) -> Result<String, String> {
     let run = |error: std::io::Error| error.to_string();
     let mut child = command
@@ -143,7 +143,7 @@ fn ask(command: &mut Command) -> Result<String, String> {
 
 fn text(from: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
-    // What could not be read says nothing.
+    // An output that cannot be read counts as empty.
     let _ = from.map(|mut from| from.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_container_that_has_ended_has_no_first_process() {
-        // Method: an engine that tells of one that runs, of one that has ended, and of none.
+        // Method: an engine that reports a container that runs, one that has ended, and none.
         let folder = tempfile::tempdir().unwrap();
         let tell = |script: &str| {
             let engine = engine(folder.path(), script);

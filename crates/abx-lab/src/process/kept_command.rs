@@ -1,5 +1,5 @@
-//! A command that does something for a study and ends, such as one that fills a database.
-//! It runs under a keeper, so nothing of it outlives abx.
+//! A command that prepares something for a study and ends, such as one that fills a database. It
+//! runs under a keeper, so nothing of it outlives abx.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

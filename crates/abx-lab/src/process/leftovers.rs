@@ -1,7 +1,7 @@
-//! What killed processes of abx leave behind, and how a later run can be certain of that.
+//! The files that killed processes of abx leave, and how a later run can be certain of that.
 //!
-//! Whoever makes a file or folder that a kill could leave behind holds a lock on it. The kernel
-//! releases the lock with the process, in every PID namespace.
+//! A process that makes a file or folder that a kill could leave locks it. The kernel releases the
+//! lock with the process, in every PID namespace.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

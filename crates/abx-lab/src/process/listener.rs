@@ -1,4 +1,4 @@
-//! Who serves an address, when that is a process of this machine.
+//! The process that serves an address, if it is one of this machine.
 
 use std::net::TcpListener;
 

@@ -1,5 +1,5 @@
-//! A command that tells by lines `marker NAME` how far it has come. It runs under a keeper, so
-//! nothing of it outlives abx.
+//! A command that reports its progress by lines `marker NAME`. It runs under a keeper, so nothing
+//! of it outlives abx.
 
 pub mod marker_lines;
 
@@ -105,7 +105,7 @@ impl MarkedCommand<'_> {
             match pieces.recv_timeout(LOOK_EVERY) {
                 Ok(piece) => take(&mut lines, &piece, other)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // It has closed its output, and goes on.
+                // It has closed its output, and continues.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK_EVERY),
             }
             match keeper.state() {

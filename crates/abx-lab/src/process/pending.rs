@@ -1,11 +1,11 @@
-//! What a study waits for while nothing is measured, for whoever watches it.
+//! The waits of a study while nothing is measured, for display.
 
 use std::cell::Cell;
 use std::time::Duration;
 
 use abx_engine::AwaitedConnections;
 
-/// What is waited for. Told now and then while it lasts.
+/// The current wait. Reported now and then while it lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending<'a> {
     /// Files that are made for a subject.
@@ -83,10 +83,10 @@ impl<'a> Pending<'a> {
     }
 }
 
-/// What is over sooner is not told.
+/// A wait that is over sooner is not reported.
 pub const PENDING_FROM: Duration = Duration::from_secs(1);
 
-/// Waits for something that says so, and tells when that is over.
+/// Waits for a function to return, and reports the wait while it lasts.
 pub fn while_pending<T>(
     on_pending: &dyn Fn(Pending),
     wait: impl FnOnce(&dyn Fn(Pending)) -> T,
@@ -102,5 +102,5 @@ pub fn while_pending<T>(
     response
 }
 
-/// For those whom nobody watches.
+/// For waits without a display.
 pub fn unwatched(_: Pending) {}

@@ -1,5 +1,5 @@
-//! Probes: what a subject is asked outside of any load. That is a request, or the
-//! opening of a WebSocket and one message.
+//! Probes: requests to a subject outside of any load. A probe is a request, or the opening of a
+//! WebSocket and one message.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use abx_study::subject::{Source, Subject};
 use abx_study::units::hex;
 use abx_study::{Load, RequestSpec};
 
-/// What a subject is asked.
+/// The request of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     /// The request, or what opens a WebSocket.
@@ -42,15 +42,15 @@ pub enum ProbeReply {
     Response(Response),
     /// Another message than the one that was sent.
     OtherMessage {
-        /// The length of the one that was sent.
+        /// The length of the sent message.
         sent_bytes: u64,
-        /// The length of the one that came.
+        /// The length of the received message.
         got_bytes: u64,
     },
 }
 
 impl Probe {
-    /// What one request of a load asks of a subject.
+    /// The probe for one request of a load.
     #[must_use]
     pub fn of_load(
         load: &Load,
@@ -79,8 +79,8 @@ impl Probe {
         }
     }
 
-    /// What tells that a subject is ready: its own probe, a plain request, or this
-    /// one, the load's first.
+    /// The probe that shows that a subject is ready: its own probe, a plain request, or this one,
+    /// the load's first.
     #[must_use]
     pub fn readiness(self, subject: &Subject) -> Probe {
         let Source::Command(launch) = &subject.source else {
@@ -116,7 +116,7 @@ impl Probe {
         }
     }
 
-    /// Asks once on a fresh connection. What placeholders stand for depends on `time`, which
+    /// Sends one request on a fresh connection. The values of placeholders depend on `time`, which
     /// is counted from 0.
     pub fn ask(
         &self,
@@ -152,7 +152,7 @@ impl Probe {
     }
 }
 
-/// What a subject is told that it is called.
+/// The host by which a subject is addressed.
 pub fn host(subject: &Subject, address: ServerAddress) -> String {
     match &subject.source {
         Source::Address(target) => target.host.clone(),

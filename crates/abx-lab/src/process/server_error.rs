@@ -1,4 +1,4 @@
-//! Why a server is not there, in words for the person who wants to measure it.
+//! Why a server is not there, in words for the user who wants to measure it.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub enum ServerProcessError {
     Foreign {
         name: String,
         port: u16,
-        /// What may be the reason; empty when nobody knows one.
+        /// A possible reason; empty when none is known.
         advice: &'static str,
         output: String,
     },
@@ -108,7 +108,7 @@ impl ServerProcessError {
     }
 }
 
-/// How long a start had, and who set that.
+/// How long a start had, and which setting that came from.
 fn waited(within: Duration, is_budget: bool) -> String {
     let time = match within.as_secs() {
         0 => format!("{} ms", within.as_millis()),

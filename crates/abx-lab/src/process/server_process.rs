@@ -43,7 +43,7 @@ pub struct ServerProcess {
     pub address: ServerAddress,
     /// `None` for a server that abx leaves alone.
     keeper: Option<Keeper>,
-    /// Given to nobody else until the server has stopped; the further ones have names.
+    /// Reserved until the server has stopped; the further ones have names.
     ports: Option<GivenPorts>,
     files: GeneratedFiles,
     /// The first process of its container, once that was looked into.
@@ -100,8 +100,8 @@ impl ServerProcess {
         self.files.drop_from_memory().ok().flatten()
     }
 
-    /// Waits until it answers rightly, at most as long as it may take and not beyond
-    /// the deadline.
+    /// Waits until its response is correct, at most as long as it may take and not beyond the
+    /// deadline.
     ///
     /// # Errors
     /// [`ServerProcessError::Ended`], [`ServerProcessError::NotReady`], [`ServerProcessError::Foreign`],
@@ -115,7 +115,7 @@ impl ServerProcess {
         on_pending: &dyn Fn(Pending),
     ) -> Result<(), ServerProcessError> {
         let Source::Command(launch) = source else {
-            // It runs already; verification will tell what it answers.
+            // It runs already; verification will show its response.
             return Ok(());
         };
         let (name, address) = (self.name.clone(), self.address);
@@ -192,7 +192,7 @@ impl ServerProcess {
             .tree()
             .and_then(|mut tree| tree.listens_at(self.address).ok());
         if is_its_own == Some(false) {
-            // Nobody listens for one that has ended meanwhile.
+            // No process listens on a port of one that has ended meanwhile.
             self.check()?;
             return Err(ServerProcessError::Foreign {
                 name: self.name.clone(),
@@ -239,7 +239,7 @@ impl ServerProcess {
         container::port_advice(&ports.unwrap_or_default())
     }
 
-    /// Why it may be somebody else who listens.
+    /// Why the listener may be another process.
     fn foreign_advice(&self) -> &'static str {
         let plan = self.keeper.as_ref().map(Keeper::plan);
         let is_container = plan.is_some_and(|plan| {
@@ -277,8 +277,8 @@ impl ServerProcess {
         }
     }
 
-    /// Who is who among its processes; `None` of a server that abx leaves alone, and when
-    /// they cannot be seen.
+    /// The roles of its processes; `None` for a server that abx leaves alone, and when they cannot
+    /// be seen.
     #[must_use]
     pub fn roles(&self, worker: Option<&str>) -> Option<FamilyRoles> {
         let keeper = self.keeper.as_ref()?;
@@ -347,7 +347,7 @@ impl ServerProcess {
         }
     }
 
-    /// Stops it, when abx keeps it, and says how it ended.
+    /// Stops it, if abx keeps it, and returns how it ended.
     #[must_use]
     pub fn stop(mut self) -> BlockSubject {
         let listener = match self.keeper {
@@ -401,7 +401,7 @@ fn listener_record(tree: &ProcTree) -> Option<ListenerRecord> {
 }
 
 impl GivenPorts {
-    /// As many as a launch asks for.
+    /// As many as a launch requests.
     fn of(
         name: &str,
         launch: &Launch,
@@ -448,7 +448,7 @@ fn scratch(name: &str, port: u16) -> PathBuf {
     std::env::temp_dir().join(scratch)
 }
 
-/// What every server finds in its environment, unless the study says otherwise.
+/// The environment of every server, unless the study sets another.
 fn usual_environment(
     launch: &Launch,
     port: u16,

@@ -99,7 +99,7 @@ impl ServiceProcess {
         }
     }
 
-    /// Fills it with data, where the study says how.
+    /// Fills it with data, if the study has a command for it.
     fn fill(&mut self, service: &StudyService, start: &StartContext) -> Result<(), ServiceError> {
         let Some(seed) = &service.seed else {
             return Ok(());

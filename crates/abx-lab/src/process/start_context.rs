@@ -23,12 +23,12 @@ pub struct StartContext<'a> {
     pub seed: u64,
     /// What leads to the services that run.
     pub services: &'a [FilledWord],
-    /// Whether what it starts may go on when its main process fails.
+    /// Whether the processes that it starts may continue when its main process fails.
     pub outlives_main: bool,
     /// Ends the start, too.
     pub stopper: Stopper,
     /// Draws a number below the given one.
     pub draw: &'a mut dyn FnMut(u32) -> u32,
-    /// Told what is waited for.
+    /// Receives the current wait.
     pub on_pending: &'a dyn Fn(Pending),
 }

@@ -1,4 +1,4 @@
-//! What a subject answers before any load, and whether all response alike.
+//! The responses of a subject before any load, and whether all subjects respond alike.
 
 mod body_text;
 mod wrong_status;
@@ -24,21 +24,21 @@ const RESTS: u32 = 128;
 /// The shortest and the longest of these rests.
 const REST_MIN: Duration = Duration::from_millis(1);
 const REST_MAX: Duration = Duration::from_millis(100);
-/// A look that has so much time says what is the matter.
+/// A check that has so much time reports the cause of a failure.
 const TELLING: Duration = Duration::from_millis(100);
 
-/// What a subject answered to one request.
+/// The response of a subject to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// That of the first response.
     status: u16,
     expected: ExpectedStatus,
     body_bytes: u64,
-    /// `None` when the bodies varied from answer to answer.
+    /// `None` when the bodies varied from response to response.
     body: Option<(BodyIdentity, String)>,
     /// The first bytes of the first response's body.
     body_start: Vec<u8>,
-    /// What it says of itself.
+    /// The server's name for itself.
     server: Option<String>,
     /// What was agreed on in the TLS handshake.
     tls: Option<TlsSession>,
@@ -62,7 +62,7 @@ pub enum VerifyError {
         got: u16,
         expected: ExpectedStatus,
         remedy: String,
-        /// The end of its output, where that may say why.
+        /// The end of its output, if that may show why.
         output: String,
     },
     #[error(
@@ -74,7 +74,7 @@ pub enum VerifyError {
         path: String,
         got: u16,
         remedy: String,
-        /// The end of its output, where that may say why.
+        /// The end of its output, if that may show why.
         output: String,
     },
     #[error(
@@ -166,13 +166,13 @@ impl Verified {
         self.body.is_some()
     }
 
-    /// What the subject says of its name and version.
+    /// The subject's own name and version.
     #[must_use]
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
 
-    /// What the record says of it.
+    /// Its entry in the record.
     #[must_use]
     pub fn record(&self) -> ResponseRecord {
         ResponseRecord {
@@ -184,8 +184,8 @@ impl Verified {
     }
 }
 
-/// Asks a subject three times on fresh connections: bodies that vary by themselves, or by what
-/// placeholders stand for, show then.
+/// Sends a request three times on fresh connections to a subject: this shows bodies that vary by
+/// themselves, or by the values of placeholders.
 ///
 /// # Errors
 /// [`VerifyError::NoResponse`], [`VerifyError::Status`], [`VerifyError::NoWebSocket`],
@@ -343,7 +343,7 @@ pub enum ReadinessLook {
     Wrong(VerifyError),
 }
 
-/// Asks a server once. Refused and 503 mean "not yet"; any other wrong status is wrong.
+/// Sends one request to a server. Refused and 503 mean "not yet"; any other wrong status is wrong.
 pub fn look(
     name: &str,
     address: ServerAddress,
@@ -364,8 +364,8 @@ pub fn look(
     }
 }
 
-/// Looks until it is right three times in a row. `gone` tells whether it has ended, which
-/// ends the wait too, with `None`.
+/// Checks until it is right three times in a row. `gone` returns whether it has ended, which ends
+/// the wait too, with `None`.
 pub fn wait_ready(
     patience: Patience,
     look: &mut dyn FnMut(Patience) -> ReadinessLook,
@@ -401,7 +401,7 @@ pub fn wait_ready(
         }
         let now = Nanos::now();
         if now >= deadline {
-            // The last try may have had next to no time, and then the one before it says more.
+            // The last try may have had next to no time, and then the one before it shows more.
             let before = before.filter(|_| left < TELLING);
             return Some(ReadinessOutcome::Late(before.unwrap_or(why)));
         }

@@ -1,5 +1,5 @@
-//! The text of a file, plain or compressed by zstd. Which of them a file is, its first
-//! bytes say; which one is written, its name.
+//! The text of a file, plain or compressed by zstd. The first bytes of a file show its form; the
+//! name of a new file sets it.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -15,7 +15,7 @@ use abx_engine::input_file::open_input;
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 /// The first bytes of what zstd has compressed (RFC 8878, 3.1.1).
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
-/// The ending of a name that asks for compression.
+/// The suffix of a name that requests compression.
 const ENDING: &str = "zst";
 
 /// How long a file may take to write, for how small it is.
@@ -40,8 +40,8 @@ impl Packing {
 /// Reads the text of a file, whether it is compressed or not.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::InvalidData`], with what to do about it, for a
-/// file that is damaged, cut off, no text, or larger than 256 MiB.
+/// The error of the system; [`io::ErrorKind::InvalidData`], with a remedy, for a file that is
+/// damaged, cut off, no text, or larger than 256 MiB.
 pub fn read_text(path: &Path) -> io::Result<String> {
     text_of(open_input(path)?, TEXT_BYTES_MAX)
 }
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn more_than_a_record_can_hold_is_not_read() {
-        // Method: 64 MB of zeroes in 6 kB, and as they are, with room for 1 MiB: one byte
-        // more is taken, to know. What is just as long as the room is read.
+        // Method: 64 MB of zeroes in 6 kB, and as they are, with room for 1 MiB: one byte more is
+        // read, to detect that. A file just as long as the room is read.
         let long = vec![b'0'; 64 << 20];
         let bomb = packed(&long);
         assert!(bomb.len() < 20_000);

@@ -17,7 +17,7 @@ use crate::process::leftovers::{is_alive, lock_of_nobody};
 const DRAFT_SUFFIX: &str = ".part";
 /// Records hold what was sent, and so are for their owner alone.
 const RECORD_MODE: u32 = 0o600;
-/// What a person has asked for as a file has the usual permissions.
+/// A file that a user requested has the usual permissions.
 const EXPORT_MODE: u32 = 0o666;
 
 /// A record's file. It is replaced as a whole, by rename, so that it is never
@@ -53,7 +53,7 @@ impl Store {
         }
     }
 
-    /// A file of its own for a record that begins now: `kind` says what it is.
+    /// A new file for a record that begins now: `kind` is its kind.
     #[must_use]
     pub fn for_new_record(kind: &str, seed: u64) -> Store {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -64,7 +64,7 @@ impl Store {
         Store::in_state_folder(&format!("{kind}-{seconds}-{seed}-{process}.json"))
     }
 
-    /// The file of a record that goes on.
+    /// The file of a record that continues.
     ///
     /// # Errors
     /// [`RecordInUse`] if another process still adds to it.
@@ -77,7 +77,7 @@ impl Store {
                 // Some file systems have no locks.
                 Ok(()) | Err(_) => Some(file),
             },
-            // Whoever reads it says what is wrong.
+            // The reader of the file reports the error.
             Err(_) => None,
         };
         Ok(Store {
@@ -102,7 +102,7 @@ impl Store {
     /// Saves the record in place of the last one.
     ///
     /// # Errors
-    /// [`StoreError`], which says where and why; the last one is still there.
+    /// [`StoreError`], with the place and the reason; the last one is still there.
     pub fn save(&mut self, record: &impl Serialize) -> Result<(), StoreError> {
         let written = write_locked(&self.path, record).map_err(|source| StoreError {
             path: self.path.clone(),
@@ -169,7 +169,7 @@ pub fn user_folder(variable: &str, below_home: &str) -> PathBuf {
 /// The file is locked until it is dropped.
 ///
 /// # Errors
-/// What the system says. A file that was there before is then unchanged.
+/// The error of the system. A file that was there before is then unchanged.
 fn write_locked(path: &Path, document: &impl Serialize) -> io::Result<fs::File> {
     write_by(path, Packing::Quick, RECORD_MODE, |mut file| {
         serde_json::to_writer(&mut file, document)?;
@@ -188,7 +188,7 @@ pub(super) fn write_record_text(path: &Path, text: &str) -> io::Result<()> {
 /// The same for a text; compressed, it is as small as zstd makes it.
 ///
 /// # Errors
-/// What the system says. A file that was there before is then unchanged.
+/// The error of the system. A file that was there before is then unchanged.
 pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
     write_by(path, Packing::Small, EXPORT_MODE, |file| {
         file.write_all(text.as_bytes())
@@ -224,7 +224,7 @@ fn write_by(
         Ok(file)
     })();
     if written.is_err() {
-        // What is left of it is of no use to anybody.
+        // The rest of it is of no use.
         let _ = fs::remove_file(&draft);
     }
     written

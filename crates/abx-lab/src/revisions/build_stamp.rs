@@ -1,8 +1,8 @@
-//! What a complete build says of itself, in a file of its folder.
+//! The description of a complete build, in a file of its folder.
 
 use serde::{Deserialize, Serialize};
 
-/// What a complete build says of itself.
+/// The description of a complete build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildStamp {
     pub commit: String,

@@ -34,7 +34,7 @@ pub struct Builder<'a> {
     within: Duration,
 }
 
-/// A revision that is built. Its folder stays as long as this lives.
+/// A revision that is built. Its folder stays as long as this value exists.
 #[derive(Debug)]
 pub struct Built {
     pub revision: Revision,
@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
         Builder { within, ..self }
     }
 
-    /// Has the build of a revision: that of the cache, or a new one. `tell` is given one line
+    /// Returns the build of a revision: that of the cache, or a new one. `tell` receives one line
     /// per command before it runs.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ pub struct BuildCache {
 pub struct CachedBuild {
     /// The name of its folder.
     pub name: String,
-    /// What it is a build of; `None` for one that failed or is being made.
+    /// The description of its build; `None` for one that failed or is being made.
     pub stamp: Option<BuildStamp>,
     /// The room that it takes on disk.
     pub bytes: u64,

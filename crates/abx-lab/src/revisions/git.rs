@@ -1,5 +1,5 @@
-//! The program `git`, run so that nothing of the user's acts: no hook, no variable of one, and
-//! no filter if that is asked for.
+//! The program `git`, run so that nothing of the user's acts: no hook, no variable of one, and no
+//! filter if that is requested.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -26,8 +26,8 @@ pub struct GitOutput {
     pub message: String,
 }
 
-/// Variables by which git's hooks tell their children which repository they are in. They
-/// would lead git, and the commands of a build, to another repository than theirs.
+/// Variables by which git's hooks give their children the repository that they are in. They would
+/// lead git, and the commands of a build, to another repository than theirs.
 pub const VARIABLES_OF_HOOKS: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",

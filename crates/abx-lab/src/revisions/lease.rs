@@ -17,7 +17,7 @@ pub struct Lease {
     path: PathBuf,
 }
 
-/// Who else may hold it.
+/// Which other processes may hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     /// All that use the build.
@@ -30,7 +30,7 @@ impl Lease {
     /// Takes the lock of this file; `None` if another holder does not allow it now.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn take(path: &Path, hold: Hold) -> io::Result<Option<Lease>> {
         loop {
             let file = File::options().create(true).append(true).open(path)?;
@@ -50,10 +50,10 @@ impl Lease {
         }
     }
 
-    /// Notes that the build is used now: the time of the lock's file says when it was last.
+    /// Notes that the build is used now: the time of the lock's file is that of its last use.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn note_use(&self) -> io::Result<()> {
         self.file.set_modified(SystemTime::now())
     }
@@ -61,7 +61,7 @@ impl Lease {
     /// Removes the lock's file, after what it protects.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }

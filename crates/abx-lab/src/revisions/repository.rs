@@ -236,7 +236,7 @@ impl Repository {
         Ok(revisions_in(&self.git.read(&words)?))
     }
 
-    /// Where its first remote is, as a fresh clone would know it.
+    /// The address of its first remote, as a fresh clone would have it.
     pub(super) fn origin(&self) -> Result<Option<OsString>, RevisionError> {
         let words = ["config", "--get", "remote.origin.url"];
         let output = self.git.call(&words)?;

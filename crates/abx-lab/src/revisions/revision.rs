@@ -9,7 +9,7 @@ use super::revision_error::RevisionError;
 /// A commit, or the working tree with its changes over one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// As it was asked for, such as `main` or `HEAD~3`; of `.` it is `working tree`.
+    /// As the user wrote it, such as `main` or `HEAD~3`; for `.` it is `working tree`.
     pub name: String,
     /// The hash of its commit; of a working tree that of its `HEAD`.
     pub commit: String,

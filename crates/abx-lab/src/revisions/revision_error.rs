@@ -127,7 +127,7 @@ pub enum RevisionError {
 }
 
 impl RevisionError {
-    /// What the system says of a path in the cache.
+    /// An error of the system for a path in the cache.
     pub(super) fn in_cache(path: &Path) -> impl Fn(io::Error) -> RevisionError {
         move |source| RevisionError::Cache {
             path: path.to_owned(),

@@ -25,7 +25,7 @@ const TOOLS: &[(&[&str], &[&str])] = &[
     (&["javac", "mvn", "gradle"], &["javac"]),
 ];
 
-/// Variables by which these programs are chosen and told how to build.
+/// Variables that choose these programs and set how they build.
 const VARIABLES: &[&str] = &[
     "CC",
     "CXX",

@@ -23,9 +23,8 @@ impl StudyRunner<'_> {
         each.sum()
     }
 
-    /// Does every fault of the study to every subject, in random order, each to one that
-    /// was started for it alone. What was measured of them is in the block also when one
-    /// cannot be done.
+    /// Does every fault of the study to every subject, in random order, each to a subject that was
+    /// started for it alone. The block has the results so far even if one cannot be done.
     pub(super) fn add_faults(
         &mut self,
         block: &mut BlockRecord,

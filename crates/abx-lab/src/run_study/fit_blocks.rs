@@ -40,7 +40,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Tells how long blocks will take.
+    /// Reports how long blocks will take.
     pub(super) fn tell_how_long(&self) {
         (self.watch)(StudyProgress::Piloted {
             took: self.started.elapsed(),
@@ -61,7 +61,7 @@ impl StudyRunner<'_> {
 /// nothing is known. It is made to hold one more, since blocks take longer now and then.
 fn planned(study: &Study) -> Option<(OrderedTime, u32)> {
     if study.rounds.is_some() {
-        // They were asked for, so they stay.
+        // They were requested, so they stay.
         return None;
     }
     match study.blocks {

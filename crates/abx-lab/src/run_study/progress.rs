@@ -1,4 +1,4 @@
-//! What a study tells whoever watches it.
+//! Events of a study, for display.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use abx_verdict::StudyRecord;
 use crate::measure::rate_search::FoundCapacity;
 use crate::process::pending::Pending;
 
-/// What happens, for whoever watches. Told between slices, never within what one counts.
+/// An event, for display. Reported between slices, never within the measured part of one.
 #[derive(Debug)]
 pub enum StudyProgress<'a> {
     Pilot,
@@ -55,7 +55,7 @@ pub enum StudyProgress<'a> {
     },
     /// A block has ended.
     Block {
-        /// What the blocks so far say.
+        /// The results of the blocks so far.
         record: &'a StudyRecord,
         /// What another block will take, about, with the loads that are still open.
         next_block: Duration,

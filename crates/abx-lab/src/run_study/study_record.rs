@@ -1,4 +1,4 @@
-//! The record of a study: what is known of it before its first block, and what subjects responded.
+//! The record of a study: its data before the first block, and the responses of subjects.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ use crate::process::container::image_digest;
 use crate::process::verify::Verified;
 use crate::run_study::context::StudyContext;
 
-/// Notes what the subjects of these names answered. A body that differs from that of an earlier
+/// Notes the responses of the subjects of these names. A body that differs from that of an earlier
 /// block varies from start to start.
 pub(super) fn note_responses(record: &mut Measured, names: &[String], loads: &[SubjectPlans]) {
     for (load, started) in record.loads.iter_mut().zip(loads) {
@@ -28,7 +28,7 @@ pub(super) fn note_responses(record: &mut Measured, names: &[String], loads: &[S
             let Some(subject) = subjects.find(|subject| subject.name == *name) else {
                 continue;
             };
-            // The digest of an image says more than a server of itself.
+            // The digest of an image shows more than a server's name for itself.
             if image_of(&subject.command).is_none() {
                 let server = verified.iter().find_map(Verified::server);
                 subject.version = server.map(str::to_owned);

@@ -67,7 +67,7 @@ pub struct StudyEnvironment<'a> {
     pub until: Option<&'a dyn Fn(&StudyRecord) -> bool>,
     /// What makes the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
-    /// The record of this study that it goes on from, which had ended early.
+    /// The record of this study that it continues, which had ended early.
     pub resumed: Option<Measured>,
 }
 
@@ -160,7 +160,7 @@ pub(super) struct StudyRunner<'a> {
     pub(super) store: &'a mut Store,
     pub(super) watch: &'a dyn Fn(StudyProgress),
     pub(super) started: Instant,
-    /// How long the study had taken before, if it goes on.
+    /// How long the study had taken before, if it continues one.
     before: Duration,
     pub(super) grids: RateGrids,
     /// What starting and stopping the subjects takes in each block.
@@ -195,7 +195,7 @@ impl StudyRunner<'_> {
                 next_block,
             };
             if is_hopeless_already {
-                // The others have their figures now, and nobody to be compared with.
+                // The others have their figures now, and no subject to be compared with.
                 return Ok(StudyEnd::Invalid);
             }
             let end = match self.until {
@@ -264,7 +264,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Goes on where a service died, unless they do so too often, and with less load where a
+    /// Continues if a service exited, unless services do so too often, and with less load if a
     /// machine that made a part of it was lost.
     fn note_death(&mut self, abort: Abort) -> Result<(), Abort> {
         if matches!(abort, Abort::LoadLost) {
@@ -279,7 +279,7 @@ impl StudyRunner<'_> {
         self.context.note_death(abort)
     }
 
-    /// Replaces loads whose rate depends on the subjects by what is found.
+    /// Replaces the loads whose rate depends on the subjects by loads at the rates that are found.
     fn find_rates(&mut self) -> Result<(), Abort> {
         let mut loads = self.context.loads.iter();
         if !loads.any(|load| load.rate.is_unresolved()) {
@@ -440,7 +440,7 @@ impl StudyRunner<'_> {
             Err(abort) => return Err(self.context.blame(abort)),
         };
         if self.around.is_zero() {
-            // It goes on from a record, without a pilot.
+            // It continues a record, without a pilot.
             self.around = began.elapsed();
         }
         for (subject, life) in &started.failed {

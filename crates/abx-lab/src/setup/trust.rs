@@ -1,5 +1,5 @@
-//! Which study files a person has said that abx may run: the commands that were shown, and folders
-//! whose studies need no question.
+//! The study files that a user allows abx to run: the commands that were shown, and folders whose
+//! studies need no question.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -49,7 +49,7 @@ impl TrustStore {
     /// Trusts the commands of this digest from now on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn add_commands(&self, digest: &str) -> io::Result<()> {
         self.add(COMMANDS, digest)
     }
@@ -57,7 +57,7 @@ impl TrustStore {
     /// Trusts every study in this folder and below it from now on.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::InvalidInput`] for a name that is no line of text.
+    /// The error of the system; [`io::ErrorKind::InvalidInput`] for a name that is no line of text.
     pub fn add_folder(&self, folder: &Path) -> io::Result<()> {
         let name = folder.to_str().filter(|name| !name.contains('\n'));
         let name = name.ok_or(io::ErrorKind::InvalidInput)?;

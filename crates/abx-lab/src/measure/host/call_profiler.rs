@@ -1,5 +1,5 @@
-//! What a subject asks of the kernel, and what its threads wait in: each system call is
-//! counted, and each change of threads is looked at.
+//! The system calls of a subject, and the waits of its threads: each system call is counted, and
+//! each context switch is examined.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ impl CallProfiler {
         limit.filter(|_| self.switches.is_none())
     }
 
-    /// Counts while `load` goes on, what these processes do and those that they start meanwhile.
-    /// What `load` gives is given back; time and responses are for the caller to add.
+    /// While `load` runs, counts the calls of these processes and of those that they start
+    /// meanwhile. Returns the result of `load`; the caller adds time and responses.
     pub fn count<T>(
         &mut self,
         members: &HashSet<u32>,

@@ -1,4 +1,4 @@
-//! Buffers of samplers that are emptied while load goes on.
+//! Buffers of samplers that are emptied while load continues.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;

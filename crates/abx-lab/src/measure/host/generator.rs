@@ -43,7 +43,7 @@ impl GeneratorHost {
     }
 }
 
-/// What a record says of descriptors.
+/// A record's entry for descriptors.
 pub(super) fn in_use(descriptors: DescriptorUse) -> InUse {
     InUse {
         count: descriptors.in_use,

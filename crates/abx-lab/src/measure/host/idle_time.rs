@@ -1,4 +1,4 @@
-//! What a subject uses while nobody loads it.
+//! The processor time of a subject without load.
 
 use abx_sys::Nanos;
 

@@ -25,8 +25,8 @@ const EVENTS_MAX: usize = 4_096;
 const STACKS_MAX: usize = 400;
 /// The part of the counted load of a block that is sampled once more.
 const SHARE_OF_LOAD: f64 = 0.1;
-/// A sampled interval takes so long, in ns: a shorter one has few samples, and of a longer one
-/// another block would tell more.
+/// The length of a sampled interval, in ns: a shorter one has few samples, and instead of a longer
+/// one another block would show more.
 const INTERVAL_NS: RangeInclusive<u64> = 100_000_000..=2_000_000_000;
 /// After it, calls are counted for so much of its time: a count needs less of it than a share.
 const CALLS_PART: u64 = 4;
@@ -85,9 +85,9 @@ impl Profiler {
         self.samples_per_s
     }
 
-    /// Samples while `load` goes on. The samples of these processes count, and of those that
-    /// they start meanwhile. What `load` gives is given back, whether or not it is an error;
-    /// without samples there is no ledger.
+    /// Samples while `load` runs. The samples of these processes count, and of those that they
+    /// start meanwhile. Returns the result of `load`, whether or not it is an error; without
+    /// samples there is no ledger.
     pub fn sample<T>(
         &mut self,
         members: &HashSet<u32>,
@@ -124,7 +124,7 @@ impl Profiler {
     }
 }
 
-/// What a user may sample who may not sample the kernel.
+/// The code that a user without the right to sample the kernel may sample.
 fn own_code(cpus: &[usize], rights: SamplingRights, error: io::Error) -> io::Result<Source> {
     match rights {
         SamplingRights::All => Err(error),
@@ -153,7 +153,7 @@ pub fn interval_ns(rounds: u32, slice_ns: u64) -> u64 {
     part_ns.clamp(*INTERVAL_NS.start(), *INTERVAL_NS.end())
 }
 
-/// For how long a load goes on in a block in all for the sake of `--why`, in ns.
+/// How long a block loads in all for the sake of `--why`, in ns.
 #[must_use]
 pub fn profiled_ns(rounds: u32, slice_ns: u64) -> u64 {
     let sampled_ns = interval_ns(rounds, slice_ns);

@@ -1,4 +1,4 @@
-//! What services use: read at the edges of every slice, whoever is loaded, since all
+//! The resources that services use: read at the edges of every slice of any subject, since all
 //! subjects need them.
 
 use abx_sys::Nanos;

@@ -26,7 +26,7 @@ const EFFORT_THREADS_MAX: usize = 1_000;
 pub struct SubjectHost {
     /// One for each subject; `None` for one whose processes cannot be seen.
     trees: Vec<Option<ProcTree>>,
-    /// What each used while nobody loaded it.
+    /// The processor time of each without load.
     idle: Vec<IdleTime>,
     strain: StrainGauge,
 }
@@ -123,7 +123,7 @@ impl SubjectHost {
         }
     }
 
-    /// Somebody is about to load a subject, or to connect to it.
+    /// A subject is about to be loaded, or to get connections.
     pub fn end_idle(&mut self, subject: usize) {
         if let (Some(tree), Some(idle)) = (self.trees.get_mut(subject), self.idle.get_mut(subject))
         {

@@ -16,10 +16,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{ABOVE_CLOSED, grid, halve, probe_ns};
 
-/// A server that answers in order, and whose work is exponential.
+/// A server that responds in order, and whose work is exponential.
 #[derive(Debug, Clone, Copy)]
 struct Server {
-    /// What it answers at most, per second.
+    /// Its highest throughput, per second.
     full: f64,
     /// Whether requests come at random, or at equal distances.
     arrivals: Arrivals,
@@ -61,7 +61,7 @@ const SERVERS: [Server; 8] = [
     server(Arrivals::Random, 2_000.0, [0.1, 2.0]),
 ];
 
-/// The capacity that the objective is chosen for, as a share of what it answers at most.
+/// The capacity that the objective is chosen for, as a share of the highest throughput.
 const CAPACITY: f64 = 0.9;
 
 /// The blocks of a study.
@@ -150,7 +150,7 @@ impl Server {
         result.expect("no try fails")
     }
 
-    /// What the blocks on the grid around a rate say. Each start draws a speed, 1 % apart.
+    /// The estimate of the blocks on the grid around a rate. Each start draws a speed, 1 % apart.
     fn measured(self, random: &mut ChaCha8Rng, around: f64) -> CapacityEstimate {
         let rates = grid(&[around]);
         let mut values = vec![Vec::with_capacity(BLOCKS); rates.len()];

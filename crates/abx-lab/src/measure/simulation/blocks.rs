@@ -72,7 +72,7 @@ fn subjects(block: &BlockLoad) -> Vec<Vec<&str>> {
 
 #[test]
 fn each_round_has_one_slice_of_each_in_random_order() {
-    // Method: three subjects that differ, and what the generator was told of them.
+    // Method: three subjects that differ, and the calls that the generator received about them.
     let behaviours = [1_000.0, 2_000.0, 4_000.0, 9_000.0].map(Behaviour::steady);
     let mut generator = ScriptedGenerator::new(&behaviours);
     let (block, ended) = block(&mut generator, Interleave::Slices);
@@ -111,8 +111,8 @@ fn each_round_has_one_slice_of_each_in_random_order() {
 
 #[test]
 fn nobody_is_always_the_first_to_be_warmed_up() {
-    // Method: two subjects beside a ceiling in blocks of 20 seeds, and whom the generator
-    // was told to load first.
+    // Method: two subjects beside a ceiling in blocks of 20 seeds, and the subject that the
+    // generator had to load first.
     let behaviours = [1_000.0, 1_000.0, 9_000.0].map(Behaviour::steady);
     let first = |seed| {
         let mut generator = ScriptedGenerator::new(&behaviours);
@@ -128,7 +128,7 @@ fn nobody_is_always_the_first_to_be_warmed_up() {
 
 #[test]
 fn a_subject_that_fails_is_loaded_no_more_and_the_others_go_on() {
-    // Method: it has answers in its warm-up and four slices, or in none; or one of its
+    // Method: it has responses in its warm-up and four slices, or in none; or one of its
     // connections has no response for 10 s from then on. By slices and by trials.
     let steady = Behaviour::steady(1_000.0);
     let silent = |after| Behaviour {
@@ -159,7 +159,7 @@ fn a_subject_that_fails_is_loaded_no_more_and_the_others_go_on() {
 
 #[test]
 fn trials_have_one_pool_at_a_time_and_a_warm_up_each() {
-    // Method: two subjects beside a ceiling; what the generator was told, in order.
+    // Method: two subjects beside a ceiling; the calls that the generator received, in order.
     let behaviours = [1_000.0, 2_000.0, 9_000.0].map(Behaviour::steady);
     let mut generator = ScriptedGenerator::new(&behaviours);
     let (block, ended) = block(&mut generator, Interleave::Trials);

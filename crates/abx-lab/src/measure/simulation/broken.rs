@@ -16,8 +16,8 @@ const TIMEOUT: Nanos = Nanos(10 * SECOND);
 
 const STEADY: Behaviour = Behaviour::steady(1_000.0);
 
-/// Behaves wrongly from this slice on: goes mute, leaves some connections without an
-/// answer, or answers wrongly.
+/// Behaves wrongly from this slice on: goes mute, leaves some connections without a response, or
+/// sends wrong responses.
 fn broken_from(slice: usize) -> [Behaviour; 4] {
     [
         Behaviour {

@@ -37,8 +37,8 @@ fn the_slowest_subject_sets_the_slices_of_all() {
     assert_eq!(pilot.discard_ns, 100_000_000);
     let throughput = ["a", "b"].map(|name| pilot.subjects[name].throughput_per_s.round());
     assert_eq!(throughput, [5_000.0, 1_000.0]);
-    // The first of them told how long bins have to be: twice the 100 ms that a response
-    // takes then.
+    // The first of them showed how long bins have to be: twice the 100 ms that a response takes
+    // then.
     assert!(pilot.subjects["a"].settled && pilot.subjects["b"].settled);
     assert_eq!(pilot.subjects["a"].warm_up_ns, 0);
     assert_eq!(pilot.subjects["b"].warm_up_ns, 10 * 200_000_000);
@@ -46,7 +46,7 @@ fn the_slowest_subject_sets_the_slices_of_all() {
     assert_eq!(generator.open_pools(), 0);
 }
 
-/// What the pilot says of the second of two subjects, and for how many slices it was loaded.
+/// The pilot's result for the second of two subjects, and for how many slices it was loaded.
 fn second(behaviour: Behaviour) -> (PilotRecord, Option<String>, usize) {
     let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), behaviour]);
     let pilot = piloted(&mut generator).unwrap();
@@ -138,8 +138,8 @@ fn no_slice_begins_that_would_end_behind_the_deadline() {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What the pilot of a load over 10,000 connections to three subjects says, each of which
-/// takes 0.3 s for a response, and how long it took.
+/// The pilot's result for a load over 10,000 connections to three subjects, each of which takes 0.3
+/// s for a response, and how long it took.
 fn of_many_connections(terms: PilotOptions, first: Behaviour) -> (PilotRecord, u64) {
     let slow = Behaviour {
         has_edges: true,
@@ -199,9 +199,9 @@ fn a_warm_up_over_many_connections_is_found() {
 
 #[test]
 fn a_pilot_keeps_to_its_time_and_says_whom_it_did_not_see_settle() {
-    // Method: 8 s for three subjects that would take 6 s each, 14 s, where what the first one
-    // leaves is enough for the others, 1 s, and none at all. Who
-    // has too little left is loaded for a moment, and what it gives is known.
+    // Method: 8 s for three subjects that would take 6 s each; 14 s, of which the first one leaves
+    // enough for the others; 1 s; and none at all. A subject that has too little left is loaded for
+    // a moment, and its throughput is known.
     let steady = Behaviour::steady(10_000.0 / 0.3);
     for (within_ns, cut_short) in [(8 * SECOND, 3), (14 * SECOND, 1), (SECOND, 3), (0, 3)] {
         let terms = PilotOptions {

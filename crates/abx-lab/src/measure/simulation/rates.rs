@@ -35,7 +35,7 @@ fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
     let result = search.loads(&mut running, &load, &plans);
     drop(running);
     assert_eq!(generator.open_pools(), 0);
-    // Each try is told, and what comes of them for each subject.
+    // Each try is reported, and its result for each subject.
     let tried = tried.into_inner();
     for found_capacity in &search.capacities {
         let tries = tried

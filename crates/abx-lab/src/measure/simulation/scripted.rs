@@ -34,15 +34,15 @@ pub const CONNECTIONS: u32 = 50;
 /// How a subject of the script behaves.
 #[derive(Debug, Clone, Copy)]
 pub struct Behaviour {
-    /// What it answers at most, per second.
+    /// Its highest throughput, per second.
     pub capacity_per_s: f64,
-    /// For how long under load it answers half of that.
+    /// For how long under load its throughput is half of that.
     pub cold_ns: u64,
-    /// Whether a slice goes on for two response times until all clocks are closed.
+    /// Whether a slice continues for two response times until all clocks are closed.
     pub has_edges: bool,
     /// How far its slices are off at most, at random: 0.1 is 10 %.
     pub spread: f64,
-    /// Slices after which it answers nothing any more.
+    /// The number of slices after which it no longer responds.
     pub silent_after: usize,
     /// Slices after which it leaves a request of each of so many connections unanswered.
     pub mute: (usize, u64),
@@ -51,7 +51,7 @@ pub struct Behaviour {
 }
 
 impl Behaviour {
-    /// Answers so many requests per second from the first slice to the last.
+    /// Sends so many responses per second from the first slice to the last.
     pub const fn steady(capacity_per_s: f64) -> Behaviour {
         Behaviour {
             capacity_per_s,
@@ -65,12 +65,12 @@ impl Behaviour {
     }
 }
 
-/// Answers by the script. It tells subjects apart by their ports, which count from 1.
+/// Responds by the script. It distinguishes subjects by their ports, which count from 1.
 pub struct ScriptedGenerator {
     behaviours: Vec<Behaviour>,
     pools: BTreeMap<u64, LoadPlan>,
     opened: u64,
-    /// Who was loaded, and for how long, slice by slice.
+    /// The subject and the length of each slice.
     pub slices: Vec<(usize, u64)>,
     /// What all slices have taken.
     pub now: Nanos,
@@ -121,7 +121,7 @@ impl ScriptedGenerator {
             .collect()
     }
 
-    /// What the script says of one slice.
+    /// The tally of one slice by the script.
     fn response(&mut self, pool: PoolId, plan: &SlicePlan) -> SliceTally {
         let SliceEnd::AfterNs(wall_ns) = plan.end else {
             panic!("slices of the lab end after a time");
@@ -165,7 +165,7 @@ impl ScriptedGenerator {
         };
         let within = |per_s: f64| (per_s * measured_ns as f64 / 1e9).round() as u64;
         let responded = within(capacity_per_s.min(offered_per_s));
-        // Behind a server of which too much is asked requests wait ever longer.
+        // Requests to an overloaded server wait ever longer.
         let response_ns = if offered_per_s > capacity_per_s {
             1_000_000_000
         } else {
@@ -263,7 +263,7 @@ fn sample(done_ns: u64, response_ns: u64, outcome: Outcome) -> Sample {
     }
 }
 
-/// A subject that is said to run already; nobody asks it anything.
+/// A subject that counts as running already; it receives no request.
 fn process(name: &str, port: u16) -> ServerProcess {
     let target = Target::parse(&format!("http://127.0.0.1:{port}/"));
     let source = Source::Address(target.expect("a URL"));

@@ -1,5 +1,5 @@
-//! The container of a kept command: asked to stop, and removed. Whoever is left of abx, guardian
-//! and keeper sees to that, and only by the name that this start has given it.
+//! The container of a kept command: its stop and its removal. Each of abx, guardian and keeper that
+//! is left does that, and only by the name that this start has given it.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// How often somebody who waits for a keeper looks whether the wait is to end.
+/// How often a wait for a keeper checks whether it is to end.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How much longer than a server may take to stop its engine may take for it.
 const STOP_LONGER: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ impl KeptContainer {
         }
     }
 
-    /// Whether the engine did as it was told.
+    /// Whether the engine carried out the command.
     fn tell(&self, words: &[&str], within: Duration) -> bool {
         let mut command = Command::new(&self.engine);
         command.args(words).arg(&self.name).stdout(Stdio::null());
@@ -65,7 +65,7 @@ fn run_within(command: &mut Command, within: Duration) -> io::Result<bool> {
 /// Waits until a command has ended, and ends it when it takes too long; whether it succeeded.
 ///
 /// # Errors
-/// `TimedOut`; what the kernel says.
+/// `TimedOut`; the error of the kernel.
 pub fn wait_within(child: &mut Child, within: Duration) -> io::Result<bool> {
     let deadline = Instant::now() + within;
     loop {
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn only_the_container_of_its_own_name_is_spoken_of() {
-        // Method: an engine that writes down what it is told, and fails the first time that it
-        // is to remove something.
+        // Method: an engine that writes down its commands, and fails the first time that it is to
+        // remove something.
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let script = format!(

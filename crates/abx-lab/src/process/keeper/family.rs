@@ -41,8 +41,7 @@ impl ProcessFamily {
         self.main_exit
     }
 
-    /// Sleeps until the command has ended, or somebody asks for its end; answers
-    /// whether it has ended.
+    /// Sleeps until the command has ended, or its end is requested; returns whether it has ended.
     ///
     /// A command that ends well while others of its tree run has gone into the
     /// background; then the tree's end is the command's, as it is in a family that
@@ -60,7 +59,7 @@ impl ProcessFamily {
         }
     }
 
-    /// Waits until nothing is left, at most so long, and asks nobody to end.
+    /// Waits until nothing is left, at most so long, and signals no process.
     pub fn wait(&mut self, within: Duration, wakes: &mut Wakes) -> io::Result<()> {
         let deadline = Nanos::now().plus(within.into());
         while self.reap()? {
@@ -73,11 +72,11 @@ impl ProcessFamily {
         Ok(())
     }
 
-    /// Ends whatever is left and answers how many processes had to be killed.
+    /// Ends whatever is left and returns how many processes had to be killed.
     ///
-    /// Every child of the keeper is asked once: the command, and then what its
-    /// end leaves behind and the keeper adopts. So each parent may end its own
-    /// children in its own way first.
+    /// Every child of the keeper is signalled once: the command, and then the processes that its
+    /// end leaves behind and the keeper adopts. So each parent may end its own children in its own
+    /// way first.
     pub fn stop(&mut self, stop: Stop, wakes: &mut Wakes) -> io::Result<usize> {
         let deadline = Nanos::now().plus(stop.within.into());
         let keeper = std::process::id();
@@ -89,11 +88,11 @@ impl ProcessFamily {
             }
             for relative in descendants(keeper)? {
                 if relative.parent == keeper && asked.insert(relative.process) {
-                    // Whoever cannot be asked is killed when the time is over.
+                    // A process that cannot be signalled is killed when the time is over.
                     let _ = relative.process.signal(stop.signal);
                 }
                 if relative.state == RelativeState::Stopped {
-                    // Until it goes on, it hears nothing but SIGKILL.
+                    // Until it continues, it receives nothing but SIGKILL.
                     let _ = relative.process.signal(Signal::Cont);
                 }
             }
@@ -102,7 +101,7 @@ impl ProcessFamily {
         Ok(0)
     }
 
-    /// Kills until nothing is left and answers how many processes that took.
+    /// Kills until nothing is left and returns how many processes that took.
     pub fn kill(&mut self, wakes: &mut Wakes) -> io::Result<usize> {
         let mut killed = HashSet::new();
         let mut pause = KILL_PAUSE;
@@ -118,7 +117,7 @@ impl ProcessFamily {
         Ok(killed.len())
     }
 
-    /// Takes away what has ended; answers whether anything is left.
+    /// Reaps ended children; returns whether anything is left.
     ///
     /// The kernel hands orphans over before their parent can be reaped, so "no
     /// child" is the proof that the whole tree has ended.

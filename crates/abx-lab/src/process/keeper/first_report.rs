@@ -1,4 +1,4 @@
-//! The wait for what a keeper tells of its start.
+//! The wait for a keeper's report about its start.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -15,15 +15,15 @@ pub enum FirstReport {
     Started { keeper: u32, since: Nanos },
     /// It does not run.
     Failed(StartFailure),
-    /// Nothing was told for too long, or the keeper is gone; so many bytes of files had
-    /// been made, `None` when it had told of none.
+    /// No report came for too long, or the keeper is gone; so many bytes of files had been made,
+    /// `None` without a report of any.
     Silent { made: Option<u64> },
     /// The wait was to end.
     Stopped,
 }
 
-/// Waits for the report that tells how the start went. Each report of files that are
-/// being made gives the next one `silence_max` again, and is passed on.
+/// Waits for the report of how the start went. Each report of files that are being made restarts
+/// `silence_max`, and is passed on.
 pub fn first_report(
     reports: &Receiver<KeeperReport>,
     silence_max: Duration,
@@ -45,7 +45,7 @@ pub fn first_report(
                 heard = Instant::now();
             }
             Err(RecvTimeoutError::Timeout) if heard.elapsed() < silence_max => {}
-            // Whatever else a keeper says, it does not speak of a start.
+            // Any other report of a keeper does not concern a start.
             Ok(_) | Err(_) => return FirstReport::Silent { made },
         }
         if is_stopped() {

@@ -15,10 +15,10 @@ use super::protocol::{KeeperCommand, KeeperPlan, KeeperReport, KeeperRole, Start
 use super::scratch;
 use super::wakes::Wakes;
 
-/// Has a keeper run a plan, and returns when nothing of both is left.
+/// Runs a keeper with a plan, and returns when nothing of both is left.
 ///
 /// # Errors
-/// What the kernel says; the keeper ends what it keeps then.
+/// The error of the kernel; the keeper then ends the command that it keeps.
 pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     set_name(c"guardian")?;
     let mut wakes = Wakes::new()?;

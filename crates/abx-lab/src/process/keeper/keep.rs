@@ -1,5 +1,5 @@
-//! The inside of a keeper: one thread that sleeps until its command ends, its
-//! pipe closes, or somebody sends it a signal.
+//! The inside of a keeper: one thread that sleeps until its command ends, its pipe closes, or it
+//! receives a signal.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -18,13 +18,13 @@ use super::wakes::Wakes;
 /// How much of files is made between two reports of it.
 const TELL_EVERY_BYTES: u64 = 1 << 20;
 
-/// How long the engine of a container may take to tidy up behind one that has ended.
+/// How long the engine of a container may take to clean up after one that has ended.
 const TIDY_WITHIN: Duration = Duration::from_secs(5);
 
 /// Runs a plan, and returns when nothing of it is left.
 ///
 /// # Errors
-/// What the kernel says; its guardian ends what is left then.
+/// The error of the kernel; its guardian then ends what is left.
 pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     set_name(c"keeper")?;
     let mut wakes = Wakes::new()?;
@@ -138,7 +138,7 @@ fn other(why: String) -> StartFailure {
     StartFailure::Other(why)
 }
 
-/// Tells abx how many bytes of files were made; an error when nobody wants them any more.
+/// Reports to abx how many bytes of files were made; an error when no process needs them any more.
 fn tell_making(bytes: u64, wakes: &mut Wakes) -> io::Result<()> {
     if wakes.sleep(Some(Nanos(0)))? {
         return Err(io::Error::other("its end was asked for"));

@@ -13,12 +13,12 @@ pub(super) const STOP_GRACE: Duration = Duration::from_secs(10);
 /// read, and ends before its own turn, hides its child from that look.
 const EMPTY_LOOKS: usize = 3;
 
-/// Kills these processes, all that is below them, and what came to abx because the
-/// keeper and its guardian were both gone. Waits until they have ended, but not for
-/// ever: the kernel cannot end everything at once.
+/// Kills these processes, all that is below them, and the processes that abx adopted because the
+/// keeper and its guardian were both gone. Waits until they have ended, but not forever: the kernel
+/// cannot end everything at once.
 ///
-/// `group` is the guardian's process group. A keeper is in it too: one that was killed
-/// before it told its number may still have to end, and only then leaves its family.
+/// `group` is the guardian's process group. A keeper is in it too: one that was killed before it
+/// reported its number may still have to end, and only then leaves its family.
 pub fn end_what_is_left(roots: &[Process], group: u32) {
     let deadline = Instant::now() + STOP_GRACE;
     let mut pause = KILL_PAUSE;
@@ -35,7 +35,7 @@ pub fn end_what_is_left(roots: &[Process], group: u32) {
     }
 }
 
-/// Kills all of it that lives; answers whether there was anything.
+/// Kills all of it that runs; returns whether there was anything.
 ///
 /// Children first: without their keeper they would have to be found again.
 fn kill_once(roots: &[Process], group: u32) -> bool {

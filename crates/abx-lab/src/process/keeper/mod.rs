@@ -1,8 +1,8 @@
 //! Keeping one server under test.
 //!
-//! abx starts itself again as a *guardian*, in a process group of its own, and the
-//! guardian starts itself again as a *keeper*. The keeper starts the server, adopts
-//! whatever the server forks, and ends all of it when told or when its pipe closes.
+//! abx starts itself again as a *guardian*, in a process group of its own, and the guardian starts
+//! itself again as a *keeper*. The keeper starts the server, adopts whatever the server forks, and
+//! ends all of it on request or when its pipe closes.
 //!
 //! Each of the three is there when the others are killed: a keeper that is left alone
 //! has no pipe any more; what a killed keeper leaves comes to its guardian, and to abx
@@ -45,8 +45,8 @@ pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
 use protocol::{KeeperCommand, KeeperReport, KeeperRole, StartFailure};
 pub use role::keep;
 pub(crate) use scratch::sweep_once;
-/// How long a keeper may be silent before the command runs: it tells of every part of
-/// the files that it makes, however long all of them take.
+/// How long a keeper may be silent before the command runs: it reports every part of the files that
+/// it makes, however long all of them take.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// Why a command is not running under a keeper.
@@ -103,14 +103,14 @@ pub enum ProcessState {
     /// It runs. A server that went into the background runs, too.
     Running,
     Exited(Exit),
-    /// The keeper is gone without a word, somebody must have killed it.
+    /// The keeper is gone without a report, so it must have been killed.
     Lost,
 }
 
 /// How the life of a kept command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessEnd {
-    /// How the command itself ended, `None` when nobody saw it.
+    /// How the command itself ended, `None` if that was not seen.
     pub exit: Option<Exit>,
     /// What it took to end it.
     pub manner: EndManner,
@@ -120,13 +120,13 @@ pub struct ProcessEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndManner {
-    /// It had ended before it was told to stop.
+    /// It had ended before it was requested to stop.
     ByItself,
     /// Everything ended in time after the stop signal.
     WhenTold,
     /// So many processes did not end in time and were killed.
     Killed(usize),
-    /// The keeper did not answer; it and what it kept were killed.
+    /// The keeper did not respond; it and what it kept were killed.
     KeeperLost,
 }
 
@@ -134,7 +134,7 @@ pub enum EndManner {
 #[derive(Debug)]
 pub struct Keeper {
     guardian: Child,
-    /// The guardian, and the keeper once it has told its number.
+    /// The guardian, and the keeper once it has reported its number.
     processes: Vec<Process>,
     /// Closed to make the keeper stop.
     pipe: Option<ChildStdin>,
@@ -149,7 +149,7 @@ pub struct Keeper {
     exited: Option<Exit>,
     /// How many processes the keeper had to kill, once it has finished.
     killed: Option<usize>,
-    /// Whether the guardian has told that the keeper was killed.
+    /// Whether the guardian has reported that the keeper was killed.
     is_lost: bool,
     ending: Option<ProcessEnd>,
 }
@@ -158,8 +158,8 @@ impl Keeper {
     /// Starts `program` with `arguments` as a keeper (it must call [`keep`]) and
     /// waits until the plan's command runs.
     ///
-    /// Running is not ready: it may still fail a moment later, see [`Keeper::state`]. The
-    /// wait ends early when `is_stopped` says so.
+    /// Running is not ready: it may still fail a moment later, see [`Keeper::state`]. The wait ends
+    /// early when `is_stopped` returns true.
     ///
     /// # Errors
     /// [`KeeperError`]; nothing is left running then.
@@ -252,7 +252,7 @@ impl Keeper {
         self.processes.extend(keeper);
     }
 
-    /// Gives the keeper its plan. One that is gone will not report, which says the same.
+    /// Gives the keeper its plan. A keeper that is gone will not report, which shows the same.
     fn hand_over_plan(&mut self) -> Result<(), KeeperError> {
         let order = KeeperCommand {
             role: KeeperRole::Guardian,
@@ -291,7 +291,7 @@ impl Keeper {
         self.since
     }
 
-    /// The moment at which the command ended, once [`Keeper::state`] has said that it did.
+    /// The moment at which the command ended, once [`Keeper::state`] has reported its end.
     #[must_use]
     pub fn until(&self) -> Option<Nanos> {
         self.until
@@ -369,7 +369,7 @@ impl Keeper {
         };
         // It has closed its standard output or was killed, so this is short.
         let _ = self.guardian.wait();
-        // Where both were killed nobody else is there to do it.
+        // If both were killed, no other process is there to do it.
         scratch::clear(&self.plan, &self.owner);
         let ending = ProcessEnd {
             exit: self.exited,
@@ -379,7 +379,7 @@ impl Keeper {
         ending
     }
 
-    /// Takes in what the keeper still has to say, until it ends or its time is over.
+    /// Reads the keeper's remaining reports, until it ends or its time is over.
     fn wait_for_the_end(&mut self) {
         let grace = match self.plan.container {
             None => STOP_GRACE,
@@ -402,8 +402,8 @@ impl Drop for Keeper {
     }
 }
 
-/// Reads a keeper's reports on a thread of its own, which sleeps in between,
-/// so that nobody who has other work ever waits for a pipe.
+/// Reads a keeper's reports on a thread of its own, which sleeps in between, so that no thread with
+/// other work ever waits for a pipe.
 fn read_reports(stdout: ChildStdout) -> io::Result<Receiver<KeeperReport>> {
     let (sender, reports) = channel();
     std::thread::Builder::new()

@@ -1,5 +1,5 @@
-//! Processes of a start whose abx, guardian and keeper were all killed at once. Nobody was left
-//! to adopt them, so a later run finds them by what only they have.
+//! Processes of a start whose abx, guardian and keeper were all killed at once. No process was left
+//! to adopt them, so a later run finds them by marks that only they have.
 
 use std::collections::HashSet;
 use std::fs;

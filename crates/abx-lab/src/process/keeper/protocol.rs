@@ -1,6 +1,6 @@
-//! What abx, a guardian and a keeper say to each other: one JSON document on each line.
+//! The messages between abx, a guardian and a keeper: one JSON document on each line.
 //!
-//! Each writes one [`KeeperCommand`] to the next and later closes the pipe; the keeper answers
+//! Each writes one [`KeeperCommand`] to the next and later closes the pipe; the keeper responds to
 //! abx with [`KeeperReport`]s.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub struct KeeperPlan {
     /// The container that it has an engine run: stopped in its place, and removed.
     #[serde(default)]
     pub container: Option<KeptContainer>,
-    /// Whether what it has started may go on when the command itself has failed.
+    /// Whether the processes that it has started may continue when the command itself has failed.
     #[serde(default)]
     pub outlives_main: bool,
 }
@@ -79,7 +79,7 @@ impl FileContent {
     }
 }
 
-/// What a process is told that was started for a plan.
+/// The command to a process that was started for a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeeperCommand {
     pub role: KeeperRole,
@@ -124,7 +124,7 @@ impl KeeperCommand {
     }
 }
 
-/// What a keeper tells, and its guardian when the keeper cannot.
+/// A report of a keeper, or of its guardian when the keeper cannot send one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeeperReport {
@@ -144,7 +144,7 @@ pub(super) enum KeeperReport {
 }
 
 impl KeeperReport {
-    /// Tells abx. When abx is gone nobody listens, and the closed pipe says the same.
+    /// Sends it to abx. When abx is gone there is no reader, and the closed pipe shows the same.
     pub fn tell(&self) {
         let mut line = serde_json::to_vec(self).expect("a report is made of numbers and text");
         line.push(b'\n');

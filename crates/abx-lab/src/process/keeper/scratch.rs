@@ -18,8 +18,8 @@ use super::container::KeptContainer;
 use super::orphans::end_orphans;
 use super::protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile, StartFailure};
 
-/// The file in a scratch folder that names the start it belongs to. The keeper locks it for as
-/// long as it lives.
+/// The file in a scratch folder that names the start it belongs to. The keeper locks it for as long
+/// as it runs.
 const OWNER: &str = "owner";
 /// The file in a scratch folder that names the container of its start, if it has one.
 const CONTAINER: &str = "container";
@@ -63,7 +63,7 @@ pub fn make(
     Ok(Some(lock))
 }
 
-/// Writes who owns a new folder, and locks that file.
+/// Writes the owner of a new folder, and locks that file.
 fn claim(scratch: &Path, owner: &str) -> io::Result<File> {
     let mut file = File::create_new(scratch.join(OWNER))?;
     // A file system without locks only keeps later runs from sweeping the folder.
@@ -117,8 +117,8 @@ pub(crate) fn sweep_once() {
     SWEPT.call_once(|| sweep(&std::env::temp_dir()));
 }
 
-/// Removes the folders in `temporary` whose abx and keeper were both killed, and ends what still
-/// runs of their starts.
+/// Removes the folders in `temporary` whose abx and keeper were both killed, and ends the processes
+/// of their starts that still run.
 ///
 /// A folder stays if its [`OWNER`] file is missing, belongs to another user or is locked, or if
 /// the process that its name gives is alive.
@@ -150,13 +150,13 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Whether nobody else could have put files into a folder.
+/// Whether no other user could have put files into a folder.
 fn is_of_this_user(folder: &Path) -> bool {
     let metadata = fs::symlink_metadata(folder);
     metadata.is_ok_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// The container of a start, which its engine goes on to run if the start was killed.
+/// The container of a start, which its engine continues to run if the start was killed.
 fn kept_container(scratch: &Path) -> Option<KeptContainer> {
     let text = fs::read(scratch.join(CONTAINER)).ok()?;
     serde_json::from_slice(&text).ok()
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_sweep_removes_the_container_of_a_killed_start() {
-        // Method: an engine that writes down what it is told.
+        // Method: an engine that writes down its commands.
         let temporary = tempfile::tempdir().unwrap();
         let at = |name: &str| temporary.path().join(name);
         let script = format!("echo \"$@\" >>{}", at("calls").display());
@@ -303,9 +303,9 @@ mod tests {
 
     #[test]
     fn a_sweep_removes_the_folders_of_dead_processes_that_abx_has_made_and_nothing_else() {
-        // Method: a folder whose keeper and abx are gone; one whose keeper lives, by its lock;
-        // one whose abx lives, by its number; folders of such a name without an owner file, or
-        // with a folder or a link in its place; and another name.
+        // Method: a folder whose keeper and abx are gone; one whose keeper runs, by its lock; one
+        // whose abx runs, by its number; folders of such a name without an owner file, or with a
+        // folder or a link in its place; and another name.
         let temporary = tempfile::tempdir().unwrap();
         let dead = dead_process();
         let place = |name: String| temporary.path().join(name);

@@ -6,13 +6,13 @@ use std::os::unix::net::UnixStream;
 use abx_sys::{Epoll, Events, Interest, Nanos};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-/// The end of a child, the end of the pipe, and signals that ask for the end.
+/// The end of a child, the end of the pipe, and signals that request the end.
 pub struct Wakes {
     epoll: Epoll,
     events: Events,
     /// Gets a byte with every SIGCHLD.
     child_ended: UnixStream,
-    /// Gets a byte with every signal that asks for the end.
+    /// Receives a byte with every signal that requests the end.
     asked_to_end: UnixStream,
 }
 
@@ -28,7 +28,7 @@ impl Wakes {
         let asked_to_end = signals(&[SIGTERM, SIGINT, SIGHUP])?;
         epoll.add(&child_ended, CHILD_ENDED, Interest::all())?;
         epoll.add(&asked_to_end, ASKED_TO_END, Interest::all())?;
-        // Behind the order comes nothing more: any news is the pipe's end.
+        // Nothing follows the order: any event is the pipe's end.
         epoll.add(io::stdin(), PIPE, Interest::all())?;
         Ok(Wakes {
             epoll,
@@ -38,8 +38,8 @@ impl Wakes {
         })
     }
 
-    /// Sleeps until something happens, at most `timeout`; answers whether the
-    /// end was asked for meanwhile.
+    /// Sleeps until something happens, at most `timeout`; returns whether the end was requested
+    /// meanwhile.
     pub fn sleep(&mut self, timeout: Option<Nanos>) -> io::Result<bool> {
         self.epoll.wait(&mut self.events, timeout)?;
         // A signal may cut the wait short before its byte became an event, so
@@ -61,7 +61,7 @@ fn signals(signals: &[i32]) -> io::Result<UnixStream> {
     Ok(receiver)
 }
 
-/// Empties the stream; answers whether anything was in it.
+/// Empties the stream; returns whether anything was in it.
 fn drain(stream: &mut UnixStream) -> io::Result<bool> {
     let mut bytes = [0; 64];
     let mut had_bytes = false;

@@ -10,7 +10,7 @@ use abx_verdict::timer::Marker;
 const BEGIN: &[u8] = b"marker ";
 /// The longest such line; longer ones are output like any other.
 const LINE_MAX: usize = 4096;
-/// The most markers of one run: a table of more helps nobody.
+/// The most markers of one run: a table of more is of no use.
 const MARKERS_MAX: usize = 10_000;
 
 /// Reads what a command prints, in pieces of any length.
@@ -19,14 +19,14 @@ pub struct MarkerLines {
     started: Nanos,
     /// A line that may yet be a marker's.
     line: Vec<u8>,
-    /// Whether the line is none, and goes on.
+    /// Whether the line is not a marker, and continues.
     is_other: bool,
     /// When the last piece came.
     last: Nanos,
     markers: Vec<Marker>,
 }
 
-/// A command prints more markers than anybody can use.
+/// A command prints more markers than a table can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyMarkers;
 

@@ -1,5 +1,4 @@
-//! Who is who among the processes of a subject: the main one, its workers and their
-//! supervisor.
+//! The roles of the processes of a subject: the main one, its workers and their supervisor.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,7 +16,7 @@ const NAME_BYTES: usize = 15;
 /// The processes of a subject that run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FamilyRoles {
-    /// The one that was started.
+    /// The process that was started.
     pub main: Option<Process>,
     /// The parent of the first worker, unless that is the keeper.
     pub supervisor: Option<Process>,
@@ -46,7 +45,7 @@ impl FamilyRoles {
     /// it; without a name all but the main one that have no child.
     ///
     /// # Errors
-    /// What the kernel says when /proc cannot be read.
+    /// The error of the kernel when /proc cannot be read.
     pub fn of(keeper: u32, worker: Option<&str>) -> io::Result<FamilyRoles> {
         Ok(FamilyRoles::below(keeper, descendants(keeper)?, worker))
     }
@@ -99,8 +98,8 @@ impl FamilyRoles {
 mod tests {
     use super::*;
 
-    /// Who there is below the keeper 1, by number, parent and name: the workers' numbers
-    /// and that of their supervisor.
+    /// The roles below the keeper 1, by number, parent and name: the workers' numbers and that of
+    /// their supervisor.
     fn roles(family: &[(u32, u32, &str)], worker: Option<&str>) -> (Vec<u32>, Option<u32>) {
         let relative = |(pid, parent, _): &(u32, u32, &str)| Relative {
             process: Process {

@@ -31,8 +31,8 @@ impl GeneratedFiles {
     /// is all pages. Without files it is `None`.
     ///
     /// # Errors
-    /// What the kernel says of the first file that cannot be opened, written to
-    /// the disk, or counted.
+    /// The error of the kernel for the first file that cannot be opened, written to the disk, or
+    /// counted.
     pub fn drop_from_memory(&mut self) -> io::Result<Option<InUse>> {
         let mut sum = Pages::default();
         for path in &self.paths {

@@ -36,10 +36,10 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// What is started for a launch that is filled.
+    /// The command to start for a launch that is filled.
     ///
     /// # Errors
-    /// [`NoEngine`] for a container, when nobody runs any here.
+    /// [`NoEngine`] for a container, when no engine is installed here.
     pub fn of(
         launch: &Launch,
         filled: FilledLaunch,
@@ -88,9 +88,9 @@ impl Invocation {
     }
 }
 
-/// What an engine is told of every container. Its network is the machine's, so that nothing
-/// stands between it and the load; what it prints goes where that of commands goes, and nowhere
-/// else; and it may read the folders that it is given also where the system labels files.
+/// The options for every container. Its network is the machine's, so that nothing is between it and
+/// the load; its output goes where that of commands goes, and nowhere else; and it may read the
+/// folders that it gets even if the system labels files.
 fn options(
     image: &ContainerImage,
     name: &str,
@@ -116,8 +116,8 @@ fn options(
     options
 }
 
-/// How an engine is told of the limit of descriptors. Podman hands on the limits that the keeper
-/// has, and may not be allowed to set others; a daemon has its own.
+/// The option for the limit of descriptors. Podman hands on the limits that the keeper has, and may
+/// not be allowed to set others; a daemon has its own.
 fn limit(engine: &ContainerEngine, limit: DescriptorLimit) -> String {
     if engine.name() == "podman" {
         return "--ulimit=host".to_owned();
@@ -158,9 +158,9 @@ fn mounts(launch: &Launch, around: &StartDetails) -> Vec<String> {
     texts
 }
 
-/// Whether an engine may say on which processors a container runs. Podman without root may
-/// where its user has the controller of them, which many systems do not give; the container
-/// then has those of the keeper, which is looked at when it is ready.
+/// Whether an engine can set the processors of a container. Podman without root can if its user has
+/// the controller of them, which many systems do not give; the container then has those of the
+/// keeper, which is checked when it is ready.
 fn can_bind(engine: &ContainerEngine) -> bool {
     let user = rustix::process::geteuid();
     if user.is_root() || engine.name() != "podman" {

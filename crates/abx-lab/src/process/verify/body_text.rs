@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_shown_with_what_is_around_it() {
-        // Method: another letter, a body that goes on, one that is empty, and two that are the
+        // Method: another letter, a body that continues, one that is empty, and two that are the
         // same as far as they were kept.
         let place =
             |this_text: &str, other: &str| first_difference(this_text.as_bytes(), other.as_bytes());

@@ -1,5 +1,5 @@
-//! What a person can do about a status that was not expected. One that says that something
-//! is wrong is never to be expected instead (RFC 9110, section 15).
+//! How a user can handle a status that was not expected. A status that reports an error is never to
+//! be expected instead (RFC 9110, section 15).
 
 use abx_engine::HeadFields;
 use abx_evidence::ExpectedStatus;
@@ -11,11 +11,11 @@ pub struct WrongStatus<'a> {
     pub method: &'a str,
     /// Whether it was to open a WebSocket.
     pub is_websocket: bool,
-    /// What the response's head said.
+    /// The fields of the response's head.
     pub said: &'a HeadFields,
 }
 
-/// Whether it was the server that failed, so that its output may say why.
+/// Whether it was the server that failed, so that its output may show why.
 pub fn is_server_failure(status: u16) -> bool {
     (500..=599).contains(&status)
 }

@@ -3,7 +3,7 @@
 
 use super::{MAGIC, Packing, pack, text_of};
 
-/// Room that no input fills without being told so.
+/// Room that no input exceeds without an error.
 const ROOM: u64 = 1 << 20;
 
 /// Any bytes are read or refused: what is no zstd is read as it is, nothing is longer

@@ -53,9 +53,9 @@ impl Adding {
         }
     }
 
-    /// Adds the record in a text, unless the folder has it: two records are the same if they
-    /// agree in all that a list knows of them, which includes the millisecond of their start, their
-    /// seed and their figures. The name of its file depends on the text alone.
+    /// Adds the record in a text, unless the folder has it: two records are the same if they agree
+    /// in all that a list shows of them, which includes the millisecond of their start, their seed
+    /// and their figures. The name of its file depends on the text alone.
     ///
     /// # Errors
     /// [`AddError`].

@@ -1,4 +1,4 @@
-//! The files of a folder of records: names, ids, and what tells that one has changed.
+//! The files of a folder of records: names, ids, and the stamps that show changes.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub const SEARCHES: &str = "bisect";
 /// How the names of records end.
 const ENDINGS: [&str; 2] = [".json", ".json.zst"];
 
-/// A record's file, as the index knows it.
+/// A record's file, as the index has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KnownFile {
     pub(super) name: String,

@@ -89,7 +89,7 @@ const SELECT_COMPARISON: &str = "
 const SELECT_STAMP: &str = "
     SELECT file, stamp FROM record UNION ALL SELECT file, stamp FROM unread";
 const SELECT_UNREAD: &str = "SELECT file, why FROM unread ORDER BY file";
-/// How many a query asks for that were measured, and how many others.
+/// How many records of a query were measured, and how many were not.
 const COUNT: &str = "
     SELECT count(*) FILTER (WHERE is_measured), count(*) FILTER (WHERE NOT is_measured)
     FROM record WHERE ?1 IS NULL OR instr(words, ?1) > 0
@@ -104,12 +104,12 @@ pub(super) struct Index {
 /// Which files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refresh {
-    /// Those that are not as the index knows them.
+    /// Those that are not as the index has them.
     AtChanges,
     AtAll,
 }
 
-/// What was asked for.
+/// The result of a query.
 pub(super) struct Listing {
     pub(super) entries: Vec<Entry>,
     pub(super) left_out: usize,
@@ -129,7 +129,7 @@ impl Index {
         Ok(Index { connection, path })
     }
 
-    /// An empty one that nobody keeps.
+    /// An empty one that is not kept.
     pub(super) fn in_memory() -> Result<Index, HistoryError> {
         let path = PathBuf::from(":memory:");
         match connect(&path) {
@@ -176,7 +176,7 @@ impl Index {
         if look == Refresh::AtChanges && stale.is_empty() && gone.is_empty() {
             return Ok(self);
         }
-        // Read before the index is locked, so that nobody waits for the files.
+        // Read before the index is locked, so that no process waits for the files.
         let read = stale.iter().map(|file| (*file, read(folder, &file.name)));
         let read: Vec<(&KnownFile, FileContents)> = read.collect();
         self.write(look, &read, &gone)
@@ -184,7 +184,7 @@ impl Index {
         Ok(self)
     }
 
-    /// The files that it knows, each with its stamp.
+    /// The files in the index, each with its stamp.
     fn known(&self) -> rusqlite::Result<BTreeMap<String, String>> {
         let mut statement = self.connection.prepare(SELECT_STAMP)?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -201,7 +201,7 @@ impl Index {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         if look == Refresh::AtAll {
-            // Within the transaction: nobody else may see an empty list.
+            // Within the transaction: no other process may see an empty list.
             make(&transaction)?;
         }
         let names = read.iter().map(|(file, _)| &file.name);
@@ -225,7 +225,7 @@ impl Index {
         transaction.commit()
     }
 
-    /// The records that a query asks for, newest first.
+    /// The records that a query selects, newest first.
     pub(super) fn find(&self, query: &Query) -> Result<Listing, HistoryError> {
         let text = query.text.as_ref().map(|text| text.to_lowercase());
         let limit = query.limit.and_then(|limit| i64::try_from(limit).ok());
@@ -458,7 +458,7 @@ fn entry(row: &Row) -> rusqlite::Result<Entry> {
     })
 }
 
-/// Verdicts in short, for whoever looks at the table itself.
+/// Verdicts in short, for a reader of the table itself.
 fn verdicts(outline: &Outline) -> String {
     let counts = outline.verdicts();
     let each = counts

@@ -127,7 +127,7 @@ impl Archive {
         Ok(Adding::to(&self.folder, self.list(&every)?.entries))
     }
 
-    /// The records that a query asks for, newest first.
+    /// The records that a query selects, newest first.
     ///
     /// # Errors
     /// [`HistoryError::Index`].
@@ -200,8 +200,8 @@ fn newest(word: &str, back: usize, folder: &Path) -> Result<PathBuf, HistoryErro
     }
 }
 
-/// The record in the folder whose id begins so; never a file by its path, so the
-/// word may come from anyone.
+/// The record in the folder whose id begins so; never a file by its path, so the word may come from
+/// an untrusted source.
 ///
 /// # Errors
 /// [`HistoryError::NoRecord`], also for a word that is no id, and

@@ -1,5 +1,5 @@
-//! One load on one server of which nothing else is asked, before or behind it: for commands of
-//! other tools, whose every request counts and which make no record.
+//! One load on one server that receives no other request, before or after it: for commands of other
+//! tools, whose every request counts and which make no record.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -26,7 +26,7 @@ use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::study_record::{new_record, note_responses};
 use abx_study::{PilotEffort, Study};
 
-/// What a run is asked to do.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct RunPlan {
     /// One server under one load.
@@ -68,7 +68,7 @@ pub struct RunEnvironment<'a> {
     pub version: &'a str,
     /// Given a handle that stops it.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
-    /// Told how far it is, some times a second; `None` when nobody looks.
+    /// Receives the progress, some times a second; `None` without a display.
     pub watch: Option<&'a mut dyn FnMut(RunProgress)>,
     /// What makes the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,

@@ -1,6 +1,6 @@
-//! The ceiling: a server that does nothing but answer, loaded in the same
-//! blocks and in the same way as the subjects, over TLS where they speak it. What the
-//! generator gets from it is the most that it could get from anybody.
+//! The ceiling: a server that does nothing except respond, loaded in the same blocks and in the
+//! same way as the subjects, over TLS if they use it. The generator's throughput with it is the
+//! most that it could reach with any server.
 
 use abx_engine::{HttpVersion, LoadPlan, Patience, Stopper, TlsPlan, TlsTrust, WeightedRequest};
 use abx_evidence::record::CEILING;
@@ -31,8 +31,8 @@ impl CeilingKind {
         let mut plans = planned.plans.iter();
         let first = plans.next()?;
         let is_encrypted = first.tls.is_some();
-        // Of subjects with TLS and without, or asked in HTTP/2 and HTTP/1, the ones would have
-        // a ceiling above the others.
+        // With some subjects over TLS or HTTP/2 and others not, only some would have a ceiling
+        // above the others.
         let is_shared = plans.all(|plan| {
             plan.tls.is_some() == is_encrypted && asks_in_http2(plan) == asks_in_http2(first)
         });
@@ -52,26 +52,26 @@ fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
     Subject::new(CEILING.to_owned(), Source::Command(launch))
 }
 
-/// Whether it asks in HTTP/2, as all its requests do then.
+/// Whether it uses HTTP/2, as all its requests do then.
 fn asks_in_http2(plan: &LoadPlan) -> bool {
     version(plan) == Some(HttpVersion::Http2)
 }
 
-/// In which version it asks.
+/// The HTTP version of its requests.
 fn version(plan: &LoadPlan) -> Option<HttpVersion> {
     let first = plan.requests.first();
     first.map(|asked| asked.request.version)
 }
 
-/// Whether a load has a ceiling: one that always asks in HTTP, by a method that
-/// has a response with a body. The server that does nothing speaks no WebSocket.
+/// Whether a load has a ceiling: one that always sends HTTP requests, by a method that has a
+/// response with a body. The server that does nothing does not support WebSocket.
 fn is_asked(load: &Load) -> bool {
     load.shape == Shape::Request
         && load.settings(false).arrivals.is_saturating()
         && load.requests.iter().all(|request| request.method != "HEAD")
 }
 
-/// The mean length of what is answered, by the weights of the requests.
+/// The mean length of the responses, by the weights of the requests.
 fn page_bytes(load: &Load, planned: &SubjectPlans) -> Option<u64> {
     let responses = planned.verified.first()?;
     let weighted = load
@@ -155,8 +155,8 @@ fn start(
     Ok(process)
 }
 
-/// What the ceiling is asked, in the version and over the TLS of this plan; everything that it
-/// answers has status 200.
+/// The probe of the ceiling, in the version and over the TLS of this plan; all its responses have
+/// status 200.
 fn probe(
     load: &Load,
     request: &RequestSpec,
@@ -207,7 +207,7 @@ fn plan(
     Ok(Some(LoadPlan {
         address: process.address,
         tls: ceiling_tls(like),
-        // Addresses that were asked for lead to it too, since it is on loopback.
+        // Addresses that the user requested lead to it too, since it is on loopback.
         sources: if like.sources.is_empty() {
             few
         } else {

@@ -34,7 +34,7 @@ const BUCKETS_MAX: u64 = 1_000;
 /// What is not counted at the start of the slice: this part of the time before the fault.
 const DISCARDED: u32 = 2;
 
-/// What is to be done to whom.
+/// A fault, and the subject that suffers it.
 pub struct FaultCommand<'a> {
     pub fault: &'a Fault,
     pub subject: &'a Subject,
@@ -48,7 +48,7 @@ pub enum FaultEffect {
     Struck(Box<FaultSlice>),
     /// It cannot be done to this subject, and why.
     Impossible(String),
-    /// The subject did not start or answered wrongly, and how.
+    /// The subject did not start or gave a wrong response, and how.
     Failed(String),
 }
 
@@ -108,7 +108,7 @@ impl StudyContext<'_> {
         Ok(process)
     }
 
-    /// What the load asks of it, told apart by when it was due.
+    /// The load's plan for it, whose requests are separated by when they were due.
     fn plan_alone(
         &self,
         order: &FaultCommand,
@@ -292,7 +292,7 @@ struct Striker<'a> {
 /// What was done.
 #[derive(Default)]
 struct Blow {
-    /// When; `None` when nobody was there.
+    /// When; `None` when no process was there.
     at: Option<Nanos>,
     struck: Vec<StruckProcess>,
     /// How many processes that it is about ran until then. At the first right response a
@@ -360,7 +360,7 @@ impl Striker<'_> {
     }
 }
 
-/// Sends a signal to each, and takes note of whom it reached.
+/// Sends a signal to each, and notes the processes that it reached.
 fn send(signal: Signal, to: impl IntoIterator<Item = Process>) -> Blow {
     let at = Nanos::now();
     let struck = to.into_iter().filter_map(|process| {

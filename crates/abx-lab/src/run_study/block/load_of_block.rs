@@ -16,7 +16,7 @@ use abx_study::Load;
 /// What a block gave.
 pub struct MeasuredBlock {
     pub block: BlockRecord,
-    /// The loads that it went on with after those it began with.
+    /// The loads that it added to those it began with.
     pub further: Vec<Load>,
     /// Whether it came to its end.
     pub ended: Result<(), Abort>,
@@ -56,7 +56,7 @@ pub fn measure(
     let mut each = sequence.into_iter();
     let offered = each.try_for_each(|load| {
         let at_least_ns = if is_fresh { fresh_ns } else { 0 };
-        // Held connections ask for nothing.
+        // Held connections send no request.
         is_fresh &= in_turn(&loads[load]) != u32::MAX;
         loading.offer(
             planned[load].name,

@@ -1,6 +1,6 @@
-//! Rates of a grid beyond those with which a block began. A block in which a subject missed
-//! its objective at every rate, or met it at every rate, goes on until it has done both. The
-//! blocks after it begin with rates around the capacities so far.
+//! Rates of a grid beyond those with which a block began. A block in which a subject missed its
+//! objective at every rate, or met it at every rate, continues until it has done both. The blocks
+//! after it begin with rates around the capacities so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ use abx_study::Load;
 /// Requests that are due in a block, so that a rate is worth a try.
 const REQUESTS_MIN: f64 = 10.0;
 
-/// Goes on with each grid of a block until each subject has met and missed its objective, or
-/// until the budget ends. `further` gets the loads that it went on with.
+/// Continues each grid of a block until each subject has met and missed its objective, or until the
+/// budget ends. `further` receives the loads that were added.
 ///
 /// # Errors
 /// [`Abort`], except [`Abort::Budget`]: a block is complete without further rates.
@@ -141,8 +141,8 @@ impl<'a> GridOfBlock<'a> {
         each_ns * planned.plans.len() as u64
     }
 
-    /// Offers a rate, or a near one that the study knows already. `further` gets its load.
-    /// False for a rate that cannot be offered, or was.
+    /// Offers a rate, or a near one that the study has already. `further` receives its load. False
+    /// for a rate that cannot be offered, or was.
     fn offer(
         &mut self,
         loading: &mut BlockRun,
@@ -221,8 +221,8 @@ pub struct RateGrids {
 }
 
 impl RateGrids {
-    /// Those of a study that goes on: blocks begin a grid around the capacities so far, if one
-    /// of them went on with it.
+    /// Those of a study that continues: blocks begin a grid around the capacities so far, if one of
+    /// them added rates to it.
     pub fn of_blocks(record: &mut Measured, loads: &mut Vec<Load>) -> RateGrids {
         let mut grids = RateGrids::default();
         let blocks = record.complete_blocks().count();
@@ -238,7 +238,7 @@ impl RateGrids {
         grids
     }
 
-    /// What a block needs to know of a load as one of a grid; `None` for a load of its own.
+    /// The data that a block needs about a load of a grid; `None` for a load of its own.
     #[must_use]
     pub fn grid<'a>(&self, record: &'a LoadRecord, load: &'a Load) -> Option<GridPart<'a>> {
         Some(GridPart {
@@ -249,8 +249,8 @@ impl RateGrids {
         })
     }
 
-    /// Takes note of the loads that the last block of a record went on with. The next block
-    /// begins each of their grids with rates around the typical capacities so far.
+    /// Takes note of the loads that the last block of a record added. The next block begins each of
+    /// their grids with rates around the typical capacities so far.
     pub fn follow(&mut self, record: &mut Measured, loads: &mut Vec<Load>, further: Vec<Load>) {
         let mut grids = BTreeSet::new();
         for load in further {
@@ -319,7 +319,7 @@ pub fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
     Some(common)
 }
 
-/// Adds a load of a grid to a study, with what is known of the others; the name of its grid.
+/// Adds a load of a grid to a study, with the settings of the others; returns the name of its grid.
 /// A load that is there already is not added again.
 fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<String> {
     let (stem, _) = load.name.rsplit_once("-r")?;
@@ -492,7 +492,7 @@ mod tests {
                 assert!(capacity.held_per_s.unwrap() <= truth, "{case}");
                 assert!(truth <= capacity.missed_per_s.unwrap(), "{case}");
             }
-            // The first block went on, and the next one began where it ended.
+            // The first block added rates, and the next one began where it ended.
             assert!(offered[0].len() > 7, "{pilot} {offered:?}");
             assert!(offered[1].len() <= 14, "{pilot} {offered:?}");
             assert!(

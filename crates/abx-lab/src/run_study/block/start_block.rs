@@ -17,7 +17,7 @@ use crate::run_study::context::StudyContext;
 use abx_study::Load;
 use abx_study::subject::Subject;
 
-/// A block's subjects, up and verified, with what each load asks of them.
+/// A block's subjects, up and verified, with the plans of each load for them.
 pub struct StartedBlock<'a> {
     pub running: RunningSubjects<'a>,
     pub order: Vec<String>,
@@ -27,17 +27,17 @@ pub struct StartedBlock<'a> {
     pub failed: Vec<(String, BlockSubject)>,
 }
 
-/// Who takes part in a block.
+/// The subjects that take part in a block.
 #[derive(Clone, Copy)]
 pub struct SubjectStarts<'a> {
-    /// The names of those who do not, since they failed before.
+    /// The names of those that do not, since they failed before.
     pub left_out: &'a [String],
     /// How many must be there.
     pub fewest: usize,
 }
 
 impl StudyContext<'_> {
-    /// Waits until a subject answers rightly.
+    /// Waits until a subject's response is correct.
     ///
     /// # Errors
     /// [`Abort::Subject`], [`Abort::Interrupted`].
@@ -61,7 +61,7 @@ impl StudyContext<'_> {
         }
     }
 
-    /// What tells that a subject is ready; `None` when there is nothing to ask for.
+    /// The probe that shows that a subject is ready; `None` without a request.
     pub(in crate::run_study) fn readiness_probe(
         &self,
         subject: &Subject,
@@ -73,8 +73,8 @@ impl StudyContext<'_> {
         Some(first.readiness(subject))
     }
 
-    /// Has services run, starts every subject, waits until each is ready, and verifies what
-    /// they answer.
+    /// Starts services, then every subject, waits until each is ready, and verifies their
+    /// responses.
     ///
     /// # Errors
     /// [`Abort`]; whatever was started is stopped again.

@@ -11,8 +11,8 @@ use crate::process::service_process::ServiceProcess;
 use crate::run_study::context::StudyContext;
 use abx_study::service::{ServiceRestart, StudyService, names};
 
-/// How often services are started again that died: whatever kills them more often kills
-/// them always.
+/// How often services that exited are started again: a cause that kills them more often kills them
+/// always.
 const DEATHS_MAX: u32 = 3;
 
 impl StudyContext<'_> {
@@ -93,7 +93,7 @@ impl StudyContext<'_> {
         }
     }
 
-    /// What really ended a block: a service that died, where one did.
+    /// The actual reason that ended a block: a service that exited, if one did.
     #[must_use]
     pub fn blame(&mut self, abort: Abort) -> Abort {
         match abort {

@@ -1,5 +1,5 @@
-//! Starts the subjects of a block side by side: each is asked by a thread of its own from its
-//! own start on, so that nobody else's start is in the time until it is ready.
+//! Starts the subjects of a block side by side: each has a thread of its own that sends its probes
+//! from its own start on, so that no other start is in the time until it is ready.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -46,7 +46,7 @@ impl Participants {
         self.failed.push((name.to_owned(), life));
     }
 
-    /// Has one that is there go, since it failed.
+    /// Removes a subject that is there, since it failed.
     pub fn leave_out(&mut self, name: &str, why: String) {
         let place = self
             .subjects
@@ -74,7 +74,7 @@ fn not_started() -> BlockSubject {
     }
 }
 
-/// How the wait for a subject goes on.
+/// How the wait for a subject continues.
 enum WaitReport {
     Lasts {
         place: usize,
@@ -90,7 +90,7 @@ enum WaitReport {
 struct SubjectWait<'a> {
     place: usize,
     subject: &'a Subject,
-    /// What it is asked; `None` when there is nothing to ask for.
+    /// Its readiness probe; `None` when there is none.
     probe: Option<Probe>,
     stopper: Stopper,
     deadline: Option<Nanos>,
@@ -111,7 +111,7 @@ impl SubjectWait<'_> {
                 },
                 _ => WaitReport::Over { place },
             };
-            // Nobody listens any more when the study has ended.
+            // There is no receiver any more when the study has ended.
             let _ = self.reports.send(report);
         };
         let Subject { name, source, .. } = self.subject;
@@ -206,8 +206,8 @@ impl StudyContext<'_> {
         Ok((process, wait))
     }
 
-    /// Tells of the subject that was started first among those that are waited for, until
-    /// all waits are over.
+    /// Reports the subject that was started first among those that are waited for, until all waits
+    /// are over.
     fn tell_of_waits(&self, order: &[usize], heard: &Receiver<WaitReport>) {
         let mut waiting = order.to_vec();
         for report in heard {

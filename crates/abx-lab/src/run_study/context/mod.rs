@@ -87,11 +87,11 @@ pub struct StudyContext<'a> {
     pub cpus: Vec<usize>,
     /// File descriptors that abx and each subject may have.
     pub descriptors: DescriptorLimit,
-    /// No slice goes on beyond this moment; `None` where time does not matter.
+    /// No slice continues beyond this moment; `None` if time does not matter.
     pub deadline: Option<Nanos>,
-    /// What samples the subjects, when the study asks why.
+    /// Samples the subjects, if the study requests reasons.
     pub profiler: Option<Profiler>,
-    /// Told what is waited for.
+    /// Receives the current wait.
     pub on_pending: &'a dyn Fn(Pending),
 }
 
@@ -104,8 +104,7 @@ pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
         .saturating_add(DESCRIPTORS_OWN)
 }
 
-/// Who uses which processors: nobody but the generator needs any when every server is
-/// elsewhere.
+/// The assignment of processors: only the generator needs any when every server is elsewhere.
 pub(in crate::run_study) fn split(
     cores: &[Vec<usize>],
     pin: Pin,
@@ -152,7 +151,7 @@ struct Place {
     is_server_here: bool,
 }
 
-/// What samples the subjects of a study that asks why.
+/// The profiler of the subjects, for a study that requests reasons.
 fn profiler(study: &Study, place: &Place) -> Result<Option<Profiler>, PrepareError> {
     if !study.why {
         return Ok(None);
@@ -286,7 +285,7 @@ impl<'a> StudyContext<'a> {
         place.context(study, (program, keeper_arguments), generator, waiting)
     }
 
-    /// Whether somebody stopped the study, or its time is up.
+    /// Whether the study was stopped, or its time is up.
     pub fn is_over(&self) -> bool {
         let is_late = self
             .deadline
@@ -312,10 +311,10 @@ impl<'a> StudyContext<'a> {
     }
 }
 
-/// What this machine says of itself, before any study on it.
+/// Properties that this machine reports, before any study on it.
 ///
 /// # Errors
-/// [`PrepareError`] when it does not say which processors abx may use.
+/// [`PrepareError`] when it does not report which processors abx may use.
 pub fn this_machine() -> Result<Machine, PrepareError> {
     let prepare = |what| move |source| PrepareError::System { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
@@ -324,8 +323,8 @@ pub fn this_machine() -> Result<Machine, PrepareError> {
     Ok(machine::describe(&cpus, descriptors, []))
 }
 
-/// The processors of all subjects: those that abx gives to whom it starts, and those that
-/// others have who run already; `None` when that is not known of one.
+/// The processors of all subjects: those that abx gives to the servers that it starts, and those of
+/// servers that run already; `None` when that is not known of one.
 fn subject_cpus(sources: &[&Source], given: &[usize]) -> Option<Vec<usize>> {
     let running = sources.iter().filter_map(|source| match source {
         Source::Address(target) => Some(target.address),

@@ -1,5 +1,5 @@
-//! Whether the generator may wait for responses awake: only on processors that nobody
-//! else needs, before all the servers under test (docs/decisions/0005-waiting-awake.md).
+//! Whether the generator may wait for responses awake: only on processors that no other process
+//! needs, above all no server under test (docs/decisions/0005-waiting-awake.md).
 
 use abx_evidence::{Wait, Waiting};
 use abx_sys::ServerAddress;
@@ -8,7 +8,7 @@ use abx_sys::conditions::Quota;
 use crate::process::listener;
 use abx_study::WaitChoice;
 
-/// Who has which processors.
+/// The processors of the generator and the servers.
 pub struct CpuAssignment {
     /// Worker threads of the generator.
     pub threads: usize,
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_done_or_refused() {
-        // Method: a server that nobody knows, and one on the generator's processors.
+        // Method: a server of unknown processors, and one on the generator's processors.
         let sides = |subjects| CpuAssignment {
             threads: 1,
             generator: vec![0],
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_process_here_is_known_and_another_machine_is_not() {
-        // Method: this test listens itself; an address for documentation is nobody's.
+        // Method: this test listens itself; an address for documentation is in no use.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let here = listener.local_addr().unwrap();
         let known = cpus_of([here.into()].into_iter()).unwrap();

@@ -15,8 +15,8 @@ pub struct Room {
 }
 
 impl Room {
-    /// As many threads as were asked for, or one on each processor; more than there are
-    /// connections have nothing to do.
+    /// The requested number of threads, or one on each processor; more than there are connections
+    /// would have no work.
     ///
     /// Threads beyond the generator's part of a quota would only use it up sooner, and then
     /// stand still together. Half of it is the servers', as half of the processors is; the
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_quota_and_few_connections_mean_fewer_threads() {
         // Method: quotas below and above what 32 processors would use, with servers here and
-        // elsewhere; fewer connections than processors, and no load; the same, asked for.
+        // elsewhere; fewer connections than processors, and no load; the same, requested.
         for (cpus, here, elsewhere) in [
             (0.5, 1, 1),
             (1.0, 1, 1),

@@ -1,4 +1,4 @@
-//! What distinguishes the study that a person asks for from that of a record.
+//! The difference between the study that a user requests and that of a record.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// The first difference between the study of a record and the same study before its first block;
-/// `None` if one can go on as the other. Both have the loads that are offered.
+/// `None` if one can continue as the other. Both have the loads that are offered.
 pub fn difference(saved: &Measured, fresh: &Measured) -> Option<Difference> {
     let mut parts = Vec::new();
     let mut part = |key: &str, saved: Value, fresh: Value| {
@@ -57,7 +57,7 @@ pub fn difference(saved: &Measured, fresh: &Measured) -> Option<Difference> {
     );
     let [then, now] = [saved, fresh].map(|record| {
         let mut identity = record.identity.clone().unwrap_or_default();
-        // A study may go on after the machine was started again.
+        // A study may continue after the machine was started again.
         identity.boot = None;
         json!(identity)
     });

@@ -1,4 +1,4 @@
-//! What a study must find unchanged to go on, beyond what the rest of its record shows.
+//! Parts that must be unchanged for a study to continue, beyond the rest of its record.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! How a study that ended early goes on: start at [`resumption`].
+//! Continues a study that ended early: start at [`resumption`].
 
 mod difference;
 mod identity;

@@ -1,4 +1,4 @@
-//! From the record of a study that ended early to the study that goes on: its pilot and its
+//! From the record of a study that ended early to the study that continues it: its pilot and its
 //! finished blocks stay, and the next block has the seed that it would have had.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::identity::identity;
 use crate::measure::rate_search::found_before;
 use crate::run_study::block::more_rates::RateGrids;
 
-/// Why a study cannot go on from a record.
+/// Why a study cannot continue from a record.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     #[error(
@@ -147,7 +147,7 @@ fn is_complete(saved: &Measured) -> bool {
     }
 }
 
-/// Whether a study that ended so can go on.
+/// Whether a study that ended so can continue.
 #[must_use]
 pub fn is_resumable(saved: &Measured) -> bool {
     check(saved).is_ok()

@@ -13,7 +13,7 @@ const CONNECTIONS: f64 = 1_000.0;
 
 /// What the pilot may take.
 pub struct PilotShare {
-    /// Since the study's start; `None` for as long as it goes on.
+    /// Since the study's start; `None` if it has no end.
     ends: Option<Duration>,
     /// The weight of each load: more connections take longer to open and to answer.
     weights: Vec<f64>,

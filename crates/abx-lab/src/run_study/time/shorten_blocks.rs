@@ -25,7 +25,7 @@ pub(in crate::run_study) const TURNS_LEAST: f64 = 2.0;
 pub struct BlockOptions {
     /// Whether a server that does nothing is loaded beside the subjects.
     pub has_ceiling: bool,
-    /// Whether slices and trials may not be shortened, as their length was asked for.
+    /// Whether slices and trials may not be shortened, as their length was requested.
     pub is_length_fixed: bool,
     /// Whether each subject is loaded once more, while what it runs is sampled and counted.
     pub is_profiled: bool,
@@ -167,7 +167,7 @@ pub(in crate::run_study) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, tur
     let settings = &load.settings;
     let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
     if is_replay(load) {
-        // Connections rest between the requests of a log, so their number says nothing.
+        // Connections rest between the requests of a log, so their number means nothing.
         0
     } else {
         (needed_ns(&pilot.subjects, in_flight) as f64 * turns / TURNS) as u64

@@ -93,7 +93,7 @@ fn reason_to_leave(
     }
 }
 
-/// Why a study ends after its last block; `None` when it goes on. Pure.
+/// Why a study ends after its last block; `None` when it continues. Pure.
 ///
 /// Without an ordered number of blocks it ends when failures leave nothing to compare, or
 /// when one more block would not fit into its budget. Before that its limits decide, if it
@@ -144,8 +144,8 @@ pub fn reason_to_end(
     (spent.whole + spent.next_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
-/// Whether one more block of a search for a capacity would take much longer than was asked for,
-/// after blocks went on to further rates.
+/// Whether one more block of a search for a capacity would take much longer than requested, after
+/// blocks added further rates.
 fn is_delayed(study: &Study, record: &StudyRecord, spent: TimeSpent) -> bool {
     let measured = &record.measured;
     let blocks = measured.complete_blocks().count();
@@ -186,7 +186,7 @@ mod tests {
     use crate::run_study::block::start_block::StartedBlock;
     use abx_study::Load;
 
-    /// Each block is said to have taken this long.
+    /// The length of each block.
     const BLOCK: Duration = Duration::from_secs(10);
 
     /// Measures blocks of two subjects until there is a reason to stop; how many they were.
@@ -265,9 +265,8 @@ mod tests {
 
     #[test]
     fn a_study_ends_when_its_verdict_is_settled_or_its_budget_is_used_up() {
-        // Method: subjects without noise are as precise as asked for with the fewest
-        // blocks; those with much of it are certain when they differ much, and else take
-        // all blocks that fit.
+        // Method: subjects without noise are as precise as requested with the fewest blocks; those
+        // with much of it are certain when they differ much, and else take all blocks that fit.
         let study = Study {
             budget: Some(9 * BLOCK + BLOCK / 2),
             ..study(None)

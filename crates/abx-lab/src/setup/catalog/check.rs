@@ -1,6 +1,6 @@
-//! Which services and subjects of a study start here and answer rightly. Services are
-//! started first, and run meanwhile. Each subject is started alone, asked everything that
-//! its loads ask, and stopped; none is loaded.
+//! Checks which services and subjects of a study start here and respond correctly. Services start
+//! first, and run meanwhile. Each subject is started alone, receives each request of its loads
+//! once, and is stopped; none is loaded.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct CheckEnvironment<'a> {
     pub keeper_arguments: &'a [&'a str],
     /// Where installations and builds are.
     pub cache: &'a Path,
-    /// Told of each subject when it was looked at.
+    /// Receives each subject after its check.
     pub watch: &'a mut dyn FnMut(&CheckedSubject),
     /// Given a handle, before anything is started, that ends the check.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
@@ -68,7 +68,7 @@ struct SubjectChecks<'a> {
     services: Vec<ServiceProcess>,
     /// Those that do not, and whether they are there.
     absent: BTreeMap<String, SubjectStatus>,
-    /// The first subject that was ready, and what it answered to each request.
+    /// The first subject that was ready, and its response to each request.
     first: Option<(String, Vec<Verified>)>,
 }
 
@@ -79,13 +79,12 @@ struct Seen {
     responses: Vec<Verified>,
 }
 
-/// Starts every subject alone, verifies what it answers to each request of the
-/// study, and stops it. Ends early, with what was seen until then, when it is
-/// told to.
+/// Starts every subject alone, verifies its response to each request of the study, and stops it.
+/// Ends early, with the results until then, when it is stopped.
 ///
 /// # Errors
-/// [`CheckError`] when abx itself cannot begin. What is wrong with a subject is
-/// in its [`CheckedSubject`].
+/// [`CheckError`] when abx itself cannot begin. The problem of a subject is in its
+/// [`CheckedSubject`].
 pub fn check(
     study: &CheckedStudy,
     around: &mut CheckEnvironment,
@@ -228,7 +227,7 @@ impl SubjectChecks<'_> {
         Some((status, format!("needs {}", lines.join("; "))))
     }
 
-    /// Starts it, asks it everything, and stops it.
+    /// Starts it, sends it each request, and stops it.
     fn see(&self, spec: &SubjectSpec) -> Result<Seen, String> {
         let subject = spec.subject(&self.study.folder);
         let mut subject = subject.map_err(|error| error.to_string())?;
@@ -314,7 +313,7 @@ impl SubjectChecks<'_> {
         }
     }
 
-    /// What it answers to every request of every load, once it is ready.
+    /// Its response to every request of every load, once it is ready.
     fn ask(
         &self,
         subject: &Subject,

@@ -1,8 +1,8 @@
 //! The catalog: the studies of this repository, carried in the program.
 //!
-//! An [`CatalogEntry`] is read where it is, and written to a folder of the cache when
-//! it is run: its servers need files, and its builds a folder. [`check()`] looks
-//! which of its subjects start here and answer rightly.
+//! An [`CatalogEntry`] is read where it is, and written to a folder of the cache when it is run:
+//! its servers need files, and its builds a folder. [`check()`] checks which of its subjects start
+//! here and respond correctly.
 
 mod check;
 
@@ -70,7 +70,7 @@ pub fn meant(name: &str) -> String {
 }
 
 impl CatalogEntry {
-    /// What it says of itself to a person, in Markdown; empty when it says nothing.
+    /// Its description, in Markdown; empty when it has none.
     #[must_use]
     pub fn readme(&self) -> String {
         let text = self.text("README.md");
@@ -85,7 +85,7 @@ impl CatalogEntry {
         heading.unwrap_or(self.name).to_owned()
     }
 
-    /// What its study file says.
+    /// The content of its study file.
     ///
     /// # Errors
     /// As [`study_file::parse`].
@@ -99,8 +99,8 @@ impl CatalogEntry {
         study_file::parse(&text, &file, &template)
     }
 
-    /// Writes its files into a folder of the cache that is named for their
-    /// content, where they are not there already, and says where that is.
+    /// Writes its files into a folder of the cache that is named for their content, if they are not
+    /// there already, and returns that folder.
     ///
     /// # Errors
     /// [`UnpackError`] when the cache cannot be written.
@@ -123,7 +123,7 @@ impl CatalogEntry {
                 let _ = fs::remove_dir_all(&draft);
                 return Ok(folder);
             }
-            // Somebody changed what is there, and its name says otherwise.
+            // The folder was changed, and its name no longer matches its content.
             fs::remove_dir_all(&outer).map_err(failed)?;
             fs::rename(&draft, &outer).map_err(failed)?;
         }
@@ -187,7 +187,7 @@ mod tests {
             let study = study.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
             assert_eq!(study.name, entry.name);
             assert_ne!(entry.title(), entry.name, "its README has no heading");
-            // Without its repository, nothing says that a folder is part of a checkout.
+            // Without its repository, nothing shows that a folder is part of a checkout.
             if studies.join("../.git").exists() {
                 let of_checkout = study_file::read(&studies.join(entry.name));
                 of_checkout.unwrap_or_else(|error| panic!("{}: {error}", entry.name));
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_study_in_the_cache_is_what_its_name_says() {
-        // Method: unpacked, found again, changed by somebody, and made anew.
+        // Method: unpacked, found again, changed, and made anew.
         let cache = tempfile::tempdir().unwrap();
         let entry = entry("nginx-sendfile").unwrap();
         let folder = entry.unpack(cache.path()).unwrap();

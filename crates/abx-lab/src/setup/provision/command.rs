@@ -49,12 +49,12 @@ pub enum CommandError {
 
 /// How often it is looked whether a command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long a command may take to end when it is told to.
+/// How long a command may take to end after a stop signal.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
 impl LoggedCommand<'_> {
-    /// Runs it. It stays in abx's process group, so Ctrl-C reaches it too; when
-    /// abx alone is told to stop, it is told by abx. It is killed when abx is killed.
+    /// Runs it. It stays in abx's process group, so Ctrl-C reaches it too; a signal that only abx
+    /// receives is passed on. It is killed when abx is killed.
     ///
     /// # Errors
     /// One [`CommandError`] for each way to fail.
@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_stopped_command_leaves_nothing_running() {
-        // Method: a script with a child; it is told to stop once both run. Then
-        // it has been able to end in order, and neither process may be there.
+        // Method: a script with a child; it is stopped once both run. Then it has been able to end
+        // in order, and neither process may be there.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let flag = interrupt.flag();
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
-        // Method: a name that nobody has.
+        // Method: a name that no program has.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let words = ["abx-has-no-such-program".to_owned()];

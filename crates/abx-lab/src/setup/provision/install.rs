@@ -81,20 +81,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 struct Installation<'a> {
     tell: &'a mut dyn FnMut(&str),
     interrupt: Interrupt,
-    /// What apt knows is fresh.
+    /// Whether apt's package lists are fresh.
     is_updated: bool,
 }
 
-/// Has everything that is missing, subject by subject and in the order of their
-/// needs. `tell` is given one line for each command before it runs.
+/// Installs everything that is missing, subject by subject and in the order of their needs. `tell`
+/// receives one line for each command before it runs.
 ///
-/// No package starts a service. While it works, Ctrl-C, SIGTERM and SIGHUP end
-/// it and the command that runs, and nothing else hears of them by this.
+/// No package starts a service. While it works, Ctrl-C, SIGTERM and SIGHUP end it and the command
+/// that runs, and reach nothing else by this.
 ///
 /// # Errors
-/// One [`InstallError`] for each thing that can go wrong. With
-/// [`InstallError::ByHand`] as the first of all nothing was changed; otherwise
-/// what was had before stays, and the next call goes on from there.
+/// One [`InstallError`] for each thing that can go wrong. With [`InstallError::ByHand`] as the
+/// first of all nothing was changed; otherwise everything installed before stays, and the next call
+/// continues from there.
 pub fn install(provisions: &[Provision], tell: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
     if provisions
         .iter()
@@ -106,7 +106,7 @@ pub fn install(provisions: &[Provision], tell: &mut dyn FnMut(&str)) -> Result<(
     install_until(interrupt, provisions, tell)
 }
 
-/// Does the work, until it is told to stop.
+/// Does the work, until it is stopped.
 pub(super) fn install_until(
     interrupt: Interrupt,
     provisions: &[Provision],

@@ -1,4 +1,4 @@
-//! Whether the person, or the system, told abx to stop.
+//! Whether the user, or the system, stopped abx.
 
 use std::io;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Watches Ctrl-C, SIGTERM and a closed terminal while it lives.
+/// Watches Ctrl-C, SIGTERM and a closed terminal while it exists.
 ///
-/// Without it abx would end at once, and would leave undone what has to be put
-/// back. Others that watch these signals hear them too.
+/// Without it abx would end at once, without restoring what has to be restored. Others that watch
+/// these signals receive them too.
 pub struct Interrupt {
     told: Arc<AtomicBool>,
     signals: Vec<SigId>,
@@ -20,7 +20,7 @@ impl Interrupt {
     /// Starts watching.
     ///
     /// # Errors
-    /// What the system says; not seen.
+    /// The error of the system; not seen.
     pub fn watch() -> io::Result<Interrupt> {
         let mut interrupt = Interrupt {
             told: Arc::default(),
@@ -35,7 +35,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Whether abx was told to stop since then.
+    /// Whether abx received a stop signal since then.
     pub fn is_told(&self) -> bool {
         self.told.load(Ordering::Relaxed)
     }

@@ -1,11 +1,10 @@
-//! What subjects need on this machine: what of it is missing, and having it.
+//! The needs of subjects on this machine: finds which are missing, and installs them.
 //!
-//! [`survey`] looks and changes nothing; [`install`] has what is missing. What
-//! is not a package of the system goes into folders of the cache, each named for
-//! its content and complete or worth nothing, and [`Provision::environment`]
-//! tells subjects where that is. A need becomes steps (`step`); `recipe` knows
-//! the commands that fill folders, `packages` those of the system, `command`
-//! runs them.
+//! [`survey`] looks and changes nothing; [`install`] installs what is missing. Anything other than
+//! a package of the system goes into folders of the cache, each named for its content and complete
+//! or worth nothing, and [`Provision::environment`] gives subjects their places. A need becomes
+//! steps (`step`); `recipe` has the commands that fill folders, `packages` those of the system,
+//! `command` runs them.
 
 pub(crate) mod command;
 mod environment;
@@ -36,12 +35,12 @@ use crate::records::store::user_folder;
 use abx_study::study_file::{Need, RunSpec, ServerSpec, StudyFile};
 use abx_study::subject::{Source, Subject};
 
-/// Looks what each service and subject of a study needs and has: one [`Provision`] for each
-/// that needs something, in the order of the study, services first. `folder` is the
-/// study's, `cache` mostly [`cache_folder`].
+/// Finds what each service and subject of a study needs and has: one [`Provision`] for each that
+/// needs something, in the order of the study, services first. `folder` is the study's, `cache`
+/// mostly [`cache_folder`].
 ///
-/// Nothing is changed or fetched. The system's package database is asked,
-/// python3 whether it can make environments, and all files of builds are read.
+/// Nothing is changed or fetched. It queries the system's package database, and whether python3 can
+/// make environments, and reads all files of builds.
 #[must_use]
 pub fn survey(study: &StudyFile, folder: &Path, cache: &Path) -> Vec<Provision> {
     survey_on(&System::here(), study, folder, cache)

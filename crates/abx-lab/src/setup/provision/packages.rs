@@ -3,7 +3,7 @@
 use super::missing::{Missing, Remedy};
 use super::system::System;
 
-/// Refreshes what apt knows; once for each installation is enough.
+/// Refreshes apt's package lists; once for each installation is enough.
 pub const UPDATE: [&str; 2] = ["apt-get", "update"];
 
 const INSTALL: [&str; 5] = [
@@ -15,7 +15,7 @@ const INSTALL: [&str; 5] = [
     "--",
 ];
 
-/// What apt must not ask, and what must not be restarted on its way.
+/// Keeps apt from prompting, and from restarting services.
 pub const VARIABLES: [(&str, &str); 2] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("NEEDRESTART_SUSPEND", "1"),
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn packages_are_asked_of_the_system() {
-        // Method: one that this test needs itself, one that nobody has, on the
-        // machine as it is; and a machine without dpkg.
+        // Method: one that this test needs itself, one that no system has, on the machine as it is;
+        // and a machine without dpkg.
         let names = ["dpkg".to_owned(), "abx-has-no-such-package".to_owned()];
         let mut system = System::here();
         if system.has_packages() {

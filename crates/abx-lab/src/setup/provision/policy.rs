@@ -1,7 +1,7 @@
 //! While packages are installed, no service starts.
 //!
-//! Debian's maintainer scripts ask `policy-rc.d` before they start one, and 101
-//! means no. The machine's own file is put aside meanwhile and back afterwards.
+//! Debian's maintainer scripts run `policy-rc.d` before they start one, and status 101 forbids it.
+//! The machine's own file is put aside meanwhile and restored afterwards.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The response for the time being, and what a person reads who finds it.
+/// The temporary script, with an explanation for a person who finds it.
 const NO: &str = "#!/bin/sh
 # Put here by abx while it installs packages, so that no service starts. When no
 # installation runs, it may be removed; a file that ends in .abx-saved is the one
@@ -27,16 +27,16 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// From now on the response is no. What a killed abx left is put right first.
+    /// Forbids starts from now on. First repairs what a killed abx left.
     ///
     /// # Errors
-    /// What the system says, `WouldBlock` while another installation has it; then
-    /// nothing has changed.
+    /// The error of the system, `WouldBlock` while another installation has it; then nothing has
+    /// changed.
     pub fn refuse(path: &Path) -> io::Result<Policy> {
         let lock = File::open(path.parent().unwrap_or(Path::new("/")))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         put_back(path)?;
-        // SUBTLE: a second name first, so that at no moment nothing answers.
+        // SUBTLE: a second name first, so that there is a script at every moment.
         if fs::symlink_metadata(path).is_ok() {
             fs::hard_link(path, beside(path, "saved"))?;
         }
@@ -50,10 +50,10 @@ impl Policy {
         Ok(policy)
     }
 
-    /// The response is again what it was before.
+    /// Restores the policy that was there before.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn restore(mut self) -> io::Result<()> {
         self.is_restored = true;
         put_back(&self.path)
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_check_says_no_until_it_is_restored() {
-        // Method: with and without a file before; the file itself is asked.
+        // Method: with and without a file before; the file itself is run.
         for own_text in [None, Some("#!/bin/sh\nexit 104\n")] {
             let (_folder, path) = place(own_text);
             let policy = Policy::refuse(&path).unwrap();

@@ -44,7 +44,7 @@ pub enum Tool {
     Cargo,
 }
 
-/// Whose needs they are.
+/// The owner of the needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'a> {
     pub subject: &'a str,
@@ -104,7 +104,7 @@ impl ProvisionStep {
         }
     }
 
-    /// What tells it from others of its kind.
+    /// The names that distinguish it from others of its kind.
     fn names(&self) -> Vec<String> {
         match self {
             ProvisionStep::Packages(list) => list.clone(),
@@ -156,8 +156,8 @@ impl ProvisionStep {
         }
     }
 
-    /// The program of a build, when that is not there; asked only when all that
-    /// might bring it is.
+    /// The program of a build, if it is missing; checked only when everything that might bring it
+    /// is there.
     pub fn missing_program(&self, subject: &str, environment: &Environment) -> Option<Missing> {
         let ProvisionStep::Folder(recipe) = self else {
             return None;

@@ -54,8 +54,8 @@ impl Provision {
         missing.find(|missing| matches!(missing.remedy, Remedy::Bring(_)))
     }
 
-    /// Gives the server the environment and the build that it needs. What its
-    /// own table says of the environment comes last and wins.
+    /// Gives the server the environment and the build that it needs. Its own table of the
+    /// environment comes last and wins.
     pub fn equip(&self, source: &mut Source) {
         if let Source::Command(launch) = source {
             let pairs = std::mem::take(&mut launch.environment);

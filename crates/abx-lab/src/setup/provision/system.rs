@@ -13,11 +13,11 @@ use abx_study::program::find;
 pub struct System {
     /// Where programs are looked for.
     pub path: String,
-    /// What runs containers, when the environment says it.
+    /// The program that runs containers, if the environment names it.
     pub engine: Option<String>,
     /// Whether abx may install packages.
     pub is_root: bool,
-    /// What maintainer scripts ask before they start a service.
+    /// The script that maintainer scripts run before they start a service.
     pub policy: PathBuf,
 }
 

@@ -19,8 +19,7 @@ struct Machine {
     system: System,
 }
 
-/// Says what it was told and what the policy says; then installs, or does what
-/// files tell it.
+/// Prints its arguments and the policy's status; then installs, or behaves as files say.
 const APT: &str = r#"#!/bin/sh
 cd 'ROOT' || exit 1
 echo "$*" >>calls
@@ -119,8 +118,8 @@ fn packages(names: &[&str]) -> Need {
 
 #[test]
 fn packages_are_installed_and_no_service_may_start() {
-    // Method: the made-up apt notes what the policy answered; one package is
-    // there already, and twice as many needs bring no second update.
+    // Method: the made-up apt notes the policy's status; one package is there already, and twice as
+    // many needs bring no second update.
     let machine = Machine::new();
     fs::write(machine.at("installed-old"), "").unwrap();
     let needs = [packages(&["old", "new"]), packages(&["third"])];
@@ -156,7 +155,7 @@ fn packages_are_installed_and_no_service_may_start() {
 
 #[test]
 fn a_failed_installation_says_so_and_puts_the_policy_back() {
-    // Method: an apt that fails, and one that lies.
+    // Method: an apt that fails, and one that reports a false success.
     for (behaviour, parts) in [
         ("fails", ["E: no room", "apt-get install"]),
         ("lies", ["still", "the package new"]),
@@ -193,8 +192,8 @@ fn without_root_the_line_to_type_is_shown_and_nothing_is_done() {
 
 #[test]
 fn an_installer_that_is_missing_is_a_package() {
-    // Method: a machine that has nothing but apt, asked for one need of each
-    // language; then one of them beside its own package.
+    // Method: a machine that has nothing except apt, with one need of each language; then one of
+    // them beside its own package.
     let mut machine = Machine::new();
     machine.system.path = machine.at("bin").to_string_lossy().into_owned();
     machine.script("bin/dpkg-query", "#!/bin/sh\nexit 1\n");
@@ -218,8 +217,8 @@ fn an_installer_that_is_missing_is_a_package() {
 
 #[test]
 fn an_image_is_missed_and_fetched() {
-    // Method: a machine without an engine; with one that knows what it has fetched; with one
-    // that has no daemon.
+    // Method: a machine without an engine; with one that lists its fetched images; with one that
+    // has no daemon.
     let mut machine = Machine::new();
     machine.system.path = machine.at("bin").to_string_lossy().into_owned();
     let needs = [Need::Image("web:1".to_owned())];
@@ -308,7 +307,7 @@ fn subjects_that_are_built_alike_share_one_build() {
 
 #[test]
 fn an_installation_that_is_stopped_puts_the_policy_back() {
-    // Method: it is told to stop before the second of apt's commands.
+    // Method: it is stopped before the second of apt's commands.
     let machine = Machine::new();
     let provisions = machine.survey(&[packages(&["new"])]);
     let interrupt = Interrupt::watch().unwrap();
@@ -327,8 +326,8 @@ fn an_installation_that_is_stopped_puts_the_policy_back() {
 
 #[test]
 fn two_installations_into_one_cache_take_turns() {
-    // Method: the lock is held by another, who lets go when the waiting is
-    // told; in a second try nobody lets go, and the person stops it.
+    // Method: another process holds the lock, and releases it when the wait is reported; in a
+    // second try it is not released, and the user stops it.
     let machine = Machine::new();
     let provisions = machine.survey(&[packages(&["new"])]);
     fs::create_dir(machine.at("cache")).unwrap();

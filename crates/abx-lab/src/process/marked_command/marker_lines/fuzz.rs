@@ -8,8 +8,8 @@ use super::{LINE_MAX, MARKERS_MAX, MarkerLines, TooManyMarkers};
 /// Names of markers, and the rest.
 type Found = Result<(Vec<String>, Vec<u8>), TooManyMarkers>;
 
-/// Reads bytes as the output of a command: whole, and in pieces whose length the first byte
-/// says. Pieces change nothing, and no byte is lost but those of markers.
+/// Reads bytes as the output of a command: whole, and in pieces whose length is the first byte.
+/// Pieces change nothing, and no byte is lost except those of markers.
 ///
 /// # Panics
 /// When a promise is broken.

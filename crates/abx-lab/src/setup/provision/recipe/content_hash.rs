@@ -72,7 +72,7 @@ impl ContentHash {
         let folder = folder
             .canonicalize()
             .map_err(|source| unreadable(folder, source))?;
-        // One byte more tells a folder that grew too large meanwhile.
+        // One byte more detects a folder that grew too large meanwhile.
         let mut bytes_left = BYTES_MAX + 1;
         for entry in entries(&folder)? {
             let name = entry.path.strip_prefix(&folder).unwrap_or(&entry.path);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Written when everything else is there.
 const STAMP: &str = ".abx-complete";
 
-/// A folder whose name tells what is in it.
+/// A folder whose name identifies its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheFolder(PathBuf);
 
@@ -30,7 +30,7 @@ impl CacheFolder {
         PathBuf::from(name)
     }
 
-    /// Whether everything is in it, and nobody but the user and root put it there.
+    /// Whether everything is in it, and only the user and root put it there.
     pub fn is_complete(&self) -> bool {
         let user = rustix::process::geteuid().as_raw();
         let is_trusted = |path: &Path| {
@@ -44,7 +44,7 @@ impl CacheFolder {
     /// Makes it anew, with nothing in it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn empty(&self) -> io::Result<()> {
         match fs::remove_dir_all(&self.0) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -55,7 +55,7 @@ impl CacheFolder {
     /// From now on it is complete; `content` describes it. The stamp appears whole or not at all.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn complete(&self, content: &str) -> io::Result<()> {
         let part = self.0.join(format!("{STAMP}.part"));
         fs::write(&part, content)?;
