@@ -189,7 +189,7 @@ pub enum PilotEffort {
     Usual,
     /// The same under the first load, when it is fresh, and shorter under the others.
     Quick,
-    /// Hardly: nobody wants to know how fast it is, only that it works.
+    /// Hardly: only whether it works matters, not how fast it is.
     Brief,
 }
 

@@ -1,5 +1,5 @@
-//! Words that mean more than their letters, wherever a person writes them: in
-//! a study file or on the command line. Who reads them says what was wrong.
+//! Words with a meaning beyond their letters, wherever a user writes them: in a study file or on
+//! the command line. The caller reports the error.
 
 pub use abx_model::{lacks_unit, time};
 

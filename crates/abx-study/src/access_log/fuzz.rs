@@ -5,8 +5,8 @@ use abx_engine::schedule::ReplaySpeed;
 use super::{AccessLog, AccessLogError, ReplayedMethods};
 use crate::units::{is_token, is_url_path};
 
-/// Reads bytes as a log. Each line is replayed, or left out and counted; what is replayed can
-/// be asked for, and is due in order.
+/// Reads bytes as a log. Each line is replayed, or left out and counted; a replayed line is a valid
+/// request, and is due in order.
 ///
 /// # Panics
 /// When a promise is broken.

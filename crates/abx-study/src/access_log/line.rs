@@ -1,25 +1,25 @@
-//! A line of an access log, in the common or the combined format, as bytes: what was
-//! requested, when, and with which status it was answered. Start at [`logged_request`].
+//! A line of an access log, in the common or the combined format, as bytes: its request, its time,
+//! and the status of the response. Start at [`logged_request`].
 //!
 //! ```text
 //! HOST IDENT USER [10/Oct/2000:13:55:36 -0700] "GET /path HTTP/1.1" 200 2326 "REFERER" "AGENT"
 //! ```
 //!
-//! What stands before the time and behind the status is not looked at.
+//! The parts before the time and after the status are ignored.
 
 use crate::units::{is_token, is_url_path};
 
 /// The longest line that is read, in bytes.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessLogLine {
     /// When it was logged, in seconds since 1970.
     pub at_s: i64,
     pub method: String,
     pub path: String,
-    /// The status that was answered; `None` where the log has none.
+    /// The status of the response; `None` if the log has none.
     pub status: Option<u16>,
 }
 
@@ -149,8 +149,8 @@ fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..end], &text[end + 1..]))
 }
 
-/// The status that a line goes on with; the inner `None` is for a dash, and for zeros, which
-/// nginx writes where nothing was answered.
+/// The status at the beginning of a text; the inner `None` is for a dash, and for zeros, which
+/// nginx writes if there was no response.
 fn status(text: &[u8]) -> Option<Option<u16>> {
     let text = text.strip_prefix(b" ")?;
     let word = text.split(|byte| *byte == b' ').next()?;
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn lines_of_nginx_and_apache_are_read() {
-        // Method: lines as both write them, with virtual host and without, with escapes, a
-        // user's name with blanks and brackets, and what nobody was answered.
+        // Method: lines as both write them, with virtual host and without, with escapes, a user's
+        // name with blanks and brackets, and a request without a response.
         let apache =
             r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326"#;
         let read = |line: &str| logged_request(line.as_bytes());

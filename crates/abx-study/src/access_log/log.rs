@@ -1,4 +1,4 @@
-//! Gathers what the lines of a log say.
+//! Gathers the lines of a log.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -54,7 +54,7 @@ pub enum AccessLogError {
     TooLong { days: u64 },
 }
 
-/// What the lines of a log say so far.
+/// The content of a log's lines so far.
 #[derive(Debug, Default)]
 pub struct AccessLog {
     methods: ReplayedMethods,
@@ -72,7 +72,7 @@ struct DifferentRequest {
     method: String,
     path: String,
     times: u32,
-    /// How often each status was answered that can be expected again.
+    /// How often each status was the response, of those that can be expected again.
     statuses: BTreeMap<u16, u32>,
 }
 
@@ -110,7 +110,7 @@ impl AccessLog {
         }
     }
 
-    /// Takes the next line; an empty one says nothing, and a damaged one is counted.
+    /// Takes the next line; an empty one is ignored, and a damaged one is counted.
     ///
     /// # Errors
     /// [`AccessLogError::TooManyDifferent`], [`AccessLogError::TooMany`].
@@ -231,8 +231,8 @@ impl ReplayedMethods {
 }
 
 impl ReplayedLog {
-    /// Has a load replay it, under this name. A status that the load tells is expected of all
-    /// requests, whatever the log has.
+    /// Has a load replay it, under this name. If `tells_status`, the load's own status is expected
+    /// of all requests, whatever the log has.
     pub fn onto(mut self, load: &mut Load, name: &str, tells_status: bool) {
         if tells_status {
             for request in &mut self.requests {
@@ -244,7 +244,7 @@ impl ReplayedLog {
         load.requests = self.requests;
     }
 
-    /// What the record says of it, under this name.
+    /// Its description in the record, under this name.
     #[must_use]
     pub fn words(&self, file: &str) -> String {
         let speed = match self.speed {
@@ -297,11 +297,11 @@ fn request(different: DifferentRequest) -> RequestSpec {
     }
 }
 
-/// The status to which a request that had this one may be held: `None` where it tells of a
-/// moment, such as an overload, rather than of the page.
+/// The status to expect of a request that had this one: `None` for a status that depends on the
+/// moment, such as an overload, rather than on the page.
 fn expected_again(status: u16) -> Option<u16> {
     match status {
-        // It was asked for what had changed since, or for a part, and is asked for all now.
+        // It was conditional, or for a part of the page, and is now sent for all of it.
         206 | 304 => Some(200),
         // Too slow a client, too many requests, and nginx's own words for clients that left.
         408 | 429 | 444 | 499 => None,

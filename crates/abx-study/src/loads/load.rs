@@ -1,4 +1,4 @@
-//! One load: what is asked, when, and which responses are correct.
+//! One load: its requests, when they are sent, and which responses are correct.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ pub struct Load {
     pub name: String,
     pub options: LoadOptions,
     pub shape: Shape,
-    /// What is asked, at least one request, by weight; of WebSocket the one request
-    /// that opens each connection.
+    /// Its requests, at least one, by weight; for WebSocket the one request that opens each
+    /// connection.
     pub requests: Vec<RequestSpec>,
     pub version: HttpVersion,
     /// Requests that a connection has in flight at most, at least 1; in HTTP/2 its streams.
@@ -30,9 +30,9 @@ pub struct Load {
     pub tls: TlsSpec,
     /// When a connection that is free sends its next request.
     pub pacing: Pacing,
-    /// What the record says of the access log that is replayed; `None` without one.
+    /// The record's description of the access log that is replayed; `None` without one.
     pub log: Option<String>,
-    /// What its users do, where connections are users with sessions: `requests` tells then
+    /// The scenario of its users, if connections are users with sessions: `requests` then shows
     /// when a subject is ready.
     pub scenario: Option<UserScenario>,
     /// How much is offered; pacing is that of a closed loop until it is found.
@@ -47,8 +47,8 @@ pub struct Load {
 abx_model::has_options!(Load);
 
 impl Default for Load {
-    /// `GET /` over and over on one connection that is kept alive, one request at a
-    /// time, each answered within 10 s by status 200 and the same body.
+    /// `GET /` over and over on one connection that is kept alive, one request at a time, each with
+    /// a response within 10 s that has status 200 and the same body.
     fn default() -> Load {
         Load {
             options: LoadOptions::default(),
@@ -70,7 +70,7 @@ impl Default for Load {
 }
 
 impl Load {
-    /// What a subject is asked in: HTTP/2 instead of HTTP/1.1 where it is to be.
+    /// The HTTP version for a subject: HTTP/2 instead of HTTP/1.1 if it is to use that.
     #[must_use]
     pub fn version_for(&self, subject: &Subject) -> HttpVersion {
         let is_plain = self.shape == Shape::Request && self.version == HttpVersion::Http11;
@@ -94,7 +94,7 @@ impl Load {
         Exchange::of(protocol, window, self.shape)
     }
 
-    /// What the record says of when its requests are due.
+    /// The record's entry for when its requests are due.
     fn arrivals(&self) -> ArrivalSettings {
         let mut settings = arrivals(&self.pacing);
         settings
@@ -107,7 +107,7 @@ impl Load {
         settings
     }
 
-    /// What the record says of it.
+    /// Its settings in the record.
     #[must_use]
     pub fn settings(&self, bodies_compared: bool) -> LoadSettings {
         LoadSettings {
@@ -138,11 +138,11 @@ impl Load {
 /// Which bodies are right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectBody {
-    /// All subjects answer the same bytes.
+    /// All subjects respond with the same bytes.
     Same,
-    /// Each subject answers what it answered before the load.
+    /// Each subject responds as it did before the load.
     Any,
-    /// All subjects answer the body of this SHA-256, in hexadecimal.
+    /// All subjects respond with the body of this SHA-256, in hexadecimal.
     Sha256(String),
 }
 
@@ -161,7 +161,7 @@ impl ExpectBody {
     }
 }
 
-/// What the record says of when requests are due.
+/// The record's entry for when requests are due.
 #[must_use]
 pub fn arrivals(pacing: &Pacing) -> ArrivalSettings {
     let (kind, rate) = match &pacing.arrivals {
@@ -179,7 +179,7 @@ pub fn arrivals(pacing: &Pacing) -> ArrivalSettings {
     }
 }
 
-/// What kind and rate do not say: stages, sessions and thinking.
+/// The settings beyond kind and rate: stages, sessions and thinking.
 fn words(pacing: &Pacing) -> String {
     let mut words = Vec::new();
     if let schedule::Arrivals::Stages(stages) = &pacing.arrivals {
@@ -199,8 +199,8 @@ fn words(pacing: &Pacing) -> String {
 }
 
 impl UserScenario {
-    /// Has a load's connections be users who do this; a step takes so long at most, or what
-    /// the file says.
+    /// Makes a load's connections users of this scenario; a step takes `timeout` at most, or the
+    /// time in the file.
     pub fn onto(&self, load: &mut Load, timeout: Option<Duration>) {
         load.shape = Shape::Scenario;
         load.timeout = timeout.unwrap_or(self.timeout);

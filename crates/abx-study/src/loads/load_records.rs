@@ -7,7 +7,7 @@ use abx_evidence::record::{LoadRecord, LoadSettings};
 use crate::loads::load::Load;
 use crate::servers::subject::Subject;
 
-/// What is known of each load; responses and pilots come later.
+/// The record of each load so far; responses and pilots come later.
 pub fn load_records(subjects: &[Subject], loads: &[Load]) -> Vec<LoadRecord> {
     let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
     let record = |load: &Load| LoadRecord {

@@ -9,8 +9,7 @@ use crate::units;
 #[derive(Debug, Clone, PartialEq)]
 pub enum RateSpec {
     AsPaced,
-    /// A share of what the slowest subject answers in a closed loop over the
-    /// same connections.
+    /// A share of the slowest subject's throughput in a closed loop over the same connections.
     Share {
         /// 0.25 for a quarter.
         share: f64,
@@ -26,7 +25,7 @@ pub enum RateSpec {
     },
     /// Its pacing, which was found from one of the two above.
     Found {
-        /// Of what the slowest subject answers.
+        /// Of the slowest subject's throughput.
         share: Option<f64>,
         /// What has to be met.
         objective: Option<Objective>,

@@ -1,17 +1,16 @@
-//! What a load's keys say for its shape when they are left out.
+//! The defaults of a load's keys for its shape.
 
 use std::time::Duration;
 
 use abx_evidence::{ExpectedStatus, LoadShape};
 
-/// The payload of a message when nothing else is said, in bytes: as long as the
-/// page of the built-in server.
+/// The default payload of a message, in bytes: as long as the page of the built-in server.
 pub const MESSAGE_BYTES: u32 = 87;
-/// The longest payload that can be asked for, in bytes.
+/// The longest payload that can be requested, in bytes.
 pub const MESSAGE_BYTES_MAX: u32 = 16 << 20;
 /// The shortest payload of a broadcast, in bytes: it carries its number.
 pub const BROADCAST_BYTES_MIN: u32 = 16;
-/// How long connections are held when nothing else is said.
+/// How long connections are held by default.
 pub const HOLD: Duration = Duration::from_secs(1);
 /// The status that opens a WebSocket.
 pub const SWITCHED: ExpectedStatus = ExpectedStatus::exactly(101);

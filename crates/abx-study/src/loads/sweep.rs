@@ -11,7 +11,7 @@ use crate::loads::rates::{Rate, RateSpec, Spacing};
 pub struct SweepSpec {
     /// Connections; at least one number.
     pub connections: Vec<u32>,
-    /// Rates; none for what the load's own pacing says.
+    /// Rates; empty for the load's own pacing.
     pub rates: Vec<Rate>,
     /// What has to be met, instead of rates.
     pub objective: Option<Objective>,

@@ -1,4 +1,4 @@
-//! TLS as a person asks for it, before it is known of whom.
+//! TLS as a user requests it, before the server is known.
 
 use abx_engine::{HttpVersion, TlsIdentity, TlsPlan, TlsTrust, TlsVersion};
 use abx_evidence::record::{TlsSettings, TlsTrustKind};
@@ -7,11 +7,11 @@ use abx_evidence::record::{TlsSettings, TlsTrustKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsSpec {
     pub trust: TlsTrust,
-    /// The only version to be spoken; `None` for the newest that both sides know.
+    /// The only version to use; `None` for the newest that both sides support.
     pub version: Option<TlsVersion>,
     /// Whether a connection may resume an earlier one's session.
     pub resumption: bool,
-    /// Who the client is, for servers that ask.
+    /// The client's certificate, for servers that request one.
     pub identity: Option<TlsIdentity>,
 }
 
@@ -28,7 +28,7 @@ impl Default for TlsSpec {
 }
 
 impl TlsSpec {
-    /// What is asked of a server of this name, which is then spoken to in this version.
+    /// The plan for a server of this name, in this HTTP version.
     #[must_use]
     pub fn plan(&self, server_name: &str, spoken: HttpVersion) -> TlsPlan {
         TlsPlan {
@@ -43,7 +43,7 @@ impl TlsSpec {
         }
     }
 
-    /// What the record says of it.
+    /// Its settings in the record.
     #[must_use]
     pub fn settings(&self) -> TlsSettings {
         TlsSettings {

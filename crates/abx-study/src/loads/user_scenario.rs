@@ -28,7 +28,7 @@ impl PartialEq for UserScenario {
 }
 
 impl UserScenario {
-    /// What a file says: how it is called, the hash of its text, the path of each step as it is
+    /// The content of a file: its name, the hash of its text, the path of each step as it is
     /// written, how long a step may take, and the steps.
     pub(crate) fn new(
         file: String,
@@ -52,7 +52,7 @@ impl UserScenario {
         self.script.steps.iter().any(|step| step.think.is_some())
     }
 
-    /// What is asked of a server that is told so to be called.
+    /// The load for a server that is addressed by this host.
     pub fn load(&self, host: String) -> ScenarioUsers {
         ScenarioUsers {
             script: Arc::clone(&self.script),
@@ -67,7 +67,7 @@ impl UserScenario {
         (&step.name, request)
     }
 
-    /// What the record says of it.
+    /// Its settings in the record.
     #[must_use]
     pub fn settings(&self) -> ScenarioSettings {
         ScenarioSettings {
@@ -93,8 +93,8 @@ impl UserScenario {
         steps.map(request).collect()
     }
 
-    /// What tells that a server is there: any response, since no single step need be right by
-    /// itself.
+    /// The request that shows that a server is there: any response counts, since no single step
+    /// need be correct by itself.
     pub(super) fn readiness(&self) -> RequestSpec {
         let first = self.paths.first().filter(|path| !path.contains('{'));
         RequestSpec {

@@ -1,4 +1,4 @@
-//! Who asks: a name with its password, a token, cookies, as headers of a request.
+//! Credentials: a name with its password, a token, cookies, as headers of a request.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -8,7 +8,7 @@ use crate::requests::numbered::NUMBER;
 /// A header's name and value.
 pub type Header = (String, String);
 
-/// Why a credential cannot be sent. It never says what was given.
+/// Why a credential cannot be sent. It never contains the credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
     #[error(
@@ -29,7 +29,7 @@ pub enum CredentialError {
     Control,
 }
 
-/// Who asks, by name and password (RFC 7617).
+/// Credentials by name and password (RFC 7617).
 pub fn basic(text: &str) -> Result<Header, CredentialError> {
     if !text.contains(':') {
         return Err(CredentialError::NoPassword);
@@ -43,8 +43,8 @@ pub fn basic(text: &str) -> Result<Header, CredentialError> {
     Ok(authorization("Basic", &BASE64_STANDARD.encode(text)))
 }
 
-/// Who asks, by a token (RFC 6750). What surrounds it, as a line end in a file does, is
-/// not of it.
+/// Credentials by a token (RFC 6750). Space around it, such as a line end in a file, is not part of
+/// it.
 ///
 /// # Errors
 /// [`CredentialError::Token`].

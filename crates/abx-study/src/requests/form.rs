@@ -214,7 +214,7 @@ fn is_type(text: &str) -> bool {
     is_visible && parts.is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty())
 }
 
-/// The content type of a file by its ending, as curl knows them.
+/// The content type of a file by its extension, as curl has them.
 fn type_of(file: &str) -> &'static str {
     let ending = Path::new(file)
         .extension()

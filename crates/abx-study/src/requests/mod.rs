@@ -1,4 +1,4 @@
-//! What subjects are asked, as people write it.
+//! The requests to subjects, as users write them.
 
 pub mod credentials;
 pub mod form;

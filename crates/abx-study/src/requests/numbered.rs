@@ -58,7 +58,7 @@ impl std::fmt::Display for RequestPart {
 }
 
 impl RequestSpec {
-    /// This request alone, or as many as `count` says, numbered from 0.
+    /// This request alone, or `count` of it, numbered from 0.
     pub fn numbered(self, count: Option<u32>) -> Result<Vec<RequestSpec>, NumberError> {
         let Some(count) = count else {
             return match self.numbered_part() {
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_number_is_filled_in_wherever_it_stands() {
-        // Method: two requests with the number in each part, twice in the body, beside
-        // braces of another meaning and such as say that it is none.
+        // Method: two requests with the number in each part, twice in the body, beside braces of
+        // another meaning and braces that escape it.
         let request_spec = request("/{n}{{n}}", "u{n}", b"{\"a\":{n},\"b\":\"{n}\",\"c\":{}}");
         let requests = request_spec.numbered(Some(2)).unwrap();
         let second = request("/1{{n}}", "u1", b"{\"a\":1,\"b\":\"1\",\"c\":{}}");

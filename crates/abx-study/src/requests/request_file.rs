@@ -21,7 +21,7 @@ pub const REQUEST_FILE_BYTES_MAX: usize = 128 << 20;
 /// The largest weight of a request.
 const WEIGHT_MAX: u32 = 10_000;
 
-/// Why a file of requests cannot be asked for.
+/// Why a file of requests cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFileError {
     #[error("line {line}: {wrong}")]
@@ -90,8 +90,8 @@ enum HeaderValues {
     Several(Vec<String>),
 }
 
-/// The requests of a file in its order. Empty lines, and those that begin with #, say
-/// nothing. With a server, URLs have to be its own; without one, of each the path is taken.
+/// The requests of a file in its order. Empty lines, and those that begin with #, are skipped. With
+/// a server, URLs have to be its own; without one, of each the path is taken.
 pub fn requests_in(
     text: &str,
     server: Option<&Target>,
@@ -124,7 +124,7 @@ pub fn requests_in(
     }
 }
 
-/// What the reader says, with the place in the line that it says.
+/// The reader's message, with its place in the line.
 fn unread(error: &serde_json::Error) -> RequestLineError {
     let message = error.to_string();
     // It counts lines of what it was given, which is one.
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_request() {
-        // Method: every key, a line of none of them, and lines that say nothing.
+        // Method: every key, a line of none of them, and lines that are skipped.
         let text = "# of Monday\n\n{}\r\n{\"path\": \"/a?b\", \"body\": \"x\\n\"}\n\
             {\"method\": \"PUT\", \"path\": \"http://127.0.0.1/c\", \"body_base64\": \"/wA=\", \
             \"headers\": {\"A\": \"1\", \"B\": [\"2\", \"3\"]}, \"weight\": 7, \

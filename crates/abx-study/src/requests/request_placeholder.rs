@@ -430,8 +430,8 @@ mod tests {
                 0..14,
             ),
         ) {
-            // Method: braces and words by chance; what is said is the text, and nothing in it is
-            // filled in.
+            // Method: braces and words by chance; the request has the text itself, and nothing in
+            // it is filled in.
             let text = parts.concat();
             let literal = without_placeholders(&text);
             let request = found("/", &literal, literal.as_bytes()).unwrap();

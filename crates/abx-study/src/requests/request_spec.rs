@@ -1,4 +1,4 @@
-//! What is asked, before it is known of whom.
+//! A request, before its server is known.
 
 use abx_engine::{HttpVersion, RequestPlaceholder, RequestPlan};
 use abx_evidence::ExpectedStatus;
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::units;
 
-/// What is asked, before it is known of whom.
+/// A request, before its server is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestSpec {
     pub method: String,
@@ -20,14 +20,14 @@ pub struct RequestSpec {
     pub is_verbatim: bool,
     /// Whether the body is a form, whose text stays out of the record: a password may be in it.
     pub is_form: bool,
-    /// How often it is asked, beside the weights of the others.
+    /// How often it is sent, compared with the weights of the others.
     pub weight: u32,
     /// The right status; `None` for that of the load.
     pub status: Option<ExpectedStatus>,
-    /// What is filled in anew each time; what stands there says what it is.
+    /// The parts that are filled in for each request; the text there names them.
     pub placeholders: Vec<RequestPlaceholder>,
-    /// Whether it is one of an access log: what a server answers to it is counted, right or
-    /// wrong, and does not keep the load from beginning.
+    /// Whether it comes from an access log: a server's response to it is counted, correct or not,
+    /// and does not keep the load from beginning.
     pub is_logged: bool,
 }
 
@@ -70,7 +70,7 @@ impl RequestSpec {
         }
     }
 
-    /// Adds headers, but for those that it says itself.
+    /// Adds headers, except those that it sets itself.
     pub fn add_headers(&mut self, more: &[(String, String)]) {
         let texts: Vec<String> = self.headers.iter().map(|(name, _)| name.clone()).collect();
         let is_new = |(name, _): &&(String, String)| {

@@ -1,5 +1,4 @@
-//! A list of what is asked: a path or a URL on each line, as access logs and other tools
-//! have them.
+//! A list of requests: a path or a URL on each line, as access logs and other tools have them.
 
 use crate::requests::numbered::REQUESTS_MAX;
 use crate::requests::request_placeholder::without_placeholders;
@@ -9,7 +8,7 @@ use crate::units;
 /// A path, and how often the list has it.
 pub type ListedPath = (String, u32);
 
-/// Why a list cannot be asked for.
+/// Why a list cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlListError {
     #[error(
@@ -37,9 +36,8 @@ pub enum UrlListError {
     TooMany,
 }
 
-/// The paths of a list in its order, each once. Empty lines, and those that begin with #,
-/// say nothing. With a server, URLs have to be its own; without one, of each the path is
-/// taken.
+/// The paths of a list in its order, each once. Empty lines, and those that begin with #, are
+/// skipped. With a server, URLs have to be its own; without one, of each the path is taken.
 pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPath>, UrlListError> {
     let mut paths: Vec<ListedPath> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -54,7 +52,7 @@ pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPat
             None if paths.len() == REQUESTS_MAX as usize => return Err(UrlListError::TooMany),
             None => {
                 places.insert(path.clone(), paths.len());
-                // Whoever made the log that a list comes from must not choose a file to send.
+                // The source of a log that a list comes from must not choose a file to send.
                 paths.push((without_placeholders(&path), 1));
             }
         }
@@ -124,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_list_has_each_path_once_with_how_often_it_stands_there() {
-        // Method: paths and URLs, one of them thrice, among lines that say nothing; with a
+        // Method: paths and URLs, one of them thrice, among lines that are skipped; with a
         // byte-order mark and without.
         let text = "# of Monday\n/a\n\n http://127.0.0.1:81/b?c \n/a\r\nhttp://127.0.0.1:81/a\n";
         let server = Target::parse("http://127.0.0.1:81/").unwrap();
@@ -168,8 +166,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[/a-c:.#?% \\nht\u{e9}]{0,60}") {
-            // Method: letters that paths and URLs are made of, by chance; what is read can
-            // be asked for.
+            // Method: letters that paths and URLs are made of, by chance; the paths that are read
+            // are valid.
             for (path, times) in listed_paths(&text, None).unwrap_or_default() {
                 prop_assert!(units::is_url_path(&path) && times > 0, "{path}");
             }

@@ -7,7 +7,7 @@ use abx_sys::process::Signal;
 
 use crate::servers::program;
 
-/// The variable of the environment that says which program runs containers.
+/// The environment variable that names the program that runs containers.
 pub const ENGINE_VARIABLE: &str = "ABX_CONTAINER_ENGINE";
 
 /// Those that are looked for without it, the first one first: it has no daemon, so all that it
@@ -17,9 +17,9 @@ const ENGINES: [&str; 2] = ["podman", "docker"];
 /// The image that a server's container is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerImage {
-    /// Its name as the engine knows it, such as `nginx:1.27`.
+    /// Its name in the engine, such as `nginx:1.27`.
     pub name: String,
-    /// The signal that asks its server to stop; `None` for that of the image.
+    /// The signal that stops its server; `None` for that of the image.
     pub stop_signal: Option<Signal>,
 }
 

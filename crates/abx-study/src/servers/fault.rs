@@ -36,7 +36,7 @@ impl Fault {
     /// The usual time after which a response is late.
     pub const DELAYED_AFTER: Duration = Duration::from_millis(100);
 
-    /// What the record says of it before anybody has had it.
+    /// Its entry in the record before any subject has suffered it.
     #[must_use]
     pub fn record(&self) -> FaultRecord {
         let ns = |span: Duration| Nanos::from(span).0;

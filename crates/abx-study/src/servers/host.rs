@@ -23,7 +23,7 @@ pub(crate) fn without_zone(authority: &str) -> String {
 /// The addresses of a host without brackets.
 ///
 /// # Errors
-/// What the resolver says, or that the zone is no network interface.
+/// The resolver's error, or that the zone is no network interface.
 pub fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let Some((address, zone)) = host.split_once('%') else {
         return names::look_up(host, port);

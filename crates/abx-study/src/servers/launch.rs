@@ -1,4 +1,4 @@
-//! How abx starts a subject, and how it knows that it is ready and stops it.
+//! How abx starts a subject, detects that it is ready, and stops it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,9 +55,9 @@ pub struct Template {
 /// When a subject is ready: after three correct responses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadinessRule {
-    /// What is asked; `None` for the first request of the first load.
+    /// The path of the request; `None` for the first request of the first load.
     pub path: Option<String>,
-    /// The status that tells it; `None` for that of the first load.
+    /// The status that shows it; `None` for that of the first load.
     pub status: Option<u16>,
     /// How long it may take from its start.
     pub within: Duration,
@@ -66,7 +66,7 @@ pub struct ReadinessRule {
 /// How a command is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
-    /// The signal that asks for it.
+    /// The signal that requests it.
     pub signal: Signal,
     /// How long it may take; then everything that is left is killed.
     pub within: Duration,
@@ -154,8 +154,8 @@ impl Launch {
         self.folder.clone().unwrap_or_else(mine)
     }
 
-    /// The program, where it is not there: of a container the one that runs it. One that is yet to be made in the
-    /// subject's own folder is taken to be there.
+    /// The program, if it is missing: for a container the one that runs it. One that is yet to be
+    /// made in the subject's own folder counts as there.
     #[must_use]
     pub fn missing_program(&self) -> Option<String> {
         if self.image.is_some() {

@@ -1,4 +1,4 @@
-//! Who is loaded, and how it is started.
+//! The servers under load, and how they are started.
 
 pub mod container;
 pub mod fault;

@@ -39,7 +39,7 @@ pub struct Placeholder<'a> {
     pub offset: usize,
     /// The word without braces.
     pub word: &'a str,
-    /// Whether doubled braces say that it is none.
+    /// Whether doubled braces escape it.
     is_escaped: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a program is there, asked before anything is started.
+//! Whether a program is there, checked before anything is started.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;

@@ -14,7 +14,7 @@ pub struct StudyService {
     pub name: String,
     /// How it is started and stopped: always a [`Source::Command`].
     pub source: Source,
-    /// What tells that it is ready.
+    /// The check that shows that it is ready.
     pub health: HealthCheck,
     /// What fills it with data after each start.
     pub seed: Option<SeedCommand>,
@@ -22,11 +22,11 @@ pub struct StudyService {
     pub restart: ServiceRestart,
 }
 
-/// What tells that a service is ready.
+/// The check that shows that a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HealthCheck {
     Port,
-    /// It answers a request as the readiness rule of its launch says.
+    /// It responds to a request as the readiness rule of its launch requires.
     Request,
     /// This argument list ends with exit code 0.
     Command(Vec<String>),
@@ -99,8 +99,8 @@ pub fn names(launch: &Launch, service: &str, ports: &[String]) -> bool {
     words.any(|word| leading.iter().any(|text| text == word))
 }
 
-/// Which of these services, given with their launches in the order of the study, somebody
-/// with these launches needs, directly or by way of another service.
+/// The services, given with their launches in the order of the study, that a subject with one of
+/// these launches needs, directly or by way of another service.
 #[must_use]
 pub fn needed<'a, 'b>(
     services: &[(&'a str, &'b Launch)],
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_service_is_needed_by_who_names_it_and_by_who_needs_those() {
-        // Method: a cache in front of a database, and a service that nobody names; a
-        // subject that names only the cache, by its second port.
+        // Method: a cache in front of a database, and a service without a user; a subject that
+        // names only the cache, by its second port.
         let launch = |text: &str| Launch::new(vec!["x".into(), text.into()]);
         let (database, lonely) = (launch("{port}"), launch("{port}"));
         let cache = Launch {

@@ -25,7 +25,7 @@ pub struct Subject {
     pub source: Source,
     /// The server that was meant, when this one stands in for it.
     pub stand_in_for: Option<String>,
-    /// Whether it is asked in HTTP/2 where a load says HTTP/1.1.
+    /// Whether it uses HTTP/2 under loads of HTTP/1.1.
     pub http2: bool,
     /// The revision of a git repository that it was built from.
     pub revision: Option<RevisionRecord>,
@@ -41,7 +41,7 @@ pub enum Source {
 }
 
 impl Subject {
-    /// A subject that stands for itself and uses HTTP as each load says.
+    /// A subject that stands for itself and uses HTTP as each load does.
     #[must_use]
     pub fn new(name: String, source: Source) -> Subject {
         Subject {

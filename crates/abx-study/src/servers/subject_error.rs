@@ -1,4 +1,4 @@
-//! What is said about words that do not make a subject.
+//! Errors for words that do not make a subject.
 
 /// Why words do not make a subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

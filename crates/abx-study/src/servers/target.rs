@@ -1,4 +1,4 @@
-//! Where a server answers: a URL, and the address behind its name.
+//! The place of a server: a URL, and the address of its host.
 
 use std::borrow::Cow;
 use std::io;
@@ -18,16 +18,16 @@ pub enum Scheme {
     WebSocket,
 }
 
-/// Where a server answers.
+/// The place of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub scheme: Scheme,
-    /// Whether that is encrypted, as `https://` and `wss://` say.
+    /// Whether that is encrypted, as with `https://` and `wss://`.
     pub is_encrypted: bool,
     pub url: String,
     /// Name and port as in the URL, for the `Host` header.
     pub host: String,
-    /// Where that leads: of several addresses the first that answered a connection.
+    /// The address of that host: of several the first that accepted a connection.
     pub address: ServerAddress,
     /// Those before it.
     pub passed_over: Vec<PassedOver>,
@@ -165,8 +165,7 @@ impl UrlParts<'_> {
 
 const UNSENDABLE: &str = "its path has a space or a control character; write a space as %20";
 
-/// What is asked for by what stands behind a URL's host, as curl sends it: bytes outside ASCII
-/// as %xx.
+/// The request target in the part after a URL's host, as curl sends it: bytes outside ASCII as %xx.
 fn sendable(path: &str) -> Option<String> {
     let path = units::percent_encoded(&rooted(path));
     units::is_url_path(&path).then_some(path)
@@ -182,9 +181,10 @@ fn rooted(path: &str) -> String {
 }
 
 impl Target {
-    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `https://`, `ws://` or `wss://`, looks the host up, and
-    /// takes the first of its addresses that answers a connection, as other clients do. In place of
-    /// host and port there may be a Unix socket, as nginx writes it: `http://unix:/SOCKET:/PATH`.
+    /// Reads `http://HOST[:PORT][/PATH]`, or the same with `https://`, `ws://` or `wss://`, looks
+    /// the host up, and takes the first of its addresses that accepts a connection, as other
+    /// clients do. In place of host and port there may be a Unix socket, as nginx writes it:
+    /// `http://unix:/SOCKET:/PATH`.
     ///
     /// # Errors
     /// [`SubjectError::Scheme`], [`SubjectError::Url`], [`SubjectError::Resolve`],
@@ -213,7 +213,7 @@ impl Target {
         })
     }
 
-    /// Reads a URL whose host is not looked up: it is spoken to on this Unix socket.
+    /// Reads a URL whose host is not looked up: requests go to this Unix socket.
     ///
     /// # Errors
     /// As [`Target::parse`].
@@ -287,14 +287,14 @@ impl Target {
     }
 }
 
-/// What a server on a Unix socket is told that it is called, as nginx and others tell theirs.
+/// The host in requests to a server on a Unix socket, as nginx and others send it.
 const SOCKET_HOST: &str = "localhost";
 
-/// How long an address may take to answer a connection before the next one is tried.
+/// How long an address may take to accept a connection before the next one is tried.
 const RESPONSE_WITHIN: Duration = Duration::from_secs(3);
 
-/// The first address that answers, and those before it; the first of all when none does.
-/// A host's only address is not asked. `None` without an address.
+/// The first address that accepts a connection, and those before it; the first of all when none
+/// does. A host's only address is not tried. `None` without an address.
 fn choose(
     addresses: &[SocketAddr],
     responses: impl Fn(SocketAddr) -> io::Result<()>,
@@ -429,8 +429,8 @@ mod tests {
 
     #[test]
     fn the_first_address_that_responds_is_taken() {
-        // Method: two addresses of which the first, the second, both or none answers; and
-        // an only one, which is not asked.
+        // Method: two addresses of which the first, the second, both or none accepts a connection;
+        // and an only one, which is not tried.
         let [six, four]: [SocketAddr; 2] =
             ["[::1]:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
         let taken = |those: &[SocketAddr]| {

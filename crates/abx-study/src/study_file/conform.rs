@@ -88,7 +88,7 @@ fn remove_null(schema: &mut Value) {
             if let Some(Value::Array(items)) = object.get_mut("anyOf")
                 && let [Value::Object(only)] = items.as_mut_slice()
             {
-                // What the key says goes before what its type says.
+                // The description of the key takes precedence over that of its type.
                 let mut only = std::mem::take(only);
                 object.remove("anyOf");
                 only.append(object);
@@ -162,7 +162,7 @@ impl Walk<'_> {
         };
         match value {
             DeValue::String(text) => self.word(chosen, text),
-            // Where fractions are welcome too, their meaning tells the range.
+            // If fractions are allowed too, the key's meaning sets the range.
             DeValue::Integer(_) if chosen["type"] == "number" => {}
             DeValue::Integer(number) => {
                 self.number(chosen, number.as_str(), number.radix());

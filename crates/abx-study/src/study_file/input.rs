@@ -31,7 +31,7 @@ pub(super) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Re
 
 pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One byte more tells a file that is too long.
+    // One byte more detects a file that is too long.
     open_input(file)?
         .take(BYTES_MAX + 1)
         .read_to_end(&mut bytes)?;

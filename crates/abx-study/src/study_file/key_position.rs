@@ -76,10 +76,10 @@ impl<'a> KeyPosition<'a> {
         }
     }
 
-    /// Reads what stands here; `read` is given the key for its message.
+    /// Reads the value here; `read` receives the key for its message.
     ///
     /// # Errors
-    /// What `read` says, with its place.
+    /// The error of `read`, with its place.
     pub fn read<T>(&self, read: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Diagnostic> {
         read(&self.name()).map_err(|wrong| self.fault(wrong))
     }

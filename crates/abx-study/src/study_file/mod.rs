@@ -1,10 +1,9 @@
-//! Study files: what is compared, under which loads, written down once.
+//! Study files: the subjects of a comparison and its loads, written down once.
 //!
-//! [`read`] takes a file from disk, [`parse`] a text. TOML becomes a tree
-//! (`document`), the tree is held against the JSON Schema of the types in `raw`
-//! (`conform`), and what these say is checked and given its meaning (`check`).
-//! Nothing is started, looked up or installed here. Every key stands in
-//! docs/reference/study-file.md.
+//! [`read`] takes a file from disk, [`parse`] a text. TOML becomes a tree (`document`), the tree is
+//! compared with the JSON Schema of the types in `raw` (`conform`), and their values are checked
+//! and given their meaning (`check`). Nothing is started, looked up or installed here. Every key is
+//! in docs/reference/study-file.md.
 
 mod check;
 mod commands;

@@ -1,4 +1,4 @@
-//! What a study file says, with every default filled in.
+//! The content of a study file, with every default filled in.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::servers::service::{HealthCheck, SeedCommand, ServiceRestart, StudySer
 use crate::servers::subject::{Source, Subject, SubjectError, Target};
 use crate::study::{GeneratedFile, Pin, WaitChoice};
 
-/// A study as its file describes it. What flags may also say is `None` where
-/// the file is silent.
+/// A study as its file describes it. A setting that flags may also have is `None` if the file has
+/// none.
 #[derive(Debug, Clone)]
 pub struct StudyFile {
     /// The folder's name for a `study.toml`, else the file's name without `.toml`.
@@ -74,7 +74,7 @@ pub struct SubjectSpec {
     pub server: ServerSpec,
     /// The server that was meant, when this one stands in for it.
     pub stand_in_for: Option<String>,
-    /// Whether it is asked in HTTP/2 where a load says HTTP/1.1.
+    /// Whether it uses HTTP/2 under loads of HTTP/1.1.
     pub http2: bool,
 }
 
@@ -85,7 +85,7 @@ pub struct ServiceSpec {
     pub name: String,
     /// How it is obtained and comes to run: always by a launch.
     pub server: ServerSpec,
-    /// What tells that it is ready.
+    /// The check that shows that it is ready.
     pub health: HealthCheck,
     /// What fills it with data after each start.
     pub seed: Option<SeedCommand>,
@@ -93,11 +93,11 @@ pub struct ServiceSpec {
     pub restart: ServiceRestart,
 }
 
-/// How a server is obtained, started, found ready and stopped: all that a study says of
-/// one, whatever part it has in the study.
+/// How a server is obtained, started, found ready and stopped: the whole description of one in a
+/// study, whatever part it has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSpec {
-    /// Where the file says how it comes to run, for messages.
+    /// The line of the file with its start, for messages.
     pub line: usize,
     /// What is needed, in the order in which it is to be had; empty when the
     /// program is simply there.

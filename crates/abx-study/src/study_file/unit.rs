@@ -54,12 +54,12 @@ pub fn path_below(key: &str, text: &str) -> Result<PathBuf, String> {
             short(text)
         ));
     }
-    // One way to write each path, so that two can be told apart.
+    // One way to write each path, so that two can be distinguished.
     let is_named = |part: &Component| matches!(part, Component::Normal(_));
     Ok(path.components().filter(is_named).collect())
 }
 
-/// A path, or as many as `count` says, with their numbers for `{n}`.
+/// A path, or `count` of it, with their numbers for `{n}`.
 pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>, String> {
     match count {
         None => Ok(vec![text.to_owned()]),

@@ -40,7 +40,7 @@ pub fn any_text(text: &str) {
     }
 }
 
-/// A message says one line, and one that is there.
+/// A message names one line, and one that is there.
 fn is_message(message: &str, lines: usize) {
     assert!(!message.contains(char::is_control), "{message:?}");
     if let Some(rest) = message.strip_prefix("line ") {

@@ -8,7 +8,7 @@ use super::{LineFiles, without_placeholders};
 use crate::requests::request_spec::RequestSpec;
 
 /// Finds the placeholders of a request: the lines of `text` are its path, a header and its body.
-/// They lie in their parts and in order, what is asked before a load has none, and a text without
+/// They lie in their parts and in order, the request before a load has none, and a text without
 /// placeholders stays as it is.
 ///
 /// # Panics

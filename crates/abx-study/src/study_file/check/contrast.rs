@@ -1,4 +1,4 @@
-//! The pairs that a study file asks for: of subjects and loads that it has, each once.
+//! The pairs that a study file requests: of subjects and loads that it has, each once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::study_file::raw::RawContrast;
 /// The contrasts of a file, `list` being where they stand.
 ///
 /// # Errors
-/// The first that cannot be asked, or is asked twice.
+/// The first that is not possible, or is requested twice.
 pub fn contrasts(
     raw: Vec<RawContrast>,
     list: &KeyPosition,

@@ -1,5 +1,5 @@
-//! What a fault's table means: something that can be done, under a load of the file
-//! whose rate is fixed.
+//! Checks a fault's table: something that can be done, under a load of the file whose rate is
+//! fixed.
 
 use abx_engine::schedule::Arrivals;
 use abx_evidence::Shape;
@@ -62,7 +62,7 @@ fn fault(raw: RawFault, here: &KeyPosition, loads: &[Load]) -> Result<Fault, Dia
     })
 }
 
-/// Refuses a load that is not there, or offers less while the subject answers less.
+/// Refuses a load that is not there, or whose rate falls if the subject responds more slowly.
 fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diagnostic> {
     let known: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
     check_known("load", name, &known, here)?;

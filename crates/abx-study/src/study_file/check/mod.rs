@@ -1,4 +1,4 @@
-//! Checks what a study file says, and gives it its meaning.
+//! Checks the content of a study file, and gives it its meaning.
 
 pub(super) mod contrast;
 pub(super) mod fault;

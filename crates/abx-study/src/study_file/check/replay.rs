@@ -1,4 +1,4 @@
-//! A load that replays an access log: the log says what is requested, and when.
+//! A load that replays an access log: the log sets the requests, and their times.
 
 use abx_engine::schedule::ReplaySpeed;
 
@@ -20,8 +20,8 @@ pub struct FiledLog {
 /// Takes the log out of a load that replays one.
 ///
 /// # Errors
-/// The first key that says something of requests or their times beside it; a log that cannot
-/// be read or replayed.
+/// The first key that sets requests or their times along with the log; a log that cannot be read or
+/// replayed.
 pub fn replayed(
     raw: &mut RawOffer,
     here: &KeyPosition,
@@ -53,7 +53,7 @@ pub fn replayed(
 }
 
 impl FiledLog {
-    /// Has a load replay it; a status that the load tells is expected of all requests.
+    /// Has a load replay it; if `tells_status`, the load's own status is expected of all requests.
     pub fn onto(self, load: &mut Load, tells_status: bool) {
         self.log.onto(load, &self.file, tells_status);
     }

@@ -1,4 +1,4 @@
-//! What is asked: the requests of a load.
+//! The requests of a load.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,8 +16,8 @@ use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::raw_request::RawRequest;
 use crate::study_file::unit;
 
-/// The request of a table, or as many as its `count`, its `urls` and its `file` say. `files`
-/// gives the text of a file beside the study file. Placeholders are refused where none
+/// The request of a table, or as many as its `count`, its `urls` and its `file` give. `files`
+/// returns the text of a file beside the study file. Placeholders are refused unless the request
 /// `may_vary`.
 pub fn requested(
     raw: RawRequest,
@@ -88,7 +88,7 @@ fn as_written(
     Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// The headers that a request is given, and those that say who asks.
+/// The headers of a request, including those with credentials.
 pub fn added_headers(
     raw: &mut RawRequest,
     here: &KeyPosition,
@@ -126,7 +126,7 @@ fn from_file(
     Ok(requests)
 }
 
-/// The headers that say who asks.
+/// The headers with credentials.
 fn credentials(
     raw: &RawRequest,
     here: &KeyPosition,
@@ -195,7 +195,7 @@ fn read_below(key: &str, file: &str, files: Templates) -> io::Result<String> {
     files(&path.map_err(io::Error::other)?)
 }
 
-/// What is asked for, and how often for each beside the others.
+/// The paths, and the weight of each.
 fn paths(
     raw: &RawRequest,
     here: &KeyPosition,

@@ -26,9 +26,9 @@ use crate::study_file::raw_scenario::{RawExtract, RawScenario, RawStep};
 use crate::study_file::{conform, unit};
 use crate::units;
 
-/// What is kept of bodies when a file does not say.
+/// How many bytes of bodies are kept by default.
 const BODY_BYTES_MAX: u64 = 1 << 20;
-/// How long a step may take when nobody says.
+/// How long a step may take by default.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A scenario that was read.
@@ -50,8 +50,7 @@ pub struct ScenarioFile {
 }
 
 impl ScenarioFile {
-    /// Users who do what this file says, which is called so. Their sessions are numbered from 0
-    /// on.
+    /// Users of the scenario in this file, of this name. Their sessions are numbered from 0 on.
     #[must_use]
     pub fn users(self, file: String) -> UserScenario {
         let script = ScenarioScript {
@@ -418,7 +417,7 @@ mod tests {
         assert!(next.status.accepts(204) && !login.status.accepts(204));
     }
 
-    /// What may stand in a step, and what is said of it.
+    /// Lines of a step that are wrong, and the messages for them.
     const WRONG_LINES: &[(&str, &str)] = &[
         (
             "pth = \"/\"",

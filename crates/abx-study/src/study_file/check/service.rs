@@ -13,7 +13,7 @@ use crate::study_file::model::{RunSpec, ServerSpec, ServiceSpec};
 use crate::study_file::raw::{RawService, RawServiceReady, RawSubject};
 use crate::study_file::unit;
 
-/// How long a service may take to be filled, unless the file says more.
+/// How long a service may take to be filled, unless the file allows more.
 const SEED_WITHIN: Duration = Duration::from_secs(120);
 
 /// What the tables of services mean. Each may use those before it.

@@ -16,7 +16,7 @@ use crate::study_file::raw::{RawOffer, RawProtocol, RawSweep};
 /// are written.
 ///
 /// # Errors
-/// The first key that says nothing of this shape, or that contradicts it.
+/// The first key that has no meaning for this shape, or that contradicts it.
 pub fn shapes(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVersion), Diagnostic> {
     let kind = match raw.scenario {
         Some(_) => LoadShape::Scenario,
@@ -71,7 +71,7 @@ fn version(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<HttpVe
     }
 }
 
-/// Refuses the first key that says nothing of this shape.
+/// Refuses the first key that has no meaning for this shape.
 fn check_keys(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<(), Diagnostic> {
     let refuse_in = |table: &KeyPosition, prefix: &str| {
         // What is spoken was looked at already.

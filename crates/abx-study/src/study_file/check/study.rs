@@ -116,7 +116,7 @@ fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     ))
 }
 
-/// Refuses a subject that is to be asked in HTTP/2 where a load says something else than HTTP.
+/// Refuses a subject with `http2` if a load uses anything other than HTTP.
 fn check_http2(raw: &[RawSubject], loads: &[Load], list: &KeyPosition) -> Result<(), Diagnostic> {
     let Some(index) = raw.iter().position(|subject| subject.http2) else {
         return Ok(());
@@ -297,7 +297,7 @@ fn rows_of(load: &Load, sweep: &SweepSpec) -> Vec<Load> {
     })
 }
 
-/// Which answers are right: the status where it is told, and the body.
+/// Which responses are correct: the status if it is given, and the body.
 fn expected(
     raw: RawExpect,
     here: &KeyPosition,

@@ -44,7 +44,7 @@ fn server(
     leading: &[String],
 ) -> Result<ServerSpec, Diagnostic> {
     let from = &raw.server.from;
-    // An image knows what to run.
+    // An image has its own command.
     let of_image = from.image.as_ref().map(|_| Vec::new());
     let command = raw.command.as_ref().or(of_image.as_ref());
     let run = match (command, &raw.address) {
@@ -95,7 +95,7 @@ fn server(
     })
 }
 
-/// What every table has that says how abx starts a server.
+/// The keys of every table that describes how abx starts a server.
 pub struct LaunchTable<'a> {
     pub server: &'a RawServer,
     pub command: &'a [String],
@@ -321,8 +321,8 @@ fn worker(raw: Option<&str>, here: &KeyPosition) -> Result<Option<String>, Diagn
     Ok(raw.map(str::to_owned))
 }
 
-/// Without a place for its port a subject would listen where nobody asks. Images know `PORT`,
-/// or are told by words of which nobody knows beforehand whether they are needed.
+/// Without a place for its port a subject would listen where no request arrives. Images use `PORT`,
+/// or take words of which it is not known beforehand whether they are needed.
 fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
     if launch.image.is_some() || launch.placeholders().any(|word| word == "port") {
         Ok(())

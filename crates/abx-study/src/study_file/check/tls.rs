@@ -1,4 +1,4 @@
-//! What a load's table says of TLS.
+//! Checks the TLS keys of a load's table.
 
 use std::path::Path;
 
