@@ -1,5 +1,5 @@
-//! Flags that people know from other load generators: those that mean one thing are
-//! understood, and for the others this says what to write. docs/reference/flags.md has all of them.
+//! Flags that people know from other load generators: those with one meaning are accepted, and for
+//! the others a message names the flag to write. docs/reference/flags.md has all of them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -398,7 +398,7 @@ fn instead_of_command(unknown: &str, path: &str) -> String {
     }
 }
 
-/// The command below this one that was meant with a slip.
+/// The command below this one that a typo stands for.
 fn known_command(unknown: &str, parent: &Command) -> Option<String> {
     let visible = parent
         .get_subcommands()

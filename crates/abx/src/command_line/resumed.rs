@@ -8,7 +8,7 @@ use super::cli::{Cli, Command};
 use super::secrets::HIDDEN;
 use crate::commands::history::record_path;
 
-/// What a record says of its command.
+/// A record's entry for its command.
 #[derive(Deserialize)]
 struct Recorded {
     command: Vec<String>,

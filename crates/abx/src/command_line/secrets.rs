@@ -1,4 +1,4 @@
-//! The command line: as it is read, with a command of curl said in our own words, and as
+//! The command line: as it is read, with a command of curl translated to our own words, and as
 //! records keep it, without what is secret.
 
 use std::ffi::OsString;
@@ -42,7 +42,7 @@ struct Hidden {
 pub struct GivenWords {
     /// As records keep them.
     pub recorded: Vec<String>,
-    /// What nobody else is to see of them as they were given.
+    /// The given values that must not be shown.
     pub secret: Vec<String>,
 }
 
@@ -81,8 +81,8 @@ fn secret_words(given: &[OsString], ours: &[OsString]) -> Vec<String> {
     }
 }
 
-/// Other tools whose options may have secret values: what stands behind such an option in its own
-/// word, and nothing if its value is the next word. Too much does no harm.
+/// Other tools whose options may have secret values: the part after such an option in its own word,
+/// and nothing if its value is the next word. Too much does no harm.
 const OF_TOOLS: [(&str, Joined); 2] = [("ab", joined_by_ab), ("httperf", joined_by_httperf)];
 
 type Joined = fn(&str) -> Option<&str>;
@@ -101,17 +101,17 @@ fn joined_by_httperf(word: &str) -> Option<&str> {
     is_header.then_some(value)
 }
 
-/// The words that are read. Behind `abx run ... curl` they are a command of curl.
+/// The words that are read. After `abx run ... curl` they are a command of curl.
 ///
 /// # Errors
-/// What that command says and abx cannot.
+/// The part of that command that abx does not support.
 pub fn in_our_words(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let is_run = words.get(1).is_some_and(|word| word == "run");
     let place = words.iter().position(|word| word == "curl");
     let Some(place) = place.filter(|place| is_run && *place > 1) else {
         return Ok(words);
     };
-    // Somebody may send this very word.
+    // The word may be a value, such as a body.
     let is_value = ["-b", "--body"]
         .iter()
         .any(|flag| words[place - 1] == *flag);

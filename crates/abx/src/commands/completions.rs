@@ -79,7 +79,7 @@ pub fn words(words: &Words) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// The script for bash: its own function in front of the one that knows the flags.
+/// The script for bash: its own function in front of the one for the flags.
 fn bash(script: &str, command: &Command) -> String {
     let flags = script.replacen("_abx() {", "_abx_flags() {", 1);
     let own_text = BASH.replace("VALUES", &value_flags(command).join("|"));

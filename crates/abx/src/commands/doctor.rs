@@ -41,7 +41,7 @@ pub struct Doctor {
     output: OutputFlags,
 }
 
-/// How long it measures when nothing else is said: noise, and each ceiling.
+/// How long it measures by default: noise, and each ceiling.
 const USUAL: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(2)];
 const QUICK: [Duration; 2] = [Duration::from_secs(5), Duration::from_millis(500)];
 /// More is a study, which `abx compare --aa` conducts.

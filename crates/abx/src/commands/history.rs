@@ -275,11 +275,11 @@ pub fn saved_file(path: &Path) -> SavedFile {
     }
 }
 
-/// Takes note of a record that was saved. What was measured is safe already, so
-/// a failure is told and nothing else.
+/// Takes note of a record that was saved. The measurement is safe already, so a failure is only
+/// reported.
 pub fn note(store: &Store) {
     if store.moved().is_some() {
-        // It is not among the others, and that was told.
+        // It is not among the others, and that was reported.
         return;
     }
     let problem = match Archive::open(&state_folder()) {

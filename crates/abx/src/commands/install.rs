@@ -8,11 +8,11 @@ use abx_lab::provision::{self, Provision};
 
 use crate::ui::end::Failure;
 
-/// Installs what is missing of a study. What only the user can bring is told; answers
-/// how many subjects lack such a program.
+/// Installs what is missing of a study. Reports programs that only the user can bring; returns how
+/// many subjects lack such a program.
 ///
 /// # Errors
-/// A usage failure that says what could not be had and why.
+/// A usage failure that lists what could not be installed and why.
 pub fn install(
     study: &CheckedStudy,
     cache: &Path,

@@ -78,7 +78,7 @@ struct ManualPage {
 
 /// That of abx, and one for each command and each command below it.
 fn pages(shown: &Command) -> io::Result<Vec<ManualPage>> {
-    // What `abx help` prints is what the pages say.
+    // The pages contain the output of `abx help`.
     let mut whole = shown.clone().disable_help_subcommand(true);
     whole.build();
     let mut manual_pages = Vec::new();

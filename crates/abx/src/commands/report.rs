@@ -57,14 +57,14 @@ const BRIEF: &[&str] = &[
 ];
 
 impl Report {
-    /// The first flag that only a study has an answer to.
+    /// The first flag that applies only to a study.
     fn of_studies(&self) -> Option<&'static str> {
         let expected = self.expect.is_given();
         let flag = self.study_formats.first();
         flag.or(expected.then_some("--expect or --fail-if-slower"))
     }
 
-    /// Refuses a flag that this kind of record has no answer to.
+    /// Refuses a flag that does not apply to this kind of record.
     fn refuse(&self, kind: &str, flag: Option<&'static str>) -> Result<(), Failure> {
         match flag {
             None => Ok(()),

@@ -302,7 +302,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     keep_and_print(measured, &expect, &outputs, &run.output)
 }
 
-/// Saves a run, prints its report, and says where it is and how the command ends.
+/// Saves a run, prints its report and the file's name, and returns how the command ends.
 pub fn keep_and_print(
     measured: Measured,
     expect: &ExpectFlags,
@@ -389,7 +389,7 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
     })
 }
 
-/// The study of one server of this name, as flags say.
+/// The study of one server of this name, as flags set it.
 fn study(run: &Run, name: String, target: Target, loads: Vec<Load>) -> Study {
     let subject = Subject::new(name, Source::Address(target));
     let generator = &run.generator;

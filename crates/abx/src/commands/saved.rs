@@ -27,7 +27,7 @@ pub enum SavedRecord {
     Timer(Box<TimerRecord>),
 }
 
-/// What every record says of itself.
+/// The head that every record has.
 #[derive(Deserialize)]
 struct RecordHead {
     schema: Option<String>,

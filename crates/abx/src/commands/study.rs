@@ -173,11 +173,11 @@ const QUICK_BLOCKS: u32 = 6;
 /// The time into which they are fitted, which leaves some of the twenty minutes for
 /// what `--install` has to do first.
 const QUICK_TIME: std::time::Duration = std::time::Duration::from_secs(17 * 60);
-/// Rounds of a block of `--tiny`, unless it is told, and slices.
+/// Rounds of a block of `--tiny`, unless the user sets them, and slices.
 const TINY_ROUNDS: u32 = 4;
 const TINY_SLICE: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// Does what was asked.
+/// Runs a subcommand of the catalog.
 pub fn catalog(catalog: &Catalog) -> Result<End, Failure> {
     match &catalog.command {
         StudyCommand::List => list(),

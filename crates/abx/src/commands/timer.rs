@@ -86,7 +86,7 @@ fn measure(args: &TimerArgs, interruption: &Interruption) -> Result<Vec<MarkedRu
     let is_stopped = || interruption.has_come();
     let mut other = |bytes: &[u8]| {
         if !args.output.quiet {
-            // Nobody is left to tell when standard error is closed.
+            // The message has no reader when standard error is closed.
             let _ = io::stderr().write_all(bytes);
         }
     };

@@ -60,8 +60,8 @@ impl ExpectFlags {
         !self.expect.is_empty() || self.fail_if_slower.is_some()
     }
 
-    /// What to know before a study is conducted that runs exactly so many blocks: a comparison
-    /// needs more of them, a threshold does not.
+    /// A warning before a study that runs exactly so many blocks: a comparison needs more of them,
+    /// a threshold does not.
     pub fn warning(expectations: &[Expectation], blocks: Option<u32>) -> Option<String> {
         let fewest = blocks_for_verdict(true);
         let blocks = blocks.filter(|blocks| (*blocks as usize) < fewest)?;
@@ -116,12 +116,12 @@ pub fn known_of_record(record: &StudyRecord) -> KnownNames {
     }
 }
 
-/// What a record says to all of them.
+/// The results of all of them for a record.
 pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
     expectation_results(record, expectations)
 }
 
-/// How a command ends whose record would end it so, were nothing expected.
+/// How a command ends whose record would end it with `end`, were nothing expected.
 pub fn end(expectation_results: &[ExpectationResult], end: End) -> End {
     let fails =
         |expectation_result: &ExpectationResult| expectation_result.standing == Standing::Fails;
@@ -140,8 +140,8 @@ pub fn end(expectation_results: &[ExpectationResult], end: End) -> End {
     }
 }
 
-/// What to do about expectations that are unsettled, since the exit code does not say why, or
-/// does not show it at all.
+/// A remedy for expectations that are unsettled, since the exit code does not show why, or does not
+/// show it at all.
 pub fn remark(record: &StudyRecord, expectation_results: &[ExpectationResult]) -> Option<String> {
     let is_open = |expectation_result: &&ExpectationResult| {
         matches!(expectation_result.standing, Standing::Unsettled(_))

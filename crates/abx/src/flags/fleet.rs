@@ -113,7 +113,7 @@ impl FleetFlags {
     }
 }
 
-/// Tells of agents: who joins is worth a line, who is lost always.
+/// Reports events of agents: one that joins is worth a line, one that is lost always.
 fn told(event: &FleetEvent, is_quiet: bool) {
     let line = match event {
         FleetEvent::Joined { .. } | FleetEvent::Back { .. } if is_quiet => return,

@@ -155,7 +155,7 @@ impl LoadFlags {
     /// TLS or none does; `server` is the only one that is loaded.
     ///
     /// # Errors
-    /// A usage failure for flags that contradict each other or say nothing here.
+    /// A usage failure for flags that contradict each other or have no meaning here.
     pub fn loads(
         &self,
         scheme: Scheme,
@@ -271,10 +271,10 @@ impl LoadFlags {
         )
     }
 
-    /// The loads of users who do what this file says: one for each number of users.
+    /// The loads of users with the scenario in this file: one for each number of users.
     ///
     /// # Errors
-    /// A usage failure for a file that cannot be read, and a flag that says nothing of users.
+    /// A usage failure for a file that cannot be read, and a flag that has no meaning for users.
     pub fn of_users(&self, file: &Path, is_encrypted: bool) -> Result<Vec<Load>, Failure> {
         self.refuse_beside(LoadShape::Scenario)?;
         let read = scenario_file::read(file).map_err(Failure::usage)?;
@@ -298,7 +298,7 @@ impl LoadFlags {
         }
     }
 
-    /// Refuses the first flag that says nothing of loads of this shape.
+    /// Refuses the first flag that has no meaning for loads of this shape.
     fn refuse_beside(&self, kind: LoadShape) -> Result<(), Failure> {
         match self.misplaced(kind) {
             None => Ok(()),
@@ -318,7 +318,7 @@ impl LoadFlags {
         }
     }
 
-    /// The first flag that says nothing of loads of this shape, with its key.
+    /// The first flag that has no meaning for loads of this shape, with its key.
     fn misplaced(&self, kind: LoadShape) -> Option<(String, String)> {
         let suits = |(flag, key): &(String, String)| match flag.as_str() {
             "--connection-stages" => RESPONDED.contains(&kind),
@@ -362,7 +362,7 @@ impl LoadFlags {
         stages.map(|stages| stages.lasts().into())
     }
 
-    /// The flags that were given, each with the key of a study file that says the same.
+    /// The flags that were given, each with its key in a study file.
     pub fn given(&self) -> impl Iterator<Item = (String, String)> {
         let parts = [
             (!self.connections.is_empty(), "--connections", "connections"),
@@ -407,7 +407,7 @@ impl LoadFlags {
 }
 
 impl GeneratorFlags {
-    /// The way to wait that was asked for.
+    /// The way to wait that was requested.
     pub fn wait(&self) -> Option<WaitChoice> {
         self.wait.map(|wait| match wait {
             WaitName::Auto => WaitChoice::Auto,

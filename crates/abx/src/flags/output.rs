@@ -141,7 +141,7 @@ pub struct StudyFormatFlags {
     pub measured: MeasuredFormatFlags,
 }
 
-/// What the flags of one command say, and that it can be done.
+/// The output flags of one command, checked to be possible.
 pub struct Outputs<'a> {
     flags: &'a OutputFlags,
     formats: &'a FormatFlags,
@@ -203,7 +203,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Prints a report and writes everything that was asked for, of a record in this file. One
+    /// Prints a report and writes everything that was requested, of a record in this file. One
     /// document that cannot be written does not stop the others.
     pub fn print(
         &self,
@@ -310,7 +310,7 @@ impl FormatFlags {
         self.otlp.as_ref().map(|_| OTLP)
     }
 
-    /// The formats that were asked for, each with its place.
+    /// The formats that were requested, each with its place.
     fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
             (HTML, &self.html),
@@ -332,7 +332,7 @@ impl MeasuredFormatFlags {
         }
     }
 
-    /// The formats that were asked for, each with its place.
+    /// The formats that were requested, each with its place.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         given([
             ("--csv", &self.csv),
@@ -354,7 +354,7 @@ impl StudyFormatFlags {
         self.of_comparisons().next().map(|(flag, _)| flag)
     }
 
-    /// The formats that were asked for, each with its place.
+    /// The formats that were requested, each with its place.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.measured.given().chain(self.of_comparisons())
     }
@@ -411,8 +411,7 @@ pub const HTML: &str = "--html";
 const OTLP: &str = "--otlp";
 const FOLDED: &str = "--folded";
 
-/// Prints a report that has no other formats, or the record itself where that
-/// was asked for by `-`.
+/// Prints a report that has no other formats, or the record itself if `-` requested that.
 pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Result<(), Failure> {
     print_with(report, record, flags, [])
 }
@@ -442,8 +441,7 @@ pub fn print_with<'a>(
     conclude(write(report, &documents, flags))
 }
 
-/// Writes the report and the documents, each whatever became of the others;
-/// answers what went wrong.
+/// Writes the report and the documents, each even if others fail; returns the errors.
 fn write(report: &str, documents: &[Document], flags: &OutputFlags) -> Vec<String> {
     let mut wrong = Vec::new();
     if documents.iter().any(|document| document.place == "-") {
@@ -491,7 +489,7 @@ pub fn style(flags: &OutputFlags) -> Style {
     }
 }
 
-/// How many columns a report may take: as many as the environment says, else as many as the
+/// How many columns a report may take: as many as the environment sets, else as many as the
 /// terminal has, else 80.
 fn columns(asked: Option<&str>, terminal: Option<u16>) -> usize {
     let asked = asked.and_then(|text| text.parse().ok());
@@ -499,7 +497,7 @@ fn columns(asked: Option<&str>, terminal: Option<u16>) -> usize {
     count.map_or(COLUMNS, |columns| usize::from(columns).min(COLUMNS_MAX))
 }
 
-/// Columns where nobody says how many there are.
+/// Columns if neither sets their number.
 const COLUMNS: usize = 80;
 /// Longer lines are hard to read.
 const COLUMNS_MAX: usize = 120;
@@ -524,7 +522,7 @@ mod tests {
 
     #[test]
     fn a_report_is_as_wide_as_the_terminal_within_reason() {
-        // Method: what the environment says, and what the terminal does, alone and together.
+        // Method: the columns of the environment, and those of the terminal, alone and together.
         let table = [
             (None, None, 80),
             (None, Some(100), 100),

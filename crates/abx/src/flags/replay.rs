@@ -91,8 +91,7 @@ impl ReplayFlags {
         }
     }
 
-    /// Each flag: whether it was given, its name, and the key of a study file that says the
-    /// same.
+    /// Each flag: whether it was given, its name, and its key in a study file.
     pub fn given(&self) -> [(bool, &'static str, &'static str); 3] {
         [
             (self.replay.is_some(), "--replay", "requests.replay"),
@@ -107,7 +106,7 @@ impl ReplayFlags {
 }
 
 impl NamedLog {
-    /// Has a load replay it; a status that was told is expected of all requests.
+    /// Has a load replay it; if `tells_status`, the load's own status is expected of all requests.
     pub fn onto(&self, load: &mut Load, tells_status: bool) {
         self.log.clone().onto(load, &self.name, tells_status);
     }

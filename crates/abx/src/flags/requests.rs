@@ -1,5 +1,4 @@
-//! Flags that say what is asked: paths, headers, method and body, who asks, and files of
-//! requests.
+//! Flags for requests: paths, headers, method and body, credentials, and files of requests.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -172,7 +171,7 @@ impl RequestFlags {
         })
     }
 
-    /// The headers, and those that say who asks.
+    /// The headers, including those with credentials.
     fn all_headers(&self) -> Result<Vec<Header>, Failure> {
         let mut headers = self.headers.clone();
         let mut add = |flag: &str, header: Result<Header, CredentialError>| {
@@ -202,7 +201,7 @@ impl RequestFlags {
         Ok(headers)
     }
 
-    /// Adds the headers, and those that say who asks, to requests that come from elsewhere.
+    /// Adds the headers, including those with credentials, to requests that come from elsewhere.
     ///
     /// # Errors
     /// A usage failure for headers that contradict each other.
@@ -214,8 +213,7 @@ impl RequestFlags {
         Ok(())
     }
 
-    /// Each flag: whether it was given, its name, and the key of a study file that
-    /// says the same.
+    /// Each flag: whether it was given, its name, and its key in a study file.
     pub fn given(&self) -> [(bool, &'static str, &'static str); 12] {
         [
             (!self.paths.is_empty(), "--path", "requests.path"),
@@ -297,7 +295,7 @@ fn read_lines_here(file: &str) -> io::Result<String> {
     ))
 }
 
-/// The text of a file: of one that is longer than so many bytes one byte more.
+/// The text of a file: of one that is longer than `bytes_max` one byte more.
 fn read_text(path: &Path, bytes_max: usize) -> io::Result<String> {
     let mut text = String::new();
     let file = open_input(path)?;

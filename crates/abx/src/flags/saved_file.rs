@@ -1,4 +1,4 @@
-//! The file of a record: one that a report is made of, or that a study goes on from.
+//! The file of a record: one that a report is made of, or that a study continues.
 
 use std::fs;
 use std::path::{Path, PathBuf};

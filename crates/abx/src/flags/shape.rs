@@ -1,4 +1,4 @@
-//! Flags that say what WebSocket connections carry.
+//! Flags for the messages on WebSocket connections.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ impl ShapeFlags {
         }
     }
 
-    /// This shape with each length of messages that was asked for.
+    /// This shape with each length of messages that was requested.
     ///
     /// # Errors
     /// A usage failure for messages that are too short.
@@ -100,8 +100,8 @@ impl ShapeFlags {
         Ok(lengths.iter().map(shape).collect())
     }
 
-    /// What all subjects of a comparison are spoken to in: that of their URLs, and
-    /// WebSocket where a shape is asked for.
+    /// The scheme of all subjects of a comparison: that of their URLs, and WebSocket if a shape is
+    /// requested.
     ///
     /// # Errors
     /// A usage failure for URLs of both kinds.
@@ -120,8 +120,7 @@ impl ShapeFlags {
         }
     }
 
-    /// Each flag: whether it was given, its name, and the key of a study file that
-    /// says the same.
+    /// Each flag: whether it was given, its name, and its key in a study file.
     pub fn given(&self) -> [(bool, &'static str, &'static str); 5] {
         [
             (self.shape.is_some(), "--shape", "shape"),

@@ -43,10 +43,10 @@ enum TlsVersionName {
 }
 
 impl TlsFlags {
-    /// What is asked for.
+    /// The TLS settings of the flags.
     ///
     /// # Errors
-    /// A usage failure for files that cannot be used, or where nothing is encrypted.
+    /// A usage failure for files that cannot be used, or if nothing is encrypted.
     pub fn spec(&self, is_encrypted: bool) -> Result<TlsSpec, Failure> {
         let flags = self.given();
         let given = flags.iter().find(|(is_given, ..)| *is_given);
@@ -79,8 +79,7 @@ impl TlsFlags {
         self.insecure
     }
 
-    /// Each flag: whether it was given, its name, and the key of a study file that
-    /// says the same.
+    /// Each flag: whether it was given, its name, and its key in a study file.
     pub fn given(&self) -> [(bool, &'static str, &'static str); 6] {
         [
             (self.ca.is_some(), "--ca", "tls"),

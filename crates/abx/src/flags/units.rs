@@ -164,7 +164,8 @@ pub fn ip_address(text: &str) -> Result<IpAddr, String> {
 /// Reads an address that connections of this machine can come from.
 pub fn local_address(text: &str) -> Result<IpAddr, String> {
     let address = ip_address(text)?;
-    // Binding tells what the kernel takes: all of 127.0.0.0/8, and what interfaces have.
+    // Binding shows which addresses the kernel accepts: all of 127.0.0.0/8, and those of
+    // interfaces.
     UdpSocket::bind((address, 0))
         .map(|_| address)
         .map_err(|error| {

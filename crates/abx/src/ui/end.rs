@@ -1,4 +1,4 @@
-//! How abx ends: its exit codes, and what it says on standard error.
+//! How abx ends: its exit codes, and its messages on standard error.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ pub enum End {
     Done,
     /// What was expected is not so.
     Failed,
-    /// What was asked cannot be done as asked.
+    /// The request cannot be carried out as given.
     Usage,
     /// No claim is possible.
     NoClaim,
@@ -38,7 +38,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What was asked cannot be done as asked.
+    /// The request cannot be carried out as given.
     pub fn usage(message: impl ToString) -> Failure {
         Failure {
             end: End::Usage,
@@ -63,7 +63,7 @@ impl Failure {
     }
 }
 
-/// Says what went wrong, and turns the end into an exit code.
+/// Prints the error, and turns the end into an exit code.
 pub fn finish(result: Result<End, Failure>) -> ExitCode {
     let end = match result {
         Ok(end) => end,
@@ -78,6 +78,6 @@ pub fn finish(result: Result<End, Failure>) -> ExitCode {
 /// Talks to the person: one line on standard error, without anything that could steer a terminal,
 /// since it may quote servers, files and records of others.
 pub fn tell(line: &str) {
-    // Nobody is left to tell when standard error is closed.
+    // The message has no reader when standard error is closed.
     let _ = writeln!(io::stderr(), "{}", clean(line));
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use abx_lab::{Scheme, SubjectError, Target};
 use serde_json::Value;
 
-/// How long a collector may take to connect, to read or to answer.
+/// How long a collector may take to connect, to read or to respond.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// More of a response is of no use to anybody.
+/// More of a response is of no use.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Reads the URL of a collector. Without a path it is the usual one.
@@ -35,7 +35,7 @@ fn not_a_collector(url: &str) -> String {
     format!("`{url}` is not the URL of a collector: write one such as http://127.0.0.1:4318")
 }
 
-/// Posts a body of JSON; the error says what came instead of a yes.
+/// Posts a body of JSON; the error describes any response other than an acceptance.
 pub fn post(collector: &Target, body: &str) -> Result<(), String> {
     let response = exchange(collector, body).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
@@ -79,7 +79,7 @@ fn exchange(collector: &Target, body: &str) -> io::Result<String> {
     }
 }
 
-/// A yes that takes only a part says so in its body, in one chunk or none.
+/// The error of an acceptance in part, which its body states in one chunk or none.
 fn rejected(content: &str) -> Result<(), String> {
     let start = content.find('{').unwrap_or(content.len());
     let end = content.rfind('}').map_or(start, |end| end + 1);

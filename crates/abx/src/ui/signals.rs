@@ -21,8 +21,8 @@ pub fn stop_on_signals(stopper: &Stopper) {
     }
 }
 
-/// What signals tell several engines, one after the other. An engine that has
-/// ended is stopped for good, so none of them can tell for all.
+/// Passes signals on to several engines, one after the other. An engine that has ended is stopped
+/// for good, so none of them can do that for all.
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
@@ -41,7 +41,7 @@ impl Interruption {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// From now on signals stop this engine too, also one that has come before.
+    /// From now on signals stop this engine too, including one that has come before.
     pub fn stops(&self, stopper: &Stopper) {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let _ = flag::register(signal, stopper.flag());

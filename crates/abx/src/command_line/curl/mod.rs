@@ -83,7 +83,7 @@ const KNOWN: &[(Option<char>, &str, Meaning)] = &[
     (Some('w'), "write-out", Meaning::NothingOf),
 ];
 
-/// What a command of curl says.
+/// The content of a curl command.
 #[derive(Default)]
 struct CurlCommand {
     url: Option<String>,
@@ -98,14 +98,14 @@ struct CurlCommand {
     is_get: bool,
     is_insecure: bool,
     is_compressed: bool,
-    /// What is said by the same flags.
+    /// The flags that are the same in abx.
     others: Vec<String>,
 }
 
 /// The words of abx for these words of curl.
 ///
 /// # Errors
-/// What cannot be said in them, and what to do instead.
+/// The part that abx does not support, and a remedy.
 pub fn translated(words: &[String]) -> Result<Vec<String>, String> {
     let mut command = CurlCommand::default();
     let mut words = words.iter();
@@ -144,7 +144,7 @@ impl Meaning {
 }
 
 impl CurlCommand {
-    /// Takes letters that stand together; what follows one that has a value is its value.
+    /// Takes letters that are joined in one word; the text after one that has a value is its value.
     fn take_letters(
         &mut self,
         letters: &str,
@@ -446,8 +446,8 @@ mod tests {
         }
     }
 
-    /// What is said for any words: a URL, and flags that are known, each with its value in the
-    /// same word.
+    /// The result for any words: a URL, and flags that are known, each with its value in the same
+    /// word.
     #[test]
     fn what_fuzzing_kept_is_said_in_ours_or_refused() {
         // Method: the fuzz target's body, on kept inputs and changes of them.

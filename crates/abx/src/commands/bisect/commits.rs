@@ -17,7 +17,7 @@ pub struct Commits<'a> {
     is_quiet: bool,
 }
 
-/// A server of a commit that is built. Its build stays as long as this lives.
+/// A server of a commit that is built. Its build stays as long as this value exists.
 pub struct CommitServer {
     pub subject: Subject,
     _built: Built,

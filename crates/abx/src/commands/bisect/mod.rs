@@ -77,7 +77,7 @@ fn skipped(position: usize, why: String) -> TrialRecord {
     }
 }
 
-/// Prints what came of it, and says how the command ends.
+/// Prints the result, and returns how the command ends.
 fn finish(
     ended: Result<BisectConclusion, Stopped>,
     file: &SearchFile,
@@ -108,7 +108,7 @@ struct Search<'a> {
     took: Vec<Duration>,
 }
 
-/// Why a search does not go on.
+/// Why a search does not continue.
 enum Stopped {
     Interrupted,
     Failed(Failure),

@@ -1,4 +1,4 @@
-//! The file of a search, from which the same command goes on after Ctrl-C.
+//! The file of a search, from which the same command continues after Ctrl-C.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +22,7 @@ pub struct SearchFile {
     began: Instant,
 }
 
-/// Letters of a file's name that tell searches apart.
+/// Letters of a file's name that distinguish searches.
 const KEY_LETTERS: usize = 16;
 
 impl SearchFile {

@@ -74,7 +74,7 @@ pub fn ab(words: &AbWords) -> ExitCode {
     }))
 }
 
-/// Loads, and prints what came of it. Answers the exit code.
+/// Loads, and prints the result. Returns the exit code.
 fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     let request = options.request(read_body(options)?);
     let step = step(options);
@@ -131,7 +131,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     Ok(u8::from(loaded.is_interrupted))
 }
 
-/// Prints the report, writes its files and says where it misleads.
+/// Prints the report, writes its files and warns where it misleads.
 fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRefusal> {
     let figures = AbFigures::of(options, run);
     if is_watched {
@@ -177,7 +177,7 @@ fn beginning(options: &AbOptions, request: &AbRequest, is_watched: bool) -> Stri
     text
 }
 
-/// How responses began, where that was asked for.
+/// The heads of responses, if they were requested.
 fn heads(options: &AbOptions, log: &RequestLog) -> String {
     let mut text = String::new();
     for head in log.heads().iter().filter(|_| options.verbosity >= 2) {
@@ -226,7 +226,8 @@ fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
     })
 }
 
-/// What is told where TLS failed with a proxy: most speak none, and wait to be asked for a tunnel.
+/// The message if TLS failed with a proxy: most do not support it, and wait for a request for a
+/// tunnel.
 const TLS_OF_PROXY: &str = "abx: with -X and https:// TLS is spoken with the proxy itself, as ab \
                             does it: no tunnel (CONNECT) is asked for";
 
@@ -370,8 +371,8 @@ struct AbOutcome {
     is_interrupted: bool,
 }
 
-/// Looks after a load: shows how far it is, and stops it when it is time, or at the first
-/// failure unless it is to go on.
+/// Watches a load: shows how far it is, and stops it when it is time, or at the first failure
+/// unless it is to continue.
 struct AbWatch<'a> {
     count: &'a RequestCount,
     step: Option<u64>,
@@ -430,7 +431,7 @@ impl<'a> AbWatch<'a> {
         })
     }
 
-    /// Looks until the load is over. Answers whether it stopped it.
+    /// Watches until the load is over. Returns whether it stopped the load.
     fn look(&self, stopper: &Stopper) -> bool {
         let deadline = self
             .limit
@@ -470,7 +471,7 @@ impl<'a> AbWatch<'a> {
     }
 }
 
-/// Failures at which ab gives up, unless it is to go on.
+/// Failures at which ab gives up, unless it is to continue.
 const ENDING: [Outcome; 9] = [
     Outcome::Refused,
     Outcome::Reset,
@@ -483,7 +484,7 @@ const ENDING: [Outcome; 9] = [
     Outcome::NoMemory,
 ];
 
-/// Why there is no report, as ab says it; `None` when there is one.
+/// Why there is no report, in ab's words; `None` when there is one.
 fn abort(options: &AbOptions, log: &RequestLog, stopped_responding: bool) -> Option<AbRefusal> {
     let mut requests = log
         .requests()
@@ -543,7 +544,7 @@ fn write(file: &str, what: &str, text: &str) -> Result<(), AbRefusal> {
     })
 }
 
-/// What the system says, without its number.
+/// The system's error message, without its number.
 fn why(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -116,7 +116,7 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// Says why there is no load, in httperf's way.
+/// Reports why there is no load, in httperf's way.
 fn refuse(why: &str) -> End {
     tell(&format!("httperf: {why}"));
     End::Failed
@@ -140,7 +140,7 @@ fn log(options: &HttperfOptions) -> Result<Vec<u8>, String> {
     abx_lab::read_input(file.as_ref()).map_err(|error| format!("can't open {file}: {error}"))
 }
 
-/// Where the server is: of several addresses the first of IPv4, as httperf knows no other.
+/// The address of the server: of several the first of IPv4, as httperf supports no other.
 fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
     let (server, port) = (&options.server, options.port);
     let socket_addrs = look_up(server, port).unwrap_or_default();
@@ -150,8 +150,8 @@ fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
     first.ok_or_else(|| format!("invalid server address {server}"))
 }
 
-/// How connections are encrypted: as httperf does, which believes every certificate unless it is
-/// told not to. abx resumes no session.
+/// How connections are encrypted: as in httperf, which trusts every certificate unless an option
+/// forbids it. abx resumes no session.
 fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
     let given = &options.tls;
     let suites = suites(given.suites());
@@ -243,7 +243,7 @@ fn spent(before: OwnCpu, after: OwnCpu) -> HttperfCpu {
     }
 }
 
-/// Asks httperf's requests and counts what comes.
+/// Sends httperf's requests and counts the responses.
 struct HttperfClient {
     requests: HttperfRequests,
     /// Those of a load of sessions.
@@ -365,7 +365,7 @@ impl SessionListener for HttperfClient {
             }
         }
         if is_sample || self.printer.waiting() > WAITING_MAX {
-            // The report behind it will say when nobody can be told any more.
+            // The report after it will fail too when standard output is closed.
             let _ = to_stdout(&self.printer.take());
         }
     }

@@ -10,16 +10,16 @@ pub struct Extent<'a> {
     pub command: String,
     /// Only these subjects; empty for all of them.
     pub subjects: &'a [String],
-    /// What becomes of a subject whose program only the user can bring.
+    /// The treatment of a subject whose program only the user can bring.
     pub absent: Absent,
     pub loads: Loads<'a>,
 }
 
-/// What becomes of a subject whose program only the user can bring, when it is absent.
+/// The treatment of a subject whose program only the user can bring, when it is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
     Refused,
-    /// The others are measured, and the record says so.
+    /// The others are measured, and the record states that.
     Skipped,
 }
 
@@ -48,7 +48,7 @@ impl Extent<'_> {
         self.absent == Absent::Skipped
     }
 
-    /// Leaves out of a study file what was not asked for.
+    /// Leaves out the parts of a study file that were not requested.
     pub fn cut(&self, file: &mut StudyFile) -> Result<(), Failure> {
         let unknown = |flag: &str, kind: &str, unknown: &str, known: Vec<String>| {
             Failure::usage(format!(

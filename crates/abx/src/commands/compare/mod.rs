@@ -43,7 +43,7 @@ pub fn compare(compare: &Compare) -> Result<End, Failure> {
     perform(&study::study(compare)?, compare)
 }
 
-/// Conducts a study, or plans it where the flags say so, and prints what came of it.
+/// Conducts a study, or plans it if the flags request that, and prints the result.
 pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     if compare.plan {
         return plan::plan(study, compare);
@@ -72,11 +72,11 @@ const RESUMED_KIND: &str = "compare";
 pub struct StudyStart {
     /// What makes the load; `None` for this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
-    /// Where it goes on; `None` for its beginning.
+    /// The record that it continues; `None` for a new study.
     pub resumed: Option<Resumed>,
 }
 
-/// Conducts a study whose record is of this kind, and prints what came of it there.
+/// Conducts a study whose record is of this kind, and prints its result there.
 pub fn conduct(
     study: &Study,
     kind: &str,
@@ -141,14 +141,14 @@ pub fn conduct(
     }
     match error {
         Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
-        // What was asked could be done: a block was begun.
+        // The request was possible: a block was begun.
         Some(error) => printed.and(Err(Failure::no_claim(error))),
         None => conclude(printed, ended(&record, &responses, flags)),
     }
 }
 
-/// How a command ends with this record and these answers; who wanted to see no more than
-/// errors is told why there is no claim.
+/// How a command ends with this record and these results; with `--quiet` it still prints why there
+/// is no claim.
 fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &OutputFlags) -> End {
     let without_responses = end(record);
     let end = expect::end(responses, without_responses);
@@ -164,7 +164,7 @@ fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &OutputFl
     end
 }
 
-/// What is about to be done where nobody said what to compare.
+/// A description of the study, if the user did not give one.
 fn demonstration(study: &Study) -> String {
     let names: Vec<&str> = study
         .subjects
@@ -194,8 +194,8 @@ fn choice(subject: &Subject) -> Option<String> {
     }
 }
 
-/// Prints a judged study or run, saved in this file, with what it says to what was expected of it,
-/// and says how the command ends.
+/// Prints a judged study or run, saved in this file, with the results of its expectations, and
+/// returns how the command ends.
 pub fn print(
     record: &StudyRecord,
     responses: &[ExpectationResult],
@@ -220,7 +220,7 @@ fn printed(
     }
     report.push_str(&abx_report::study_text(record, extent, &style));
     let printed = outputs.print(&report, (record, responses), file);
-    // Without it a job that passes says nothing of what it could not settle.
+    // Without it a job that passes would not show which expectations it could not settle.
     if record.run().is_none()
         && let Some(remark) = expect::remark(record, responses)
     {
@@ -248,7 +248,7 @@ fn end(record: &StudyRecord) -> End {
     }
 }
 
-/// Saves a record, prints its report, and says where it is.
+/// Saves a record, prints its report, and prints the file's name.
 pub fn keep(
     mut store: Store,
     record: &impl Serialize,
@@ -277,7 +277,7 @@ fn failure(study: &Study, error: StudyError) -> Failure {
         | StudyError::Resume(_)
         | StudyError::Store(_)
         | StudyError::Abort(Abort::Responses(_)) => true,
-        // The machine has no process or thread left, and what was asked is right.
+        // The machine has no process or thread left, and the request is correct.
         StudyError::Abort(Abort::Subject { error, .. }) if error.is_without_keeper() => false,
         StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,

@@ -49,7 +49,7 @@ fn outline(subject: &abx_lab::Subject) -> OutlineSubject {
     }
 }
 
-/// The newest studies that are kept. What cannot be read says nothing.
+/// The newest studies that are kept. Records that cannot be read are skipped.
 fn past_studies() -> Result<Vec<PastStudy>, Failure> {
     let folder = state_folder();
     let archive = Archive::open(&folder).map_err(Failure::usage)?;

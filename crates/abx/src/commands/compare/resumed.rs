@@ -1,4 +1,4 @@
-//! `--resume RECORD`: a study that goes on where it ended early.
+//! `--resume RECORD`: continues a study where it ended early.
 
 use abx_evidence::Measured;
 use abx_lab::{Store, Study, is_resumable};
@@ -10,14 +10,14 @@ use crate::commands::history::{name_of, record_path};
 use crate::commands::saved::{SavedRecord, read};
 use crate::ui::end::{Failure, tell};
 
-/// A study that goes on, and the file of its record.
+/// A study to continue, and the file of its record.
 pub struct Resumed {
     pub measured: Measured,
     pub store: Store,
 }
 
 impl Resumed {
-    /// The study that the flags continue; `None` for one that begins.
+    /// The study that the flags continue; `None` for a new one.
     pub fn of(compare: &Compare) -> Result<Option<Resumed>, Failure> {
         let Some(word) = &compare.resume.resume else {
             return Ok(None);
@@ -37,7 +37,7 @@ impl Resumed {
         }))
     }
 
-    /// The same study with the seed of its record, unless another one is asked for.
+    /// The same study with the seed of its record, unless the user sets another one.
     pub fn seeded(&self, study: &Study, compare: &Compare) -> Study {
         Study {
             seed: compare.generator.seed.unwrap_or(self.measured.seed),

@@ -1,5 +1,5 @@
-//! Subjects whose program only the user can bring: they are skipped where it is absent, and a
-//! person reads before the measurement which comparisons that costs.
+//! Subjects whose program only the user can bring: they are skipped if it is absent, and the user
+//! sees before the measurement which comparisons that costs.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use abx_lab::study_file::{StudyFile, SubjectSpec};
 use super::extent::Absent;
 use crate::ui::end::{Failure, tell};
 
-/// Leaves out subjects whose program only the user can bring and did not, and
-/// says so; at least two have to stay.
+/// Leaves out subjects whose program only the user can bring and did not, and reports it; at least
+/// two have to stay.
 pub fn skip(
     file: &mut StudyFile,
     folder: &Path,
@@ -21,7 +21,7 @@ pub fn skip(
         return Ok(Vec::new());
     }
     let needed = provision::survey(file, folder, &provision::cache_folder());
-    // Without a service nobody can be measured, so that is missing and not skipped.
+    // Without a service no subject can be measured, so that is missing and not skipped.
     let is_service = |name: &str| file.services.iter().any(|service| service.name == name);
     let subjects = needed
         .iter()
@@ -49,7 +49,8 @@ pub fn skip(
     Ok(skipped)
 }
 
-/// Leaves out these subjects, and says what the study lacks without them.
+/// Leaves out these subjects, and returns lines with the comparisons that the study lacks without
+/// them.
 fn leave_out(file: &mut StudyFile, names: &[&str]) -> Result<Vec<String>, Failure> {
     let stays = |subject: &&SubjectSpec| !names.contains(&subject.name.as_str());
     let subjects = file.subjects.iter().filter(stays);
@@ -93,7 +94,8 @@ fn lacks(file: &StudyFile, contrasts: &[Contrast]) -> Vec<String> {
     }
 }
 
-/// Who was a part of these contrasts and of none that is left, and how to save its time.
+/// The subjects that were a part of these contrasts and of none that is left, and how to save their
+/// time.
 fn unpaired(file: &StudyFile, contrasts: &[Contrast]) -> Option<String> {
     let is_in = |contrasts: &[Contrast], name: &str| {
         let mut pairs = contrasts.iter().map(Contrast::pair);
@@ -127,8 +129,8 @@ mod tests {
 
     #[test]
     fn comparisons_that_are_skipped_are_named_before_the_measurement() {
-        // Method: nobody is missing; the clients of an extension that nobody built; a study whose
-        // every contrast has a missing subject; a study of two, of which one is missing.
+        // Method: no subject is missing; the clients of an extension that was not built; a study
+        // whose every contrast has a missing subject; a study of two, of which one is missing.
         assert_eq!(without("cassandra5-clients", &[]), [""; 0]);
         let extension = ["cql", "cql-disconnect", "fpm-cql"];
         assert_eq!(

@@ -38,14 +38,14 @@ pub fn study(compare: &Compare) -> Result<Study, Failure> {
     Ok(study)
 }
 
-/// A study of the catalog, or as much of it as is asked for. Nothing is started.
+/// A study of the catalog, or the part of it that is requested. Nothing is started.
 pub fn of_catalog(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
     let mut study = from_file(path, extent, compare)?;
     finish(&mut study, compare)?;
     Ok(study)
 }
 
-/// What flags say of a study wherever it comes from.
+/// Applies the flags to a study wherever it comes from.
 fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
     for subject in &mut study.subjects {
         if let Source::Command(launch) = &mut subject.source {
@@ -257,8 +257,8 @@ fn alone(skipped: &[SkippedSubject]) -> String {
     }
 }
 
-/// What the subjects need, all of it there: installed now when that was asked
-/// for, and else listed in the failure. A plan starts nobody, so it needs nothing.
+/// The needs of the subjects, all of them there: installed now if that was requested, and else
+/// listed in the failure. A plan starts no server, so it needs nothing.
 fn provide(
     path: &Path,
     file: &StudyFile,
@@ -285,8 +285,8 @@ fn provide(
     )))
 }
 
-/// The images of subjects of the command line, all of them there: pulled now when that was
-/// asked for, and else named in the failure.
+/// The images of subjects of the command line, all of them there: pulled now if that was requested,
+/// and else named in the failure.
 fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
     let needed = provision::survey_images(subjects, &provision::cache_folder());
     if needed.is_empty() && compare.install {
@@ -373,7 +373,7 @@ fn equip(name: &str, source: &mut Source, had: &[Provision]) {
     }
 }
 
-/// What is wrong with a server whose program is not there. A plan starts none.
+/// The error for a server whose program is not there. A plan starts none.
 fn missing_program(source: &Source, compare: &Compare) -> Option<String> {
     let Source::Command(launch) = source else {
         return None;
@@ -388,7 +388,7 @@ fn missing_program(source: &Source, compare: &Compare) -> Option<String> {
     ))
 }
 
-/// A failure at the line where a subject says how it comes to run.
+/// A failure at the line of a subject's start.
 fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
     at_line(path, spec.server.line, "subject", &spec.name, message)
 }

@@ -1,5 +1,5 @@
-//! Whether the commands of a study file may run: those that this machine has not seen are shown,
-//! and a person says.
+//! Whether the commands of a study file may run: those that are new on this machine are shown, and
+//! the user decides.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -41,10 +41,10 @@ impl TrustFlag {
 /// The most letters of commands that are shown: a person reads no more.
 const SHOWN_LETTERS_MAX: usize = 6_000;
 
-/// Asks before the commands of the study file at `path` run for the first time.
+/// Prompts before the commands of the study file at `path` run for the first time.
 ///
 /// # Errors
-/// A usage failure that lists the commands, if nobody has agreed to them.
+/// A usage failure that lists the commands, if the user has not agreed to them.
 pub fn confirm(
     path: &Path,
     (file, folder): (&StudyFile, &Path),

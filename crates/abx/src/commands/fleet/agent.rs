@@ -131,7 +131,7 @@ fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 /// A failure when the bus is there, and refuses, when no bus can be at this address, or when this
-/// program has none: that would be so for ever.
+/// program has none: waiting would not help.
 fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Failure> {
     let mut is_told = false;
     while !stopper.is_stopped() {

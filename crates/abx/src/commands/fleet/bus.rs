@@ -59,7 +59,7 @@ struct BusInit {
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
-/// Does what is asked with a bus.
+/// Runs a subcommand for the bus.
 pub fn bus(args: &BusArgs) -> Result<End, Failure> {
     let BusCommand::Init(init) = &args.command;
     let setup = BusSetup {

@@ -16,7 +16,7 @@ const SLOTS: usize = 64;
 /// How long to wait when the machine has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// Serves everyone who connects.
+/// Serves every connection.
 pub fn run(listener: &TcpListener, site: Site) -> ! {
     let site = Arc::new(site);
     let slots = Arc::new(Slots::default());
@@ -32,7 +32,7 @@ pub fn run(listener: &TcpListener, site: Site) -> ! {
             drop(slot);
         });
         if spawned.is_err() {
-            // Its connection is closed; the browser may ask again.
+            // Its connection is closed; the browser may send it again.
             thread::sleep(NO_ROOM);
         }
     }

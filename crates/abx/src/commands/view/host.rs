@@ -1,12 +1,11 @@
 //! Which names a browser may have reached this server by.
 //!
-//! A page of another site can give its own name our address (DNS rebinding), and
-//! could then read our pages as its own. Its name stands in `Host`, so only names
-//! that nobody can rebind are let in.
+//! A page of another site can give its own name our address (DNS rebinding), and could then read
+//! our pages as its own. Its name is in `Host`, so only names that cannot be rebound are let in.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The names under which this server may be asked.
+/// The names under which this server accepts requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostNames {
     listening: IpAddr,

@@ -1,6 +1,5 @@
-//! `abx view`: records in a browser. A small HTTP server shows them as pages: `accept_loop`
-//! accepts connections, `request` reads what is asked for, `pages` responds from the
-//! `record_index`.
+//! `abx view`: records in a browser. A small HTTP server shows them as pages: `accept_loop` accepts
+//! connections, `request` reads requests, `pages` responds from the `record_index`.
 
 mod accept_loop;
 mod host;
@@ -58,7 +57,7 @@ pub fn view(view: &View) -> Result<End, Failure> {
     } else {
         named(&view.records)?
     };
-    // Before anyone can know the address: a signal must not meet the usual end.
+    // Before any client can have the address: a signal must not meet the usual end.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::no_claim(format!("cannot wait for signals: {error}")))?;
     let wanted = SocketAddr::new(view.address, view.port);

@@ -1,4 +1,4 @@
-//! From what is asked for to a page.
+//! From a request to a page.
 
 use std::path::Path;
 

@@ -37,8 +37,8 @@ impl NamedFile {
             if named_files.iter().any(|named_file| named_file.path == path) {
                 continue;
             }
-            // As `abx history` would name it; two files of one name in two
-            // folders are told apart by their whole paths.
+            // As `abx history` would name it; two files of one name in two folders are
+            // distinguished by their whole paths.
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let by_path = id_of_file(&path.to_string_lossy());
             let candidates = [&short_id_of_file(&name), &by_path];

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use abx_wire::http1::{Method, RequestHead, Server, ServerEvent};
 
-/// What somebody asks for.
+/// The request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewRequest {
     pub access: Access,
@@ -16,7 +16,7 @@ pub struct ViewRequest {
     pub host: Option<String>,
 }
 
-/// How it is asked for.
+/// The kind of its method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Get,
@@ -33,7 +33,7 @@ pub enum ViewRequestError {
     TooLarge,
     /// It did not come in time.
     Late,
-    /// Nobody is left who waits for an answer.
+    /// No client is left that waits for a response.
     Gone,
 }
 

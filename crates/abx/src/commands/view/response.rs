@@ -30,8 +30,8 @@ pub enum ResponseStatus {
 
 /// How long a browser may take to receive a page.
 const SENT_WITHIN: Duration = Duration::from_secs(60);
-/// What is read of a request that was answered already, so that the answer is
-/// not lost by a reset: for how long, and how much.
+/// The rest of a request with a response already, read so that the response is not lost by a reset:
+/// for how long, and how much.
 const REST_WITHIN: Duration = Duration::from_secs(2);
 const REST_BYTES_MOST: usize = 256 * 1024;
 
@@ -44,7 +44,7 @@ impl ViewResponse {
         }
     }
 
-    /// A page that says why there is no other.
+    /// A page that states why there is no other.
     pub fn notice(status: ResponseStatus, title: &str, text: &str) -> ViewResponse {
         ViewResponse {
             status,
@@ -52,7 +52,7 @@ impl ViewResponse {
         }
     }
 
-    /// What is said to a request that could not be read; nothing when nobody waits.
+    /// The response to a request that could not be read; `None` when no client waits.
     pub fn to_error(error: ViewRequestError) -> Option<ViewResponse> {
         let (status, title, text) = match error {
             ViewRequestError::Malformed => (
@@ -75,8 +75,7 @@ impl ViewResponse {
         Some(ViewResponse::notice(status, title, text))
     }
 
-    /// Sends it and ends the connection. Whoever does not wait for all of it
-    /// loses the rest.
+    /// Sends it and ends the connection. A client that does not wait for all of it loses the rest.
     pub fn send(&self, stream: &TcpStream, access: Access) {
         let mut bytes = self.head().into_bytes();
         if access != Access::Head {
@@ -90,7 +89,7 @@ impl ViewResponse {
 
     fn head(&self) -> String {
         let (code, reason) = self.status.line();
-        // RFC 9110 asks for this header beside this status.
+        // RFC 9110 requires this header with this status.
         let allow = match self.status {
             ResponseStatus::MethodNotAllowed => "Allow: GET, HEAD\r\n",
             _ => "",
@@ -145,8 +144,8 @@ fn write_within(mut stream: &TcpStream, mut bytes: &[u8], within: Duration) -> i
     Ok(())
 }
 
-/// SUBTLE: Closing a connection with bytes unread resets it, and a reset takes
-/// away what the other side has not read yet of the answer.
+/// SUBTLE: Closing a connection with bytes unread resets it, and a reset takes away the part of the
+/// response that the other side has not read yet.
 fn read_rest(mut stream: &TcpStream) {
     let deadline = Instant::now() + REST_WITHIN;
     let mut room = [0; 4096];

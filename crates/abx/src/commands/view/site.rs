@@ -12,7 +12,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The records of `records`, for those who reach this address.
+    /// The records of `records`, for clients that reach this address.
     pub fn new(records: RecordIndex, address: IpAddr) -> Site {
         Site {
             records,

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ui::end::tell;
 
-/// In a file, mere movement is told this often; a job's log shows that it lives.
+/// In a file, mere progress is printed this often, so that a job's log shows that the job runs.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Where progress is shown.
@@ -18,7 +18,7 @@ pub enum Display {
     /// A line on the terminal.
     Line {
         bar: ProgressBar,
-        /// What it says, but for what interrupts that.
+        /// Its text, without messages that interrupt it.
         text: String,
     },
     /// Lines on standard error, which is no terminal.
@@ -48,7 +48,7 @@ impl Display {
         Display::line()
     }
 
-    /// A line on a terminal that somebody may look at; `None` where that is not so.
+    /// A line on a terminal, if a user may look at it; else `None`.
     pub fn on_terminal(quiet: bool) -> Option<Display> {
         let is_set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_job = is_set("CI").is_some_and(|value| value != "false");

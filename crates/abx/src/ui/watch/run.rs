@@ -1,5 +1,5 @@
-//! Shows a person how a run goes: one line on a terminal, and nothing anywhere else. What it
-//! shows, the workers of the generator tell at the end of each interval.
+//! Shows the user the progress of a run: one line on a terminal, and nothing anywhere else. The
+//! workers of the generator report the figures at the end of each interval.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,22 +18,22 @@ const LATELY: usize = 10;
 const COLUMN: usize = 5;
 const COLUMNS: usize = 24;
 
-/// What is known of a run that is under way.
+/// The state of a run that is under way.
 pub struct RunWatch {
     display: Display,
     goal: RunGoal,
     /// How long an interval is.
     interval: Duration,
-    /// What became of all requests of which it was told.
+    /// The outcomes of all requests that were reported.
     came: Outcomes,
-    /// The last intervals, as far as workers have told of them, the newest last.
+    /// The last intervals, as far as workers have reported them, the newest last.
     intervals: VecDeque<Interval>,
     /// How many there were before those.
     before: usize,
 }
 
 impl RunWatch {
-    /// Follows a run that ends so; `None` where nobody would see it.
+    /// Follows a run that ends so; `None` if it would not be seen.
     pub fn new(quiet: bool, end: RunEnd) -> Option<RunWatch> {
         Some(RunWatch {
             display: Display::on_terminal(quiet)?,
@@ -85,7 +85,7 @@ impl RunWatch {
     }
 
     fn draw(&mut self) {
-        // Other workers may still have to tell of the newest one.
+        // Other workers may still have to report the newest one.
         let whole = self.intervals.len().saturating_sub(1);
         if whole == 0 {
             return;
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn hours_take_no_more_room_than_seconds() {
-        // Method: two workers tell of 10,000 intervals, one of them ten intervals late: few
-        // are kept, the sum is of all, and a column is as high as both together.
+        // Method: two workers report 10,000 intervals, one of them ten intervals late: few are
+        // kept, the sum is of all, and a column is as high as both together.
         let mut watch = RunWatch {
             display: Display::None,
             goal: RunGoal::AfterRequests(1),

@@ -15,7 +15,7 @@ use abx_verdict::{Expectation, StudyRecord};
 use super::display::{Display, Urgency};
 use super::waiting::waiting;
 
-/// What is known of a study that is being conducted.
+/// The state of a study that is being conducted.
 pub struct Watch {
     display: Display,
     started: Instant,
@@ -23,7 +23,7 @@ pub struct Watch {
     ordered: Option<u32>,
     /// What decides when the study ends, if there is any.
     limits: Vec<Expectation>,
-    /// What the blocks so far say.
+    /// The results of the blocks so far.
     so_far: String,
     /// What became of each subject's requests so far, warm-up left out.
     came: BTreeMap<String, Outcomes>,
@@ -163,7 +163,7 @@ impl Watch {
         texts.join(" · ")
     }
 
-    /// What to know when the budget has no room for a verdict.
+    /// A warning when the budget has no room for a verdict.
     fn too_short(&self, left: Duration, each_block: Duration) -> Option<String> {
         let needed = each_block * BLOCKS_FOR_VERDICT as u32;
         (self.ordered.is_none() && left < needed).then(|| {
