@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_service_is_needed_by_who_names_it_and_by_who_needs_those() {
-        // Method: a cache in front of a database, and a service without a user; a subject that
-        // names only the cache, by its second port.
+        // Method: a cache in front of a database, and a service that no subject names; a subject
+        // that names only the cache, by its second port.
         let launch = |text: &str| Launch::new(vec!["x".into(), text.into()]);
         let (database, lonely) = (launch("{port}"), launch("{port}"));
         let cache = Launch {
