@@ -129,8 +129,8 @@ fn the_commit_that_made_a_server_slower_is_found() {
 #[test]
 fn the_cause_of_a_change_stands_below_it() {
     // Method: one commit between the ends, which works for longer, sampled; the report compares a
-    // build of it with one of its parent, also when it is printed again. A machine that lets
-    // nobody sample has to say so before anything is compared.
+    // build of it with one of its parent, also when it is printed again. On a machine that does not
+    // permit sampling, abx has to report that before anything is compared.
     let home = Home::new();
     repository(&home);
     let ended = home.run_abx(&words("HEAD~4", "HEAD~3", &["--why"]));

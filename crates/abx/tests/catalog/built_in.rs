@@ -277,7 +277,7 @@ static HTTP_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
 
 #[test]
 fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
-    // Method: some of the event servers, one of which nobody can bring from a registry.
+    // Method: some of the event servers, one of which no registry has.
     let ended = &*EVENT_SERVERS;
     let record = ended.json();
     ended.expect_measured(&record);
@@ -318,9 +318,9 @@ fn the_study_of_many_servers_is_conducted() {
 
 #[test]
 fn every_subject_that_packages_give_starts_and_responds_correctly() {
-    // Method: what is had from npm and pypi is had by a run, and what is built by
-    // others; then all of the catalog is checked. Only what nobody can bring from a
-    // registry is skipped, and only what is too large for them may be missing.
+    // Method: npm and pypi packages are installed by a run, and the rest is built by others; then
+    // all of the catalog is checked. Only subjects that no registry has are skipped, and only
+    // subjects that are too large for them may be missing.
     let record = WEBSOCKET.json();
     WEBSOCKET.expect_measured(&record);
     is_measured(&record, &["echo-b5", "held", "room"]);
@@ -377,8 +377,8 @@ fn the_study_of_fastcgi_is_conducted() {
 
 #[test]
 fn the_study_of_faults_of_workers_is_conducted() {
-    // Method: as with files, over those of the first question; each fault was done to each, but
-    // for one who has no supervisor.
+    // Method: as with files, over those of the first question; each fault was done to each, except
+    // to a subject without a supervisor.
     let record = conduct("worker-faults", "inside,outside", &["steady"]);
     let faults = record["blocks"][0]["faults"].as_array().unwrap();
     assert_eq!(faults.len(), 2 * 5 - 1);

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::catalog::built_in::is_measured;
 use crate::support::{Ended, Home, cache, findings, wait_for};
 
-/// A client of each build, and one that nobody can bring from a registry; run once.
+/// A client of each build, and one that no registry has; run once.
 pub static CLIENTS: LazyLock<Ended> = LazyLock::new(|| {
     let words = ["study", "run", "cassandra-clients", "--tiny", "--install"];
     let some = "thrift,kassandra,apcu,fpm-thrift,no-database,phpcassa";
@@ -29,8 +29,8 @@ fn study(path: &str) -> PathBuf {
 
 #[test]
 fn the_study_of_database_clients_is_conducted() {
-    // Method: the tiny form. Each page is the same, whoever had the row from where, and says
-    // where its time went; and the database did something for them.
+    // Method: the tiny form. Each page is the same, whichever client has the row from where, and
+    // shows where its time went; and the database did work for them.
     let ended = &*CLIENTS;
     let record = ended.json();
     ended.expect_measured(&record);
@@ -48,8 +48,7 @@ fn the_study_of_database_clients_is_conducted() {
 
 #[test]
 fn a_node_that_cannot_run_here_says_what_to_do() {
-    // Method: programs of ours before those by which the script finds Java and asks for
-    // memory.
+    // Method: programs of ours before those by which the script finds Java and the size of memory.
     for (java, megabytes, message) in [
         (
             "21.0.2",
@@ -93,8 +92,8 @@ fn a_node_that_cannot_run_here_says_what_to_do() {
 
 #[test]
 fn a_stop_leaves_nothing_of_a_node() {
-    // Method: SIGINT as soon as the node's own process is there, which is long before it is
-    // ready, and once a page that asks it is served.
+    // Method: SIGINT as soon as the node's own process is there, which is long before it is ready,
+    // and once a page that queries it is served.
     CLIENTS.expect_measured(&CLIENTS.json());
     for program in ["CassandraDaemon", "apache2 -D"] {
         let home = Home::new();
@@ -112,8 +111,8 @@ fn a_stop_leaves_nothing_of_a_node() {
 
 #[test]
 fn the_native_client_says_what_is_wrong_and_finds_a_node_that_was_started_again() {
-    // Method: the extension's own tests over a node, in whose place another one comes when
-    // they ask for it; every line of theirs says that something holds.
+    // Method: the extension's own tests over a node, in whose place another one comes when they
+    // request it; every line of theirs reports that something holds.
     CLIENTS.expect_measured(&CLIENTS.json());
     let build = build();
     let version = Version::with_thrift(&build);

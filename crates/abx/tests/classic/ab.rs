@@ -171,7 +171,7 @@ fn bodies_are_sent_and_counted_as_by_the_systems_ab() {
         peer.forget();
         assert_same(&home, &[words, &[&url]].concat());
         let seen = peer.seen();
-        // Each sends as many as it is told; the system's may have begun one more.
+        // Each sends the requested number; the system's may have begun one more.
         assert!(seen.len() >= 4, "{seen:?}");
         assert!(seen.iter().all(|text| *text == seen[0]), "{seen:#?}");
     }
@@ -241,9 +241,9 @@ fn tables_have_the_form_of_the_systems() {
 
 #[test]
 fn failures_have_the_systems_lines_and_codes() {
-    // Method: a peer that resets every third connection, with -r and without; one that nobody
-    // is; one that says nothing. Of one reset the system's counts three failures, so figures
-    // differ; each of its lines is there.
+    // Method: a peer that resets every third connection, with -r and without; an address without a
+    // server; one that does not respond. The system's counts three failures for one reset, so
+    // figures differ; each of its lines is there.
     let home = Home::new();
     let peer = AbPeer::start();
     let reset = peer.url("/reset");
@@ -402,9 +402,8 @@ fn but_choices(ended: &Ended) -> Vec<String> {
 
 #[test]
 fn tls_is_spoken_with_a_proxy_and_the_whole_url_asked_of_it() {
-    // Method: both with the same words at an nginx that logs whom a client named in its
-    // handshake and what it asked, for a host that has a name and one that has none; then a
-    // proxy without TLS.
+    // Method: both with the same words at an nginx that logs the name in a client's handshake and
+    // the request, for a host that has a name and one that has none; then a proxy without TLS.
     let home = Home::new();
     let logged = "$ssl_server_name $request $http_host";
     let nginx = Nginx::logging(&home, "TLSv1.2 TLSv1.3", HELLO, logged);

@@ -89,8 +89,8 @@ pub(super) fn assert_alike(home: &Home, words: &[&str]) -> Ended {
     ended
 }
 
-/// A server of the test's own that gives one response to each request, and says what becomes of
-/// the connection behind it.
+/// A server of the test's own that gives one response to each request, and then treats the
+/// connection as configured.
 pub(super) struct Responding {
     pub(super) port: String,
     is_over: Arc<AtomicBool>,
@@ -126,7 +126,7 @@ impl Responding {
     }
 }
 
-/// Answers until the client leaves.
+/// Responds until the client leaves.
 fn serve(mut stream: TcpStream, response: &str, closes: bool) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut asked = Vec::new();
@@ -192,8 +192,8 @@ fn reports_are_those_of_httperf_line_by_line() {
 
 #[test]
 fn what_fails_is_counted_as_httperf_counts_it() {
-    // Method: servers that close behind a response, in the middle of one or before it, that
-    // send chunks and errors, that never answer, and none at all.
+    // Method: servers that close after a response, in the middle of one or before it, that send
+    // chunks and errors, that never respond, and none at all.
     let home = Home::new();
     let alike_at = |host: &str, port: &str, load: &str| {
         let to = ["--server", host, "--port", port];
@@ -235,12 +235,12 @@ fn what_fails_is_counted_as_httperf_counts_it() {
     ended.expect(0, &["cut off: 3", "among the replies: 3 of 3"]);
     drop(server);
 
-    // The kernel takes connections that nobody accepts.
+    // The kernel takes connections that no process accepts.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
     let ended = alike(&port, "--num-conns 3 --rate 50 --timeout 1 --num-calls 2");
     ended.expect(0, &["timed out: 3", "abx run http://127.0.0.1:"]);
-    // Nobody listens there.
+    // No process listens there.
     alike_at("127.0.0.77", "1", "--num-conns 5 --rate 500").expect(0, &[]);
 }
 

@@ -43,8 +43,8 @@ fn connections_are_reset_when_they_are_to_be() {
 
 #[test]
 fn buffers_of_sockets_are_as_large_as_those_of_httperf() {
-    // Method: a server that never answers, and what the kernel says of the connections to it
-    // while each tool waits: as much as the first line says, and as other sizes.
+    // Method: a server that never responds, and the kernel's data on the connections to it while
+    // each tool waits: with the sizes of the first line, and with others.
     let sizes_of = |program: &str, flags: &[&str]| {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port().to_string();
@@ -85,8 +85,8 @@ fn buffers_of_sockets_are_as_large_as_those_of_httperf() {
 
 #[test]
 fn a_cipher_is_chosen_by_its_name() {
-    // Method: a server of TLS 1.2 that logs what it agreed on with both tools; one that no
-    // listed cipher suits; and names of both forms of separators.
+    // Method: a server of TLS 1.2 that logs the cipher that it agreed on with both tools; one that
+    // no listed cipher suits; and names of both forms of separators.
     let home = Home::new();
     let nginx = Nginx::logging(&home, "TLSv1.2", HELLO, "$ssl_protocol $ssl_cipher");
     let port = nginx.port.to_string();
@@ -110,8 +110,8 @@ fn a_cipher_is_chosen_by_its_name() {
 
 #[test]
 fn newer_options_of_tls_are_honoured() {
-    // Method: a server that asks for a certificate, with one and without; whose own is believed,
-    // and not; and each version.
+    // Method: a server that requests a certificate, with one and without; whose own is trusted, and
+    // not; and each version.
     let home = Home::new();
     let asks = format!("ssl_verify_client on; ssl_client_certificate cert.pem; {HELLO}");
     let logged = "$ssl_protocol $ssl_client_verify $ssl_server_name";

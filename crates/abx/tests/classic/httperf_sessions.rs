@@ -90,8 +90,8 @@ fn but_request_size(ended: &Ended) -> Vec<String> {
 
 #[test]
 fn sessions_fail_as_those_of_httperf_do() {
-    // Method: servers that close behind a response and before one, that answer with a status
-    // that fails sessions, that never answer, and none at all.
+    // Method: servers that close after a response and before one, that respond with a status that
+    // fails sessions, that never respond, and none at all.
     let home = Home::new();
     let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     let server = Responding::start(kept, true);
@@ -116,12 +116,12 @@ fn sessions_fail_as_those_of_httperf_do() {
     ended.expect(0, &["sessions that failed: 2 of 2;"]);
     alike_at(&home, &server.port, "--wsess=2,3,0.01").expect(0, &[]);
 
-    // The kernel takes a connection that nobody accepts.
+    // The kernel takes a connection that no process accepts.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port().to_string();
     let ended = alike_at(&home, &port, "--wsess=1,2,0.01 --timeout 1");
     ended.expect(0, &["sessions that failed: 1 of 1;"]);
-    // Nobody listens there.
+    // No process listens there.
     let nobody = "--server 127.0.0.77 --port 1 --wsess=3,2,0.1 --rate 100";
     let words: Vec<&str> = nobody.split(' ').collect();
     assert_alike(&home, &words).expect(0, &[]);

@@ -1,5 +1,5 @@
-//! Servers that break under load, of another program: each study ends by itself, names
-//! who broke in its first sentence, and still has the figures of the other subject.
+//! Servers that break under load, of another program: each study ends by itself, names the broken
+//! server in its first sentence, and still has the figures of the other subject.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::support::{ABX, Ended, Home, outcomes};
 
-/// The server that breaks: what it can do, it says by `--list`.
+/// The server that breaks: `--list` prints its faults.
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/faulty_server.py");
 
 fn server(name: &str, fault: &str) -> String {
     format!("{name}=python3 {SERVER} {{port}} {fault}")
 }
 
-/// What a study of a right server and one with this fault says.
+/// The output of a study of a correct server and one with this fault.
 fn compare(home: &Home, fault: &str, more: &[&str]) -> Ended {
     let (good, bad) = (server("good", "none"), server("bad", fault));
     let words = [
@@ -147,7 +147,7 @@ fn each_quick_fault_ends_as_the_server_lists_it() {
     });
 }
 
-/// A study with this fault ends with this exit code. Its first sentence names who broke.
+/// A study with this fault ends with this exit code. Its first sentence names the broken server.
 fn ends_as_listed(fault: &str, flags: &str, code: &str) {
     let home = Home::new();
     let flags = flags.split(' ').filter(|flag| *flag != "-");
@@ -188,8 +188,8 @@ fn an_echo_that_falls_silent_is_named() {
 
 #[test]
 fn the_budget_bounds_a_start_too() {
-    // Method: servers that take connections and answer nothing; the usual wait for a start
-    // is 30 s, and the budget is shorter.
+    // Method: servers that accept connections and do not respond; the usual wait for a start is 30
+    // s, and the budget is shorter.
     let home = Home::new();
     let (bad, other) = (server("bad", "start-mute"), server("other", "start-mute"));
     let ended = home.run_abx(&["compare", &bad, &other, "--budget", "3s"]);
@@ -221,7 +221,7 @@ fn has_line(lines: &[String], parts: &[&str]) -> bool {
 
 #[test]
 fn a_terminal_says_who_is_waited_for() {
-    // Method: each tenth connection is never answered.
+    // Method: each tenth connection never gets a response.
     let bad = server("bad", "mute-tenth --after 50");
     let lines = lines_on_a_terminal(&[&server("good", "none"), &bad, "--timeout", "4s"]);
     let parts = ["waiting for ", " of bad's connections, ", " s of 4"];
@@ -230,8 +230,8 @@ fn a_terminal_says_who_is_waited_for() {
 
 #[test]
 fn a_terminal_says_whose_first_response_is_waited_for() {
-    // Method: a server that somebody else runs, so that its first response is not waited
-    // for as a start is, takes connections and answers nothing.
+    // Method: a server that the test itself runs, so that there is no wait for its start, accepts
+    // connections and does not respond.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let bad = format!("bad=http://{}/", silent.local_addr().unwrap());
     let lines = lines_on_a_terminal(&[&bad, &server("good", "none"), "--timeout", "4s"]);

@@ -1,6 +1,5 @@
-//! Disturbances planted on purpose: each is found under its own name, and none
-//! ends in a verdict without a limit. Servers that answer wrongly are in
-//! `faults.rs`.
+//! Disturbances planted on purpose: each is found under its own name, and none ends in a verdict
+//! without a limit. Servers with wrong responses are in `faults.rs`.
 
 use std::process::{Child, Command, Stdio};
 
@@ -17,7 +16,7 @@ fn compared(other: &str, more: &[&str]) -> Value {
     ];
     in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], more].concat());
-        // Who has little time to answer may meet a moment in which nobody runs.
+        // A server with little time to respond may meet a moment in which no process runs.
         let met = [
             "no connection within",
             "no complete response within",
@@ -124,7 +123,7 @@ fn a_short_listen_queue_is_found_by_what_it_turns_away() {
             .unwrap()
             .contains("raise the subject's backlog to at least")
     );
-    // What the other one's queue turned away speaks against nobody else.
+    // The connections that the other one's queue rejected do not count against any other server.
     let values = findings(&record, "listen_overflows");
     assert!(
         values.iter().all(|value| value["subject"] == "short"),

@@ -1,4 +1,4 @@
-//! `--expect` and `--fail-if-slower`: exit codes, and what is said.
+//! `--expect` and `--fail-if-slower`: exit codes, and messages.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use abx_evidence::Measured;
 use abx_fixtures::{pair, study};
 use abx_verdict::StudyRecord;
 
-/// Writes a made record into a folder and answers its path.
+/// Writes a made record into a folder and returns its path.
 fn record(home: &Home, study: Measured) -> String {
     let text = serde_json::to_string(&StudyRecord::judged(study)).unwrap();
     home.write("record.json", &text)
@@ -15,8 +15,8 @@ fn record(home: &Home, study: Measured) -> String {
 
 #[test]
 fn the_exit_code_says_whether_what_was_expected_holds() {
-    // Method: a record in which `new` serves 1.1 times what `old` does, asked
-    // in each way; the report begins with the response.
+    // Method: a record in which `new` serves 1.1 times what `old` does, compared in each way; the
+    // report begins with the result.
     let home = Home::new();
     let path = record(&home, pair());
     let cases: &[(&[&str], i32, &str)] = &[
@@ -47,7 +47,7 @@ fn the_exit_code_says_whether_what_was_expected_holds() {
 
 #[test]
 fn what_is_open_names_the_flag_that_settles_it_also_when_little_is_printed() {
-    // Method: six ordered blocks around a limit, asked as a regression and as a demand, with
+    // Method: six ordered blocks around a limit, stated as a regression and as a demand, with
     // `--quiet`; a limit at the ratio itself, which no usual number of blocks settles.
     let home = Home::new();
     let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
@@ -107,8 +107,8 @@ fn a_study_ends_as_soon_as_its_limit_is_settled() {
 
 #[test]
 fn slowness_that_is_not_certain_fails_nothing_and_is_told() {
-    // Method: five blocks that are 40 % slower, which are too few to tell anything; the same
-    // in six, and six that say nothing.
+    // Method: five blocks that are 40 % slower, which are too few to show anything; the same in
+    // six, and six that show nothing.
     let home = Home::new();
     let slower =
         |blocks: usize| study(&[("old", &vec![9_000; blocks]), ("new", &vec![5_400; blocks])]);
@@ -129,7 +129,7 @@ fn slowness_that_is_not_certain_fails_nothing_and_is_told() {
 
 #[test]
 fn an_invalid_comparison_is_no_pass() {
-    // Method: one of a hundred answers is wrong.
+    // Method: one of a hundred responses is wrong.
     let home = Home::new();
     let mut bad = pair();
     abx_fixtures::each_slice(&mut bad, "new", |slice| {
@@ -195,8 +195,8 @@ fn a_bad_expectation_is_told_before_anything_is_started() {
 
 #[test]
 fn a_comparison_ends_as_its_record_does() {
-    // Method: two built-in servers in as few blocks as settle nothing: what is
-    // demanded is not there, and the record says the same again.
+    // Method: two built-in servers in as few blocks as settle nothing: the demanded result is not
+    // there, and the record shows the same again.
     let both = ["one", "two"].map(|name| subject(name, ""));
     let expect = ["--expect", "two >= 0.01 * one", "--fail-if-slower", "99%"];
     #[rustfmt::skip]
@@ -225,7 +225,7 @@ fn a_comparison_ends_as_its_record_does() {
 
 #[test]
 fn the_page_about_ci_names_every_metric() {
-    // Method: each name as it is written in an expectation, which asks of no single step.
+    // Method: each name as it is written in an expectation, which refers to no single step.
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/reference/expectations.md"

@@ -129,8 +129,8 @@ fn where_any_body_will_do_none_is_wrong() {
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// The URL of a server that reads one request after the other and does with each what
-/// `response` says, given its number on the connection, for as long as that is true.
+/// The URL of a server that reads one request after the other and calls `response` with each, given
+/// its number on the connection, for as long as that returns true.
 fn peer(response: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -166,8 +166,8 @@ fn run_at(url: &str, load: &[&str]) -> (Value, Value) {
 
 #[test]
 fn a_server_that_takes_requests_and_drops_them_has_failed_them() {
-    // Method: every second request is read and its connection closed, GET and POST alike;
-    // and the probes, which ask once on a connection, are answered.
+    // Method: every second request is read and its connection closed, GET and POST alike; and the
+    // probes, which send one request per connection, get a response.
     let url = peer(|stream, number| number == 0 && stream.write_all(HELLO.as_bytes()).is_ok());
     for method in ["GET", "POST"] {
         let load = ["-n", "200", "-c", "1", "--method", method];
@@ -182,7 +182,7 @@ fn a_server_that_takes_requests_and_drops_them_has_failed_them() {
 
 #[test]
 fn a_server_that_ends_each_connection_is_named() {
-    // Method: `Connection: close` with each response although keep-alive was asked for.
+    // Method: `Connection: close` with each response although keep-alive was requested.
     let url = peer(|stream, _| {
         let closing = HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
         // A client that is gone is noticed when nothing comes.
@@ -233,7 +233,7 @@ fn a_head_that_is_too_large_under_load_has_a_name() {
 
 #[test]
 fn another_protocol_is_named() {
-    // Method: an alert of TLS, as a server of https answers plain HTTP.
+    // Method: an alert of TLS, as a server of https responds to plain HTTP.
     let url = peer(|stream, _| stream.write_all(b"\x15\x03\x01\0\x02\x02\x46").is_err());
     let home = Home::new();
     home.run_abx(&["run", &url]).expect(2, &["TLS", "https"]);
@@ -259,8 +259,8 @@ fn workers_without_connections_silence_nobody() {
 
 #[test]
 fn a_wrong_status_is_told_with_what_it_means() {
-    // Method: servers that answer with one status each, alone; and one that says on its
-    // output why it fails, beside a right one. Nobody is told to expect any of that.
+    // Method: servers that respond with one status each, alone; and one whose output states why it
+    // fails, beside a correct one. No message suggests to expect any of that.
     let home = Home::new();
     let moved = "301 Moved Permanently\r\nLocation: /new/";
     let not_allowed = "405 Method Not Allowed\r\nAllow: POST";
@@ -302,7 +302,7 @@ fn a_wrong_status_is_told_with_what_it_means() {
     );
 }
 
-/// A page of few bytes, in one write or, when told so, in two.
+/// A page of few bytes, in one write or, if so configured, in two.
 const PAGE_IN_PARTS: &str = "\
 import http.server, sys
 class Page(http.server.BaseHTTPRequestHandler):

@@ -82,8 +82,9 @@ fn has_late(record: &Value) -> bool {
     })
 }
 
-/// What was sent after a fault and is not lost, the server has answered; and what it has answered
-/// is not lost. Not certain are only the few that were under way at the fault or at the end.
+/// A request after a fault that is not lost has a response in the server's log; and no request with
+/// a response there is lost. Not certain are only the few that were under way at the fault or at
+/// the end.
 fn agrees_with_log(home: &Home, slice: &Value) {
     const UNCERTAIN: i64 = 8;
     let struck_ns = slice["struck_ns"].as_u64().unwrap();
@@ -98,14 +99,14 @@ fn agrees_with_log(home: &Home, slice: &Value) {
     );
 }
 
-/// For how long the server answered nothing around the end of a worker: from its last
-/// answer to the first one of the worker that followed it.
+/// For how long the server did not respond around the end of a worker: from its last response to
+/// the first one of the worker that followed it.
 fn gap_s(home: &Home, slice: &Value) -> f64 {
     let (last, after) = around_end(home, slice);
     (*after.iter().min().unwrap() - last) as f64 / 1e9
 }
 
-/// When the workers that followed the struck one have answered.
+/// When the workers that followed the struck one first responded.
 fn responded_after(home: &Home, slice: &Value) -> Vec<u64> {
     around_end(home, slice).1
 }
@@ -140,9 +141,9 @@ fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
 
 #[test]
 fn who_is_back_sooner_is_found_and_agrees_with_the_servers_own_log() {
-    // Method: the only worker is killed; one supervisor waits for a second before it starts
-    // the next one. Whatever was due while the server itself says that it answered nothing,
-    // but for the last of it, cannot have been answered in time.
+    // Method: the only worker is killed; one supervisor waits for a second before it starts the
+    // next one. A request that was due while the server's own log has no response cannot have had a
+    // response in time, except for the last of them.
     let home = Home::new();
     let crash = r#"
 [[fault]]
@@ -260,7 +261,7 @@ fn each_fault_is_done_to_those_who_can_have_it() {
         [&slice["processes_before"], &slice["processes_after"]].map(|value| value.as_u64().unwrap())
     };
     assert_eq!(ran(&only("hang", "nginx")), [2, 1]);
-    // Workers go on without their master, which abx lets them do here.
+    // Workers continue without their master, which abx lets them do here.
     let headless = only("headless", "nginx");
     assert_eq!(ran(&headless), [1, 0]);
     assert_eq!(headless["struck"][0]["name"], "nginx");
@@ -268,7 +269,7 @@ fn each_fault_is_done_to_those_who_can_have_it() {
         let end = only("end", subject);
         assert_eq!(ran(&end)[1], 0);
         let struck = (end["struck_ns"].as_u64().unwrap() / 10_000_000) as usize;
-        // A connection that was in use may still be told of its end.
+        // A connection that was in use may still report its end.
         let due: u64 = counts(&end, "due")[struck + 20..].iter().sum();
         let failed: u64 = counts(&end, "failed")[struck + 20..].iter().sum();
         assert_eq!(failed, due, "nobody is there to answer");
@@ -288,7 +289,7 @@ fn each_fault_is_done_to_those_who_can_have_it() {
     home.wait_until_empty();
 }
 
-/// Answers at once, and starts the second of its workers later.
+/// Responds at once, and starts the second of its workers later.
 const LATE_WORKER: &str = r#"
 wait = "asleep"
 [[subject]]
@@ -324,8 +325,8 @@ within = "2s"
 
 #[test]
 fn workers_that_start_after_the_first_response_are_counted() {
-    // Method: of two workers one starts after the server is ready; one of them is killed, and
-    // nobody brings it back.
+    // Method: of two workers one starts after the server is ready; one of them is killed, and is
+    // not started again.
     let home = Home::new();
     let record = conduct(&home, LATE_WORKER, "1").json();
     let slice = &slices(&record, "crash", "late")[0];

@@ -1,5 +1,5 @@
-//! Services: servers that all subjects of a block need. Here that is the built-in server,
-//! behind two nginx that pass on to it what they are asked.
+//! Services: servers that all subjects of a block need. Here that is the built-in server, behind
+//! two nginx that pass requests on to it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ fn lines(path: PathBuf) -> usize {
     fs::read_to_string(path).unwrap_or_default().lines().count()
 }
 
-/// Waits until the service answers for subjects in a block after the first.
+/// Waits until the service responds for subjects in a block after the first.
 fn in_the_second_block(running: &mut Running) {
     running.until("a complete block", |home| {
         let text = fs::read_to_string(home.records_in("state/abx").first()?).ok()?;
@@ -77,7 +77,7 @@ fn in_the_second_block(running: &mut Running) {
         let starts = fs::read_to_string(home.join("starts")).unwrap();
         let cpu = process_cpu(starts.lines().last()?.parse().ok()?)?;
         let first = *first.get_or_insert(cpu);
-        // More than its start takes, and what subjects ask that are being verified.
+        // More than its start takes, and the requests of subjects that are being verified.
         (cpu.since(first) > Nanos(100_000_000)).then_some(())
     });
 }
@@ -91,9 +91,9 @@ fn killed(home: &Home, start: usize) -> Option<()> {
 
 #[test]
 fn a_service_is_kept_over_blocks_or_started_for_each() {
-    // Method: two blocks and the pilot. Each start is written down, and so is each filling,
-    // with the port that the server then has; the second way also asks by HTTP whether it
-    // is ready, the first by a command.
+    // Method: two blocks and the pilot. Each start is written down, and so is each filling, with
+    // the port that the server then has; the second way also checks by HTTP whether it is ready,
+    // the first by a command.
     let seed = r#"seed = ["sh", "-c", "echo {port} {service_is_no_word} >> {study}/seeds"]"#;
     let seed = seed.replace(" {service_is_no_word}", " {{port}}");
     let check = r#"ready = { check = ["sh", "-c", "test -e {study}/starts"], within = "20s" }"#;

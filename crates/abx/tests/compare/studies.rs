@@ -1,5 +1,5 @@
-//! Study files: conducted as they say, and refused with file, line, key and
-//! remedy when they say nothing that can be conducted.
+//! Study files: conducted as written, and refused with file, line, key and remedy when they have no
+//! meaning.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,8 +107,8 @@ fn a_study_is_conducted_as_its_file_says() {
 
 #[test]
 fn only_the_declared_pairs_of_a_study_are_compared() {
-    // Method: three servers and three loads, two pairs with two baselines, one of them
-    // under one row of a sweep; the record, its report, and a pair that names nobody.
+    // Method: three servers and three loads, two pairs with two baselines, one of them under one
+    // row of a sweep; the record, its report, and a pair with an unknown name.
     let home = Home::new();
     let declared = format!(
         r#"[[contrast]]
@@ -211,7 +211,7 @@ fn the_studies_of_this_repository_are_conducted() {
     }
 }
 
-/// What is exchanged for what (FIRST is the first subject's command), and what is said of it.
+/// The text to replace, its replacement (FIRST is the first subject's command), and the message.
 const MISTAKES: &[(&str, &str, &[&str])] = &[
     (
         "baseline =",

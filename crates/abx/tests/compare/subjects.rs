@@ -32,7 +32,7 @@ fn a_subject_that_ends_at_its_start_shows_how() {
 
 #[test]
 fn a_subject_that_never_listens_is_told_what_it_must_do() {
-    // Method: a program that says something and then only sleeps.
+    // Method: a program that prints something and then only sleeps.
     let home = Home::new();
     let deaf = "deaf=sh -c 'echo starting; exec sleep 600' {port}";
     let good = subject("good", "");
@@ -126,9 +126,9 @@ fn what_a_subject_forks_goes_with_it() {
 
 #[test]
 fn another_program_on_a_subject_s_port_is_not_measured() {
-    // Method: a subject that leaves its port to a server which somebody else
-    // started there. That one is the test's own: it takes the port that the
-    // subject was told, which the subject writes down.
+    // Method: a subject that leaves its port to a server that another process started there. That
+    // one is the test's own: it takes the port that the subject was given, which the subject writes
+    // down.
     let home = Home::new();
     let idle = "idle=sh -c 'echo $PORT >port.new; mv port.new port; exec sleep 600' {port}";
     let good = subject("good", "");

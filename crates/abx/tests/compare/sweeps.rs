@@ -9,7 +9,7 @@ fn compared(subjects: &[String], more: &[&str]) -> Value {
     ended(subjects, more).1
 }
 
-/// The same with what was said meanwhile.
+/// The same with the messages meanwhile.
 fn ended(subjects: &[String], more: &[&str]) -> (String, Value) {
     let home = Home::new();
     let mut words = vec!["compare"];
@@ -146,11 +146,11 @@ fn alone(server: &Server, words: &[&str]) -> (Value, String) {
     let fixed = ["run", &server.url, "--json", "record.json"];
     let ended = home.run_abx(&[&fixed[..], words].concat());
     let record = read_json(&home.join("record.json"));
-    // Blocks that went on to further rates may be fewer than planned.
+    // Blocks that added further rates may be fewer than planned.
     let is_whole = ["blocks", "budget"].map(|reason| record["end"]["reason"] == reason);
     assert!(is_whole.contains(&true), "{ended:#?}");
     assert_eq!(list(&record, "comparisons").len(), 0);
-    // On a busy machine what is found may be void, and says so.
+    // On a busy machine the result may be void, and the record states that.
     let is_void = record["validity"]["status"] == "invalid";
     ended.expect(if is_void { 3 } else { 0 }, &["Record: ", "abx report"]);
     let again = home.run_abx(&["report", "last"]);
@@ -168,7 +168,7 @@ fn one_server_alone_has_a_curve_over_connections() {
     // gives one, so that its highest throughput may lie beyond. The time is announced.
     let server = Server::start(&["--delay", "2ms"]);
     let (record, report) = alone(&server, &["-c", "8,1", "-d", "2s"]);
-    // Each load is measured for as long as asked, in six blocks.
+    // Each load is measured for as long as requested, in six blocks.
     for load in list(&record, "loads") {
         let of_pilot = |key: &str| load["pilot"][key].as_u64().unwrap();
         let planned_ns = 6 * of_pilot("rounds") * of_pilot("slice_ns");
@@ -210,8 +210,8 @@ fn one_server_alone_is_loaded_by_shares_of_what_it_can_do() {
 
 #[test]
 fn one_server_alone_has_a_capacity() {
-    // Method: an objective that is met up to what a server of 5 ms can do; every block goes on
-    // until a rate holds and another fails.
+    // Method: an objective that is met up to the capacity of a server of 5 ms; every block
+    // continues until a rate holds and another fails.
     let server = Server::start(&["--delay", "5ms"]);
     let slo = "p50<200ms,errors<50%";
     let (record, report) = alone(&server, &["--slo", slo, "-c", "1", "-d", "10s"]);

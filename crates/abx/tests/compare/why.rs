@@ -1,4 +1,4 @@
-//! `--why`: which parts of a server's work cost CPU time, where the answer is planted.
+//! `--why`: which parts of a server's work cost CPU time, with planted causes.
 
 use serde_json::Value;
 
@@ -12,8 +12,8 @@ const UNPRIVILEGED: &str = "if [ $(id -u) = 0 ]; then
 fi";
 
 /// Compares the reference server with itself and this extra cost, in three blocks, by abx after
-/// these commands of a shell; `None` if this machine lets nobody sample, which abx has to say
-/// then.
+/// these commands of a shell; `None` if this machine does not permit sampling, which abx has to
+/// report then.
 fn compared(home: &Home, before: &str, cost: &str) -> Option<Value> {
     let plain = format!("plain={ABX} serve --port {{port}}");
     let costly = format!("costly={ABX} serve --port {{port}} {cost}");
@@ -223,8 +223,8 @@ fn a_server_of_thousands_of_threads_is_sampled() {
 
 #[test]
 fn a_server_that_may_not_be_sampled_is_named() {
-    // Method: a server that was already running, with all rights of whoever runs this test, and
-    // an abx without capabilities: it has samples of that server, or says why not.
+    // Method: a server that was already running, with all rights of the user of this test, and an
+    // abx without capabilities: it has samples of that server, or reports why not.
     let home = Home::new();
     let server = Server::start(&[]);
     let running = format!("running=http://127.0.0.1:{}/", server.port());

@@ -100,7 +100,7 @@ impl Agent {
         send(self.process.id(), signal);
     }
 
-    /// Waits until it has said this.
+    /// Waits until it has printed this.
     pub(crate) fn says(&self, part: &str) {
         wait_for(part, || {
             let message = fs::read_to_string(&self.said).unwrap();
@@ -208,7 +208,7 @@ pub(crate) fn fleet_of(record: &Value) -> Vec<Value> {
 #[test]
 fn a_server_logs_as_many_requests_from_agents_as_from_abx_itself() {
     // Method: the same number of requests by abx alone, by one agent, and by three, whose
-    // connections do not divide it; what the server wrote down is the judge.
+    // connections do not divide it; the server's log is the reference.
     let server = LoggingServer::start();
     let bus = Bus::start();
     let agents = Agent::three(&bus);
@@ -249,8 +249,8 @@ fn a_server_logs_as_many_requests_from_agents_as_from_abx_itself() {
 
 #[test]
 fn a_comparison_is_loaded_by_agents_in_step() {
-    // Method: two servers that run, three agents, two short blocks. Everybody took part in
-    // every slice, and the full report names them.
+    // Method: two servers that run, three agents, two short blocks. Every agent took part in every
+    // slice, and the full report names them.
     let servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
     let bus = Bus::start();
     let _agents = Agent::three(&bus);
@@ -284,8 +284,8 @@ fn a_comparison_is_loaded_by_agents_in_step() {
     );
 }
 
-/// Loads a server for ten minutes by three agents, has the second one end so, and answers
-/// the record of what was measured.
+/// Loads a server for ten minutes by three agents, has the second one end so, and returns the
+/// record of the measurement.
 fn run_that_loses_an_agent(signal: Signal) -> Value {
     let server = Server::start(&[]);
     let bus = Bus::start();
@@ -333,7 +333,7 @@ fn assert_lost(record: &Value, how: &str) {
 
 #[test]
 fn an_agent_that_is_killed_is_named_and_there_is_no_claim() {
-    // Method: SIGKILL in the middle of a run; nothing can be said for it by anybody.
+    // Method: SIGKILL in the middle of a run; no process can report it.
     assert_lost(&run_that_loses_an_agent(Signal::Kill), "it was silent");
 }
 
@@ -423,7 +423,7 @@ fn an_agent_for_one_load_ends_with_it() {
 #[test]
 fn an_address_that_no_bus_has_is_refused_at_once() {
     // Method: a scheme that NATS does not have, and no host, for a controller and an agent, which
-    // would wait for ever for a bus that may come; a file of authorities that does not exist. No
+    // would wait forever for a bus that may come; a file of authorities that does not exist. No
     // message has the password.
     let home = Home::new();
     let controller = ["run", "http://127.0.0.1:9/", "--agents", "1", "--bus"];

@@ -58,14 +58,14 @@ impl SecureBus {
         self.home.join("bus").join(name).display().to_string()
     }
 
-    /// Somebody's password.
+    /// A user's password.
     fn password(&self, user: &str) -> String {
         let file = fs::read_to_string(self.file(&format!("{user}.creds"))).unwrap();
         let (_, password) = file.trim().split_once(':').unwrap();
         password.to_owned()
     }
 
-    /// Flags by which somebody comes in.
+    /// The flags with which a user connects.
     pub fn flags(&self, user: &str) -> [String; 6] {
         let creds = format!("{user}.creds");
         ["--bus", "", "--bus-ca", "ca.pem", "--bus-creds", &creds].map(|word| match word {
@@ -75,7 +75,7 @@ impl SecureBus {
         })
     }
 
-    /// What was said has nobody's password.
+    /// The output has no password.
     #[track_caller]
     fn assert_secret(&self, message: &str) {
         for user in ["controller", "agent-1", "agent-2", "agent-3"] {
@@ -109,7 +109,7 @@ fn modes(folder: &Path) -> Vec<(String, u32)> {
     pairs
 }
 
-/// What a program says of the files in a folder.
+/// The output of a program about the files in a folder.
 fn asked(folder: &Path, words: &str) -> String {
     let mut words = words.split(' ');
     let ended = Command::new(words.next().unwrap())
@@ -209,8 +209,8 @@ fn nothing_is_overwritten() {
 
 #[test]
 fn the_commands_that_are_printed_work_as_printed() {
-    // Method: each of the three lines, with addresses of this machine in the place of those that
-    // are examples: the bus as it stands there, three agents, and a load whose record is read.
+    // Method: each of the three lines, with addresses of this machine in place of the examples: the
+    // bus as it is there, three agents, and a load whose record is read.
     let home = Home::new();
     let printed = home.run_abx(&["bus", "init", "bus"]);
     printed.expect(0, &[]);
@@ -276,8 +276,8 @@ fn agent_with(home: &Home, flags: &[String]) -> Ended {
 
 #[test]
 fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
-    // Method: what is missing or wrong of what lets somebody in, for a controller and an agent;
-    // an agent that tried again for ever would not end. No message has a password.
+    // Method: credentials that are missing or wrong, for a controller and an agent; an agent that
+    // tried again forever would not end. No message has a password.
     let bus = SecureBus::start();
     let home = Home::new();
     let wrong = home.write("wrong.creds", "controller:0123456789");
@@ -316,8 +316,8 @@ fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
 
 #[test]
 fn nobody_speaks_in_the_place_of_another() {
-    // Method: an agent's credentials for a controller, and the other way around. Both come in,
-    // and the server refuses what they say and want to hear.
+    // Method: an agent's credentials for a controller, and the other way around. Both connect, and
+    // the server refuses their publications and subscriptions.
     let bus = SecureBus::start();
     let home = Home::new();
     let refused = controller_with(&home, &bus.flags("agent-1"));

@@ -33,8 +33,8 @@ fn losses(record: &Value) -> Vec<bool> {
 #[test]
 fn the_others_go_on_without_a_lost_agent_where_that_is_wanted() {
     // Method: SIGKILL of one of three in the middle of 30,000 requests, of which each of nine
-    // connections has its share. What the others count is exactly their part, and the record
-    // says what is missing.
+    // connections has its share. The others count exactly their part, and the record states which
+    // part is missing.
     let server = LoggingServer::start();
     let bus = Bus::start();
     let agents = Agent::three(&bus);
@@ -126,9 +126,9 @@ fn collect(home: &Home, files: &[&PathBuf]) -> Ended {
 
 #[test]
 fn what_agents_have_counted_outlives_the_controller() {
-    // Method: SIGKILL of the controller in the middle of ten minutes. The agents end by
-    // themselves, and say where their figures are; together they are what the server wrote down,
-    // but for what was under way. Files that do not belong together are refused by name.
+    // Method: SIGKILL of the controller in the middle of ten minutes. The agents end by themselves,
+    // and report where their figures are; together they match the server's log, except for requests
+    // under way. Files that do not belong together are refused by name.
     let server = LoggingServer::start();
     let bus = Bus::start();
     let agents = Agent::three(&bus);
@@ -152,8 +152,8 @@ fn what_agents_have_counted_outlives_the_controller() {
     let ended = collect(&home, &[&path, &two, &three, &path]);
     let record = ended.expect(130, &[]).json();
     let sent = record["sent"].as_u64().unwrap();
-    // What looks at the server before the load is in the log too, and requests that the server
-    // had not answered when the load ended may be.
+    // The requests before the load are in the log too, and requests without a response when the
+    // load ended may be.
     assert!(sent <= logged && logged - sent < 30, "{sent} {logged}");
     assert!(sent - record["ok"].as_u64().unwrap() < 30, "{record:#}");
     assert_eq!(losses(&record), [false; 3]);
@@ -239,8 +239,8 @@ ls -A small >left
 
 #[test]
 fn an_agent_that_stands_still_for_a_while_goes_on() {
-    // Method: SIGSTOP of one of three until the controller tells of its silence, then SIGCONT.
-    // All of the 30,000 requests are made and counted.
+    // Method: SIGSTOP of one of three until the controller reports its silence, then SIGCONT. All
+    // of the 30,000 requests are made and counted.
     let server = LoggingServer::start();
     let bus = Bus::start();
     let agents = Agent::three(&bus);
@@ -261,7 +261,7 @@ fn an_agent_that_stands_still_for_a_while_goes_on() {
     assert_eq!(losses(&record), [false; 3]);
 }
 
-/// Whether the command that runs there has said this.
+/// Whether the command that runs there has printed this.
 fn running_says(home: &Home, part: &str) -> Option<()> {
     let message = fs::read_to_string(home.join("stderr")).ok()?;
     message.contains(part).then_some(())

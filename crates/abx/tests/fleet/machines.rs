@@ -60,9 +60,9 @@ const SERVER: &str = "daemon off; user root; pid FOLDER/pid; error_log FOLDER/er
 
 #[test]
 fn a_link_that_is_cut_for_a_moment_loses_nothing() {
-    // Method: 30,000 requests by agents in three network namespaces, and the link of the second
-    // one is down for 1.3 s once it carries load. Nobody is lost, and the server has logged as
-    // many requests as the record has.
+    // Method: 30,000 requests by agents in three network namespaces, and the link of the second one
+    // is down for 1.3 s once it carries load. No agent is lost, and the server has logged as many
+    // requests as the record has.
     let home = Home::new();
     fs::create_dir(home.join("bin")).unwrap();
     std::os::unix::fs::symlink(ABX, home.join("bin/abx")).unwrap();

@@ -36,8 +36,8 @@ impl ContainerHome {
                  runroot = \"{folder}/run\"\n"
             ),
         );
-        // crun refuses a machine with both versions of control groups, and raising limits is
-        // not for everybody.
+        // crun refuses a machine with both versions of control groups, and not every user may raise
+        // limits.
         home.write(
             "containers.conf",
             &format!(
@@ -69,7 +69,7 @@ impl ContainerHome {
         self.podman(&["import", "--change", entry, "image.tar", IMAGE]);
     }
 
-    /// What podman says; it must succeed.
+    /// The output of podman; it must succeed.
     #[track_caller]
     fn podman(&self, words: &[&str]) -> String {
         let mut command = Command::new("podman");
@@ -106,7 +106,7 @@ impl ContainerHome {
     /// The same server as a command, and in a container.
     pub(super) fn both(&self) -> [String; 2] {
         let server = self.home.join("server").display().to_string();
-        // A word that tells its processes from those of others.
+        // A word that distinguishes its processes from those of others.
         let word = self.home.path().display();
         [
             format!("plain={server} {{port}}"),
@@ -158,9 +158,9 @@ impl Drop for ContainerHome {
 
 #[test]
 fn a_container_is_measured_as_a_command_is() {
-    // Method: one static server as a command and as a container. Both have CPU time and about
-    // the same memory, so that the engine's is not among it; the record says which image it
-    // was; and the container is gone afterwards, alone among containers.
+    // Method: one static server as a command and as a container. Both have CPU time and about the
+    // same memory, so that the engine's is not included; the record names the image; and only this
+    // container is gone afterwards.
     let home = ContainerHome::new();
     home.make_other();
     let [plain, boxed] = home.both();
@@ -198,8 +198,8 @@ fn a_container_is_measured_as_a_command_is() {
 
 #[test]
 fn whoever_is_killed_no_container_stays() {
-    // Method: Ctrl-C, and SIGKILL for one or two of abx, guardians and keepers, while a
-    // container runs. Nothing is left but the container of somebody else.
+    // Method: Ctrl-C, and SIGKILL for one or two of abx, guardians and keepers, while a container
+    // runs. Nothing is left except a foreign container.
     let home = ContainerHome::new();
     home.make_other();
     let [plain, boxed] = home.both();
@@ -271,8 +271,8 @@ fn what_is_wrong_with_a_container_is_said_with_its_remedy() {
 
 #[test]
 fn a_study_file_has_containers_with_templates_and_services() {
-    // Method: a container that is told its port by its environment and reads the folders of
-    // its start, beside one that is a service; both are listed, started and gone.
+    // Method: a container that gets its port by its environment and reads the folders of its start,
+    // beside one that is a service; both are listed, started and gone.
     let home = ContainerHome::new();
     home.make_other();
     home.home.write("page.in", "{port}");
@@ -316,7 +316,7 @@ fn a_study_file_has_containers_with_templates_and_services() {
 
 #[test]
 fn a_command_that_runs_a_container_by_itself_is_told_of_images() {
-    // Method: a program called docker, whose server somebody else starts, as a daemon does.
+    // Method: a program called docker, whose server another process starts, as a daemon does.
     let home = Home::new();
     let docker = home.write("docker", "#!/bin/sh\necho $2 >order\nexec sleep 600\n");
     fs::set_permissions(&docker, PermissionsExt::from_mode(0o755)).unwrap();

@@ -51,7 +51,7 @@ as_root=""
 exec nginx -e stderr -p "$1" -c "$1/n.conf"
 "#;
 
-/// Who is killed; in each way one kind is left.
+/// The processes to kill; in each way one kind is left.
 const WAYS: [&[&str]; 6] = [
     &["abx"],
     &["guardian"],
@@ -133,7 +133,7 @@ fn temporary_files_of_a_subject_are_in_its_own_folder_and_go_with_it() {
 #[test]
 fn a_later_run_sweeps_what_was_left_when_all_were_killed_at_once() {
     // Method: SIGKILL for abx, its guardian and its keeper. A part of the server that has left its
-    // command goes on, and its folder stays. The next run ends the one and removes the other.
+    // command continues, and its folder stays. The next run ends the one and removes the other.
     let home = Home::new();
     let study = study_of(&format!(r#"["{ABX}", "serve", "--port", "{{port}}"]"#), "");
     // One that never listens, so that the check waits for it.
@@ -200,8 +200,8 @@ pub fn kill_all(running: &mut Running, home: &Home, way: &[&str], seed: u64) {
     kill(running, home, way, &mut ChaCha8Rng::seed_from_u64(seed));
 }
 
-/// Kills all processes of these kinds, and then what abx still starts of them, until it has
-/// ended: between two blocks there is nobody to kill. Answers which ports were in use.
+/// Kills all processes of these kinds, and then those that abx still starts of them, until it has
+/// ended: between two blocks there is none to kill. Returns the ports that were in use.
 pub fn kill(
     running: &mut Running,
     home: &Home,

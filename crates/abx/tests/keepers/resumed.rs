@@ -1,4 +1,4 @@
-//! `--resume`: a study that ended early goes on, and keeps what it had measured.
+//! `--resume`: continues a study that ended early, and keeps its measurements.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn seeds(record: &Value) -> Vec<Value> {
 #[test]
 fn a_killed_study_goes_on_with_the_same_blocks() {
     // Method: SIGKILL in a block after the first; then the record alone is named. Its pilot and
-    // finished blocks are as they were, and the seeds are those of a study that nobody killed.
+    // finished blocks are as they were, and the seeds are those of a study that was not killed.
     let home = Home::new();
     ended_by(&home, "12", Signal::Kill);
     let before = home.record();

@@ -56,7 +56,7 @@ fn a_closed_terminal_keeps_what_was_measured() {
 
 #[test]
 fn ctrl_c_in_the_pilot_ends_without_a_report() {
-    // Method: SIGINT once the first server runs; the record says why it is empty.
+    // Method: SIGINT once the first server runs; the record states why it is empty.
     let home = Home::new();
     let mut running = home.start(&mut home.abx(&LONG));
     running.until("a server", is_serving);
@@ -83,9 +83,9 @@ fn ctrl_c_ends_the_wait_for_a_subject_that_is_not_ready() {
 
 #[test]
 fn ctrl_c_does_not_wait_for_a_response() {
-    // Method: SIGINT while abx waits, with an hour to do so, for the response of a server that
-    // has been asked and gives none: the first request of a run, the verification of two
-    // URLs, and the readiness of a subject.
+    // Method: SIGINT while abx waits, with an hour to do so, for a response that a server never
+    // gives: the first request of a run, the verification of two URLs, and the readiness of a
+    // subject.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
     let asked = || {
@@ -171,9 +171,9 @@ fn a_killed_abx_leaves_no_server_behind() {
 
 #[test]
 fn a_second_ctrl_c_does_not_wait() {
-    // Method: a subject that notes SIGTERM and stays until a file appears, with
-    // an hour to end: only the second SIGINT can end abx before that. The
-    // keeper goes on, and ends when the subject does.
+    // Method: a subject that notes SIGTERM and stays until a file appears, with an hour to end:
+    // only the second SIGINT can end abx before that. The keeper continues, and ends when the
+    // subject does.
     let home = Home::new();
     let stays = format!(
         "stays=sh -c 'trap \"touch told\" TERM; touch trapped; {ABX} serve --port $PORT & \
@@ -267,8 +267,8 @@ fn is_serving(home: &Home) -> Option<()> {
 
 #[test]
 fn a_lost_keeper_takes_its_server_with_it() {
-    // Method: SIGKILL to one keeper in a block. abx notices, says so, and ends
-    // what the keeper had kept.
+    // Method: SIGKILL to one keeper in a block. abx notices, reports it, and ends the processes
+    // that the keeper had kept.
     let home = Home::new();
     loses_a_keeper(&home, &mut home.abx(&LONG));
 }
@@ -286,7 +286,7 @@ fn loses_a_keeper(home: &Home, abx: &mut Command) {
     let mut running = home.start(abx);
     running.in_a_block("--model thread");
     wait_for("the end of abx", || {
-        // At the end of a block nobody would miss it: then the next one's is killed.
+        // At the end of a block its loss would not be noticed: then the next one's is killed.
         if let Some(keeper) = loaded_server(home, "--model thread").and_then(keeper_of) {
             keeper.signal(Signal::Kill).unwrap();
         }

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{ABX, Home, Server, wait_for};
 
-/// What a server under a supervisor says and who it is, until it is dropped.
+/// A server under a supervisor, with its output and its process, until it is dropped.
 struct Supervised {
     child: Child,
     address: String,
@@ -64,12 +64,12 @@ impl Supervised {
         })
     }
 
-    /// What it has said since its first line.
+    /// Its output since its first line.
     fn said(&self) -> Vec<String> {
         self.said.lock().unwrap().clone()
     }
 
-    /// Waits until it has said so many lines, of which it says no more.
+    /// Waits until it has printed so many lines, after which it prints no more.
     fn heard(&self, lines: usize) -> Vec<String> {
         wait_for("what the supervisor says", || {
             Some(self.said()).filter(|texts| texts.len() >= lines)
@@ -88,13 +88,13 @@ impl Supervised {
         }
     }
 
-    /// Waits for the end of the supervisor, and looks who is left.
+    /// Waits for the end of the supervisor, and checks which processes are left.
     fn expect_gone(&mut self, workers: &[Process]) {
         wait_for("the end of all", || {
             let is_over = self.child.try_wait().unwrap().is_some();
             (is_over && !workers.iter().any(|worker| worker.is_alive())).then_some(())
         });
-        // A listening socket that somebody still had would take the connection.
+        // A listening socket that a process still had would take the connection.
         assert!(TcpStream::connect(&self.address).is_err());
     }
 }
@@ -112,7 +112,7 @@ fn send(pid: u32, signal: Signal) {
     let _ = kill_process(pid, signal);
 }
 
-/// Who was started by a process, but for those that have ended.
+/// The children of a process, except for those that have ended.
 fn children_of(pid: u32) -> Vec<Process> {
     let relatives = descendants(pid).unwrap();
     let children = relatives.into_iter().map(|relative| relative.process);
@@ -170,9 +170,9 @@ fn every_model_serves_with_workers_and_ends_with_them() {
 
 #[test]
 fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
-    // Method: each worker in turn gets the signal of a crash; meanwhile and afterwards
-    // connections are made, all of which must be accepted by somebody, and answered when
-    // the crash is over. Who has crashed must not stay as a zombie.
+    // Method: each worker in turn gets the signal of a crash; meanwhile and afterwards connections
+    // are made, all of which a worker must accept, and respond to when the crash is over. A crashed
+    // worker must not stay as a zombie.
     for model in ["event", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model]);
         let before = server.workers();
@@ -200,8 +200,8 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
 
 #[test]
 fn a_request_may_crash_a_worker_where_that_is_allowed() {
-    // Method: the request that crashes, which gets no response; another worker must come, and
-    // pages be served. A server that was not told so has a page there, as anywhere.
+    // Method: the request that crashes, which gets no response; another worker must come, and pages
+    // be served. A server without that option has a page there, as anywhere.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model, "--allow-crash"]);
         let before = server.workers();
@@ -228,7 +228,7 @@ fn a_request_may_crash_a_worker_where_that_is_allowed() {
 
 #[test]
 fn a_blog_is_the_same_page_of_421_bytes_by_every_model() {
-    // Method: curl asks each model with and without rows, and beside it for a page and a file.
+    // Method: curl requests each model with and without rows, and beside it a page and a file.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let words = ["--model", model, "--workers", "2", "--blog"];
         let server = Server::start(&words);
@@ -261,9 +261,9 @@ fn curl(url: &str) -> String {
 
 #[test]
 fn a_storm_of_crashes_is_waited_out() {
-    // Method: whoever is there is killed at once, until a wait of 640 ms is told of each
-    // place; all connections must be accepted. The waits told must double from 10 ms on: a
-    // worker lives for a second only where the machine is very slow, and then they start anew.
+    // Method: every worker is killed at once, until a wait of 640 ms is reported of each place; all
+    // connections must be accepted. The reported waits must double from 10 ms on: a worker runs for
+    // a second only if the machine is very slow, and then they start again.
     let server = Supervised::start(&[]);
     let waits = |number: u32| -> Vec<u64> {
         let of = format!("worker {number} ");
@@ -302,7 +302,7 @@ fn a_storm_of_crashes_is_waited_out() {
 
 #[test]
 fn workers_do_not_outlive_a_killed_supervisor() {
-    // Method: the supervisor is killed; who it had started must be gone, and the port free.
+    // Method: the supervisor is killed; its children must be gone, and the port free.
     for model in ["event", "thread", "prefork"] {
         let mut server = Supervised::start(&["--model", model]);
         let workers = children_of(server.child.id());
@@ -314,8 +314,8 @@ fn workers_do_not_outlive_a_killed_supervisor() {
 
 #[test]
 fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
-    // Method: one of two workers is stopped; who connects from then on is answered by the
-    // other. Then all are told to end, which a stopped process cannot hear.
+    // Method: one of two workers is stopped; clients that connect from then on get a response from
+    // the other. Then all receive the signal to end, which a stopped process does not handle.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let mut server = Supervised::start(&["--model", model]);
         let workers = children_of(server.child.id());
@@ -337,9 +337,9 @@ fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
 
 #[test]
 fn a_renewal_loses_no_request() {
-    // Method: a client that keeps its connection, and one that makes one for each request,
-    // ask all the time while all workers are replaced three times. A kept connection may end
-    // only with a response that says so. All workers must be others.
+    // Method: a client that keeps its connection, and one that makes one per request, send requests
+    // all the time while all workers are replaced three times. A kept connection may end only with
+    // a response that announces it. All workers must be others.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model]);
         let is_over = AtomicBool::new(false);

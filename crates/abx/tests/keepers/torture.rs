@@ -23,9 +23,9 @@ const KILLS: &str = "ABX_KILLS";
 /// Moments of the first command and of each other one in an ordinary run: the first moment of each
 /// is of all three kinds.
 const USUAL: [u64; 2] = [3, 1];
-/// Who may be killed.
+/// The kinds of processes to kill.
 const KINDS: [&str; 3] = ["abx", "guardian", "keeper"];
-/// Whoever is left has ended everything within this time.
+/// The processes that are left have ended everything within this time.
 const END_WITHIN: Duration = Duration::from_secs(60);
 
 /// A service, and a worker that is killed on purpose, beside daemons and process groups.
@@ -63,7 +63,7 @@ struct Case {
     more: &'static str,
 }
 
-/// How a command goes on after it was killed.
+/// How a command continues after it was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// By `--resume`, until it has another block.
@@ -199,7 +199,7 @@ struct Scene {
     place: Place,
     /// The words of the command.
     words: Vec<String>,
-    /// Flags that it needs again to go on.
+    /// Flags that it needs again to continue.
     flags: Vec<String>,
     _server: Option<Server>,
     _fleet: Option<(Bus, Agent)>,
@@ -285,13 +285,13 @@ struct Left {
     moments: u64,
     /// Of these, moments at which all three kinds were killed.
     of_all: u64,
-    /// Processes that then went on until abx was started again.
+    /// Processes that then continued until abx was started again.
     until_next: usize,
     processes: usize,
     folders: usize,
     ports: usize,
     blocks_lost: usize,
-    /// Blocks that were on disk at the kills, all of which went on.
+    /// Blocks that were on disk at the kills, all of which were continued.
     blocks_kept: usize,
 }
 
@@ -325,8 +325,8 @@ impl fmt::Display for Left {
 fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
     // Method: a study of nginx, php-fpm and a server that forks twice. At a random moment, SIGKILL
     // for all processes of a random choice of kinds. If all three were killed, the next start of
-    // abx must end the rest. A comparison goes on from its record, and a search from its own. A run
-    // has no server of its own; a fleet has one agent; and a container belongs to its engine.
+    // abx must end the rest. A comparison continues from its record, and a search from its own. A
+    // run has no server of its own; a fleet has one agent; and a container belongs to its engine.
     let kills: Option<u64> = std::env::var(KILLS).ok().and_then(|text| text.parse().ok());
     let cases = CASES.len() as u64;
     for (place, case) in (0..cases).zip(&CASES) {
@@ -352,14 +352,14 @@ fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
             );
         }
         if kills.is_some() {
-            // Not captured, for whoever asked for so many.
+            // Not captured, for the user who requested so many.
             writeln!(std::io::stdout(), "| `{}` | {left}", case.name).unwrap();
         }
         assert!(left.is_clean(), "{}: {left:?}", case.name);
     }
 }
 
-/// One kill, of the kinds whose bits are set, and what comes of it.
+/// One kill, of the kinds whose bits are set, and its result.
 fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
     let scene = Scene::new(case);
     let home = scene.home();
@@ -419,8 +419,8 @@ fn complete(home: &Home) -> Vec<Value> {
     blocks.flatten().filter(complete).collect()
 }
 
-/// The next start of abx: what was measured goes on until it has another block, and a check is
-/// done again.
+/// The next start of abx: a measurement continues until it has another block, and a check is done
+/// again.
 fn start_again(scene: &Scene, case: &Case) {
     let home = scene.home();
     if case.kind == Kind::Check || home.records_in("state/abx").is_empty() {

@@ -8,7 +8,7 @@ use super::modules::{Modules, code, crates, paths, planted, target};
 /// Which neighbours each module uses, itself or by one of its children.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// Who uses whom among the children of each folder.
+/// The uses among the children of each folder.
 fn neighbours(modules: &Modules) -> BTreeMap<Vec<String>, Uses> {
     let mut texts: BTreeMap<Vec<String>, Uses> = BTreeMap::new();
     for (own_texts, text) in modules {

@@ -60,8 +60,8 @@ fn children_use_nothing_that_their_parent_defines() {
 
 #[test]
 fn a_planted_loop_is_found() {
-    // Method: a child that uses a type of its parent, one that uses a function from two
-    // floors below, one that uses what the parent only hands on, and a test.
+    // Method: a child that uses a type of its parent, one that uses a function from two floors
+    // below, one that uses an item that the parent only re-exports, and a test.
     let modules = planted(&[
         ("", ""),
         (

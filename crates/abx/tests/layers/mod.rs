@@ -1,5 +1,5 @@
-//! The arrows between the crates, one way: whoever adds one that is not in the
-//! table below changes the design, and does so on purpose.
+//! The arrows between the crates, one way: an arrow that is not in the table below changes the
+//! design, and has to be added on purpose.
 
 mod circles;
 mod folders;
@@ -103,7 +103,7 @@ fn wrong<'a>(arrows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String
 
 #[test]
 fn crates_use_only_what_the_design_allows() {
-    // Method: what cargo itself says; dependencies of tests are free.
+    // Method: cargo's own metadata; dependencies of tests are free.
     let told = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version=1", "--locked"])
         .output()
@@ -134,8 +134,8 @@ fn crates_use_only_what_the_design_allows() {
 
 #[test]
 fn a_wrong_arrow_is_found() {
-    // Method: an invented graph with a right arrow, a wrong one, and a crate
-    // that nobody has put into the table.
+    // Method: an invented graph with a right arrow, a wrong one, and a crate that is not in the
+    // table.
     let texts = wrong([
         ("abx-lab", "abx-sys"),
         ("abx-sys", "abx-lab"),

@@ -80,7 +80,7 @@ fn text(letters: &mut impl Iterator<Item = char>) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a text has a phrase as whole words; one that ends in a slash may go on.
+/// Whether a text has a phrase as whole words; one that ends in a slash may continue.
 fn has(text: &str, phrase: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let text = text.to_lowercase();

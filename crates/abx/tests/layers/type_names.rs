@@ -15,7 +15,7 @@ const SAME_IDEA: &[&str] = &[
     // A message on the wire, and a message as records describe it.
     "Message",
     "MessageKind",
-    // What the kernel says of the machine, and what records keep of that.
+    // The kernel's data about the machine, and the part of it that records keep.
     "Machine",
     "Pressure",
     "Quota",

@@ -1,4 +1,4 @@
-//! `abx audit`: reports of other tools, and the page that shows what is said of them.
+//! `abx audit`: reports of other tools, and the page that shows their audits.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

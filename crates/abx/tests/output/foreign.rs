@@ -4,9 +4,8 @@ use crate::support::{Home, assert_honest, findings, slices};
 
 #[test]
 fn nginx_and_lighttpd_are_compared() {
-    // Method: both serve one file, each as a command with its own way of being
-    // told the port. After each block the port must be free again: a worker
-    // that is left would hold it.
+    // Method: both serve one file, each as a command that gets its port in its own way. After each
+    // block the port must be free again: a worker that is left would hold it.
     let home = Home::new();
     home.write("index.html", "the same file for both\n");
     let folder = home.path().display();
@@ -20,7 +19,7 @@ fn nginx_and_lighttpd_are_compared() {
              server {{ listen 127.0.0.1:PORT; root {folder}; }} }}"
         ),
     );
-    // Its configuration knows no variables at this place.
+    // Its configuration allows no variables at this place.
     let nginx = "nginx=sh -c 'sed \"s:PORT:{port}:; s:DIR:{dir}:g\" nginx.conf >{dir}/conf; \
                  exec nginx -p {dir} -e stderr -c {dir}/conf' {port}";
     let configuration = home.write(

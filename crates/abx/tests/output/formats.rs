@@ -271,7 +271,7 @@ fn records_are_as_their_schema_says() {
     assert_eq!(message, "study.json 0\nrun.json 0\nwrong.json 1\n");
 }
 
-/// Answers one request and gives back what was posted.
+/// Responds to one request and returns its body.
 fn collector(response: &'static str) -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

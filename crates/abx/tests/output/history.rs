@@ -117,9 +117,9 @@ fn studies_and_runs_are_listed_and_named_by_id() {
 
 #[test]
 fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
-    // Method: a fresh home, which knows nothing, with programs and without, and a study of the
-    // catalog; then six blocks of the built-in pair, planned again, with others beside them, and
-    // with a budget too short for a verdict.
+    // Method: a fresh home without data, with programs and without, and a study of the catalog;
+    // then six blocks of the built-in pair, planned again, with others beside them, and with a
+    // budget too short for a verdict.
     let home = Home::new();
     let plan = |words: &[&str]| {
         let ended = home.run_abx(&[&["compare", "--plan"], words].concat());

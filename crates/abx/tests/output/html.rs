@@ -1,5 +1,5 @@
-//! The page that `--html` writes: the same at any later time, and what a real
-//! browser makes of it. What is asked of the browser is in `browser/page.mjs`.
+//! The page that `--html` writes: the same at any later time, and its display in a real browser.
+//! The browser's checks are in `browser/page.mjs`.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ static MEASURED: LazyLock<Measured> = LazyLock::new(|| {
     Measured { page, record, name }
 });
 
-/// Asks a browser whether a claim holds for a page.
+/// Checks in a browser whether a claim holds for a page.
 #[track_caller]
 fn browser(claim: &str, page: &Path) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.mjs");
@@ -178,8 +178,8 @@ fn a_page_gives_its_record_back() {
 
 #[test]
 fn a_page_can_ask_and_run_nothing() {
-    // Method: every way to ask a server of the test's own, from within the page;
-    // the browser must refuse each by the page's own policy.
+    // Method: every way to send a request to a server of the test's own, from within the page; the
+    // browser must refuse each by the page's own policy.
     browser_at_measured("asks");
 }
 
@@ -264,8 +264,8 @@ fn a_page_without_its_record_names_it_and_links_a_file_in_the_same_folder() {
 
 #[test]
 fn a_page_that_cannot_be_written_loses_nothing() {
-    // Method: a folder in the place of the file; the report is printed all the
-    // same, and the message says what to do.
+    // Method: a folder in the place of the file; the report is printed all the same, and the
+    // message has a remedy.
     let home = Home::new();
     let server = Server::start(&[]);
     fs::create_dir(home.join("taken")).unwrap();

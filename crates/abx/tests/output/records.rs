@@ -60,9 +60,9 @@ fn the_built_in_comparison_gives_a_whole_record() {
 
 #[test]
 fn a_compressed_record_is_read_wherever_a_record_is() {
-    // Method: a record is written compressed, as the same bytes as with no
-    // compression; then under a name that does not say so, as the older record, and
-    // among those of the state folder by its id.
+    // Method: a record is written compressed, as the same bytes as with no compression; then under
+    // a name without that suffix, as the older record, and among those of the state folder by its
+    // id.
     let home = Home::new();
     let compared = home.run_abx(&[&["compare", "--json", "small.json.zst"], &SHORT[..]].concat());
     let code = compared
@@ -138,8 +138,8 @@ fn has_keys(record: &Value) {
 
 #[test]
 fn how_the_generator_waited_is_recorded() {
-    // Method: as usual, where it has processors of its own or says why it sleeps;
-    // asleep as asked for, where nothing was waited awake.
+    // Method: as usual, if it has processors of its own or reports why it sleeps; asleep as
+    // requested, where no wait was awake.
     let wait = |how| {
         let home = Home::new();
         let ended = home.run_abx(&[&["compare", "--wait", how], &SHORT[..]].concat());
@@ -360,7 +360,7 @@ fn a_comparison_needs_no_home_and_bears_spaces_in_paths() {
     assert!(!again.stdout.is_empty(), "{again:#?}");
 }
 
-/// By what a record is to be named, as it was told when it was saved.
+/// The name for a record in later commands, as printed when it was saved.
 fn told_name(stderr: &str) -> &str {
     let (_, message) = stderr.split_once("abx report ").expect("it is told");
     message.lines().next().unwrap()

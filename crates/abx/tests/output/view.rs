@@ -1,4 +1,4 @@
-//! `abx view`: what it shows, and what nobody gets out of it.
+//! `abx view`: the pages that it shows, and the files that it does not disclose.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -45,7 +45,7 @@ impl View {
             .trim_end_matches('/')
     }
 
-    /// Sends these bytes and reads all that is answered.
+    /// Sends these bytes and reads the whole response.
     fn send(&self, bytes: &[u8]) -> Response {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
@@ -60,7 +60,7 @@ impl View {
         stream
     }
 
-    /// A GET of this target, as browsers ask.
+    /// A GET of this target, as browsers send it.
     fn get(&self, target: &str) -> Response {
         self.ask("GET", target, self.address())
     }
@@ -133,7 +133,7 @@ static RECORDS: LazyLock<(Vec<KeptFile>, [String; 2])> = LazyLock::new(|| {
 /// A file's name and what is in it.
 type KeptFile = (OsString, Vec<u8>);
 
-/// Puts [`RECORDS`] into a folder's history, and answers their ids.
+/// Puts [`RECORDS`] into a folder's history, and returns their ids.
 fn two_records(home: &Home) -> [String; 2] {
     let (kept, ids) = &*RECORDS;
     let folder = home.join("state/abx");
@@ -237,8 +237,7 @@ fn named_records_alone_are_shown() {
 
 #[test]
 fn a_damaged_record_is_a_page_that_says_so() {
-    // Method: half a file in the folder of records, opened by its id; the rest of
-    // the list goes on.
+    // Method: half a file in the folder of records, opened by its id; the rest of the list stays.
     let home = Home::new();
     let [study, run] = two_records(&home);
     let path = home.record_of(&study);
@@ -261,8 +260,8 @@ fn a_damaged_record_is_a_page_that_says_so() {
 
 #[test]
 fn no_path_comes_from_a_url() {
-    // Method: files beside the records and in the working folder, asked for in
-    // every way that servers have fallen for. None may answer what they hold.
+    // Method: files beside the records and in the working folder, requested in every way that has
+    // broken other servers. No response may have their content.
     let home = Home::new();
     let ids = two_records(&home);
     let letters = ["abcd", "abce", "abcf"];
@@ -345,9 +344,9 @@ fn only_names_that_cannot_be_rebound_are_served() {
 
 #[test]
 fn nothing_can_be_changed_and_nothing_large_is_read() {
-    // Method: every other method, with bodies that nobody reads; a head of a
-    // megabyte, one that is not HTTP, and one cut off. Each is answered, and
-    // afterwards the server is there as before.
+    // Method: every other method, with bodies that are not read; a head of a megabyte, one that is
+    // not HTTP, and one cut off. Each gets a response, and afterwards the server is there as
+    // before.
     let home = Home::new();
     let view = View::start(&home, &[]);
     for method in [
@@ -382,9 +381,8 @@ fn nothing_can_be_changed_and_nothing_large_is_read() {
 
 #[test]
 fn connections_that_say_nothing_keep_nobody_waiting() {
-    // Method: ten connections with half a head each, ten that read nothing of
-    // what they asked for, and then one that asks as usual; two hundred at once,
-    // which is more than there are places for.
+    // Method: ten connections with half a head each, ten that read nothing of their responses, and
+    // then one with a usual request; two hundred at once, which is more than there are places for.
     let home = Home::new();
     let [study, _] = two_records(&home);
     let view = View::start(&home, &[]);
@@ -402,7 +400,7 @@ fn connections_that_say_nothing_keep_nobody_waiting() {
         &format!("GET /record/{study} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     );
     view.get("/").expect(200, &[&study]);
-    // Those that were slow are answered all the same when they go on.
+    // Slow clients get a response all the same when they continue.
     for mut stream in silent {
         stream.write_all(b"alhost\r\n\r\n").unwrap();
         Response::read(&mut stream).expect(200, &[&study]);
@@ -439,8 +437,8 @@ fn an_address_that_others_reach_is_said_plainly() {
 
 #[test]
 fn the_pages_fit_a_browser_and_their_form_works() {
-    // Method: a browser opens the list, marks both records, submits, and follows
-    // a link to a report; no page may scroll sideways or say a word on the console.
+    // Method: a browser opens the list, marks both records, submits, and follows a link to a
+    // report; no page may scroll sideways or print to the console.
     let home = Home::new();
     two_records(&home);
     let view = View::start(&home, &[]);

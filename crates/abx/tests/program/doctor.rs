@@ -52,7 +52,7 @@ fn a_doctor_reads_and_measures_and_leaves_nothing() {
         .collect();
     assert_eq!(kept, [true, false]);
     for ceiling in ceilings {
-        // Half a second in which nobody else lets it run has no response.
+        // Half a second in which other processes keep it from running has no response.
         assert_eq!(
             ceiling["throughput_per_s"].is_number(),
             ceiling["ok"] != 0,
@@ -89,7 +89,7 @@ fn a_machine_with_too_few_descriptors_is_told_so() {
     assert_eq!(check(&record, "descriptors")["status"], "stops");
 }
 
-/// Interrupts a look once a server runs and `said` was said.
+/// Interrupts an examination once a server runs and `message` was printed.
 fn interrupted_after(message: &str) -> (Home, Ended) {
     let home = Home::new();
     let ended = {
@@ -120,8 +120,8 @@ fn ctrl_c_ends_the_study_of_noise() {
 
 #[test]
 fn ctrl_c_at_the_ceiling_keeps_the_noise() {
-    // Method: SIGINT once the second part has its server: the first part's engine
-    // has ended, and must not be what a signal is told by.
+    // Method: SIGINT once the second part has its server: the first part's engine has ended, and
+    // must not be the one that a signal stops.
     let (home, ended) = interrupted_after("as hard as");
     ended.expect(130, &[]);
     let record = read_json(&home.join("doctor.json"));

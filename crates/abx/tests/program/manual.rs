@@ -23,7 +23,7 @@ static RECORD: LazyLock<String> = LazyLock::new(|| {
     fs::read_to_string(home.record_path()).unwrap()
 });
 
-/// Files whose ids are those that the documents name.
+/// Files whose ids the documents name.
 const RECORDS: [&str; 3] = [
     "compare-1795252320-60961033-811.json",
     "compare-1795300000-12546290-811.json",
@@ -93,7 +93,7 @@ fn run(home: &Home, block: &Block) -> Ended {
     home.run(command.env_remove("XDG_STATE_HOME"))
 }
 
-/// Starts a server and waits until it has said that it is there.
+/// Starts a server and waits until it has printed that it is there.
 fn background(text: &str, name: &str) -> String {
     format!("{text} >said.{name} 2>&1 &\nservers=\"$servers $!\"\nstarts said.{name} $!\n")
 }
@@ -185,8 +185,8 @@ fn an_example_that_fails_is_named_with_its_line() {
 
 #[test]
 fn completions_know_every_command_and_flag() {
-    // Method: the script of each shell; bash runs its own and is asked to
-    // complete the beginnings of a command and of a flag.
+    // Method: the script of each shell; bash runs its own and has to complete the beginnings of a
+    // command and of a flag.
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = home.run_abx(&["completions", shell]);

@@ -18,8 +18,8 @@ fn root() -> PathBuf {
 fn make(words: &[&str], environment: &[(&str, &str)]) {
     let mut make = Command::new("make");
     make.current_dir(root()).args(words);
-    // What a make and a cargo above this test say to what they run is not for these: build
-    // scripts that find other variables run again.
+    // The variables of a make and a cargo above this test are not for these commands: build scripts
+    // that find other variables run again.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         let starts = ["MAKE", "CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
@@ -33,7 +33,7 @@ fn make(words: &[&str], environment: &[(&str, &str)]) {
     assert!(made.status.success(), "{words:?}: {made:#?}");
 }
 
-/// Runs a command of the system, and answers what it prints.
+/// Runs a command of the system, and returns its output.
 #[track_caller]
 fn said(command: &mut Command) -> String {
     let ended = command.output().unwrap();
@@ -79,8 +79,8 @@ const PARTS: [&str; 9] = [
 
 #[test]
 fn what_make_install_puts_there_make_uninstall_takes_away() {
-    // Method: the program of the tests into a prefix below a folder of staging, by somebody
-    // whose files are private; a page of another program with a similar name stays.
+    // Method: the program of the tests into a prefix below a folder of staging, by a user whose
+    // files are private; a page of another program with a similar name stays.
     let home = Home::new();
     let staged = home.join("staged");
     let prefix = home.join("staged/opt/abx");
@@ -129,9 +129,9 @@ fn what_make_install_puts_there_make_uninstall_takes_away() {
 
 #[test]
 fn what_make_dist_packs_works_without_its_sources() {
-    // Method: packed once, each kind used as docs/start/install.md says. The program is that of
-    // tests, without optimisations, which is built in a fraction of the time; all else is as
-    // in a release.
+    // Method: packed once, each kind used as in docs/start/install.md. The program is that of
+    // tests, without optimisations, which is built in a fraction of the time; all else is as in a
+    // release.
     let home = Home::new();
     let dist = home.join("dist");
     let place = format!("DIST={}", dist.display());
@@ -147,7 +147,7 @@ fn what_make_dist_packs_works_without_its_sources() {
     the_static_program_measures_where_there_is_nothing_else(&dist);
 }
 
-/// A folder of the prefix that has rights of its own keeps them; the program says its version,
+/// A folder of the prefix that has rights of its own keeps them; the program prints its version,
 /// and the licences of libraries that are part of it are there.
 fn the_tarball_is_unpacked_into_a_prefix(dist: &Path) {
     let home = Home::new();
@@ -230,7 +230,7 @@ fn the_debian_package_is_installed_and_removed(dist: &Path) {
     assert_eq!(fs::read_to_string(admin.join("status")).unwrap().trim(), "");
 }
 
-/// What `Containerfile` says a container has: the variables, and the program that it runs.
+/// The content of a container by `Containerfile`: the variables, and the program that it runs.
 fn container() -> (String, String) {
     let text = fs::read_to_string(root().join("Containerfile")).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -272,9 +272,9 @@ fn in_a_bare_root(home: &Home, dist: &Path, script: &str) -> Command {
     )
 }
 
-/// In the folder that a container has, with what any container is given: `/proc`, `/dev/null`
-/// and a file of hosts. No library is there for the service that glibc is told to ask for names;
-/// abx asks the file nevertheless.
+/// In a container's folder, with the files that any container has: `/proc`, `/dev/null` and a file
+/// of hosts. The library of the service with which glibc is configured to look up names is not
+/// there; abx reads the file nevertheless.
 fn the_static_program_measures_where_there_is_nothing_else(dist: &Path) {
     let home = Home::new();
     let script = "mkdir root/proc root/dev root/etc\n\

@@ -72,9 +72,9 @@ fn markers_of_both_outputs_become_a_table() {
 
 #[test]
 fn saved_times_are_printed_again_and_concluded_from_anew() {
-    // Method: two runs, saved; the table from the file is the one that was printed, also when
-    // what the file concludes was changed. What only loads have is refused, and so is a file
-    // without a run.
+    // Method: two runs, saved; the table from the file is the one that was printed, also when the
+    // file's conclusions were changed. Flags for loads only are refused, and so is a file without a
+    // run.
     let home = Home::new();
     let script = "echo marker connect; echo marker done";
     let measured = home.run_abx(&words(&["-n", "2", "--json", "times.json"], script));
@@ -142,8 +142,8 @@ fn a_command_that_gives_no_times_is_told_why() {
 
 #[test]
 fn a_run_that_takes_too_long_is_ended_with_all_that_it_has_started() {
-    // Method: a command that hears no SIGTERM, with a child in the background that is in a
-    // session of its own; nothing may be left.
+    // Method: a command that ignores SIGTERM, with a child in the background that is in a session
+    // of its own; nothing may be left.
     let home = Home::new();
     let script = "trap '' TERM; echo marker a; setsid sleep 600 & while :; do sleep 1; done";
     home.run_abx(&words(&["--timeout", "300ms"], script))

@@ -1,4 +1,4 @@
-//! Exit code 2: what cannot be done as asked, and how to ask instead.
+//! Exit code 2: requests that are not possible as given, and their remedies.
 
 use std::fs;
 use std::net::TcpListener;
@@ -323,8 +323,8 @@ fn a_value_that_cannot_be_read_says_what_can() {
 
 #[test]
 fn a_run_against_nobody_says_so() {
-    // Method: a port that was free a moment ago, and that nobody is given:
-    // it is bound, and nobody listens.
+    // Method: a port that was free a moment ago, and that no process gets: it is bound, and no
+    // process listens.
     let home = Home::new();
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", socket.local_addr().unwrap());
@@ -352,7 +352,7 @@ fn a_command_that_is_not_there_is_named() {
 
 #[test]
 fn a_wrong_status_names_the_path_and_both_remedies() {
-    // Method: two servers of files, asked for one that is missing.
+    // Method: two servers of files, with a request for a file that is missing.
     let home = Home::new();
     home.write("index.html", "hello");
     let both = ["a", "b"].map(|name| subject(name, "--root ."));

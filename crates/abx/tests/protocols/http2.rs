@@ -46,7 +46,7 @@ pub struct Foreign {
 impl Foreign {
     /// Starts what `command` makes for a port, and waits until it listens there.
     pub fn start(command: impl Fn(u16) -> Command) -> Foreign {
-        // Somebody may be faster at the port.
+        // Another process may be faster at the port.
         for _ in 0..5 {
             let free = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = free.local_addr().unwrap().port();
@@ -83,7 +83,7 @@ impl Drop for Foreign {
     }
 }
 
-/// The configuration of an nginx that listens as told, and logs for each request its
+/// The configuration of an nginx that listens with these words, and logs for each request its
 /// protocol, status and body's length.
 fn configuration(home: &Home, listen: &str) -> String {
     let folder = home.path().display();
@@ -126,9 +126,9 @@ const PROBES: usize = 3;
 
 #[test]
 fn a_run_over_streams_is_what_nginx_logged() {
-    // Method: 5,000 requests over four connections with 16 streams each, with prior knowledge
-    // and as ALPN agrees on it. nginx ends each connection behind 1,000 requests by a GOAWAY,
-    // and logs every request that it answers.
+    // Method: 5,000 requests over four connections with 16 streams each, with prior knowledge and
+    // as ALPN agrees on it. nginx ends each connection after 1,000 requests by a GOAWAY, and logs
+    // every request that it responds to.
     for (listen, scheme, words) in [
         ("http2", "http", ""),
         ("ssl http2", "https", " --ca cert.pem"),
@@ -170,8 +170,8 @@ fn a_run_over_streams_is_what_nginx_logged() {
 
 #[test]
 fn bodies_and_few_streams_are_what_node_counted() {
-    // Method: bodies of 50,000 bytes through windows of 20,000, twelve streams where five
-    // are allowed; node counts requests and bytes, and answers with 103 and a trailer.
+    // Method: bodies of 50,000 bytes through windows of 20,000, twelve streams where five are
+    // allowed; node counts requests and bytes, and responds with 103 and a trailer.
     let home = Home::new();
     let body = "x".repeat(50_000);
     home.write("body", &body);
@@ -237,8 +237,8 @@ fn what_a_server_does_wrong_has_its_outcome() {
 
 #[test]
 fn who_speaks_no_http2_is_told_before_the_load() {
-    // Method: nginx that speaks HTTP/1 only; nginx that is asked for HTTP/1.1 where
-    // it takes HTTP/2 only, and in HTTP/2 where ALPN has none; and flags that do not go together.
+    // Method: nginx that supports HTTP/1 only; nginx with a request in HTTP/1.1 where it takes
+    // HTTP/2 only, and in HTTP/2 where ALPN has none; and flags that do not go together.
     let home = Home::new();
     let plain = Home::new();
     let server = self::nginx(&plain, "");

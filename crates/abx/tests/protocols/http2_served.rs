@@ -21,9 +21,9 @@ const MODELS: &[&[&str]] = &[
     &["--model", "null"],
 ];
 
-/// A client by nghttp2's library, which holds each frame against the standard. Its windows
-/// are far smaller than the file; it reads slowly, gives each fifth stream up behind its first
-/// bytes, sends bodies, asks for heads alone and for what is not there, and counts all of it.
+/// A client by nghttp2's library, which checks each frame against the standard. Its windows are far
+/// smaller than the file; it reads slowly, cancels each fifth stream after its first bytes, sends
+/// bodies, requests heads alone and missing pages, and counts all of it.
 const NODE: &str = r"
 const http2 = require('http2'), crypto = require('crypto');
 const [url, file] = process.argv.slice(1);
@@ -74,7 +74,7 @@ fn outcomes(home: &Home, url: &str, words: &str) -> Value {
     record["outcomes"].clone()
 }
 
-/// What a command says that is to end well.
+/// The output of a command that has to succeed.
 fn said(home: &Home, words: &str) -> String {
     let mut command = Command::new("sh");
     command.args(["-c", words]).current_dir(home.path());
@@ -110,7 +110,7 @@ fn every_model_speaks_both_versions_on_one_port() {
                 };
                 let came = outcomes(&home, &server.url, &words);
                 assert_eq!(came["ok"], 600, "{model:?} {words}: {came}");
-                // Of one that ends connections while others wait, requests are sent again.
+                // To a server that ends connections while others wait, requests are sent again.
                 let again = ["idle_close", "rest_close"];
                 let others = came.as_object().unwrap().keys();
                 let are_known = others.into_iter().all(|name| {
@@ -125,8 +125,8 @@ fn every_model_speaks_both_versions_on_one_port() {
 
 #[test]
 fn curl_is_served_in_http2() {
-    // Method: what curl says of version, status, length and body: a page, a head, a file, what
-    // is not there, and bodies that it sends, with and without leave.
+    // Method: curl's report of version, status, length and body: a page, a head, a file, a missing
+    // page, and bodies that it sends, with and without permission.
     let home = Home::new();
     let (root, hash) = with_a_file(&home);
     home.write("body", &"x".repeat(3_000_000));
@@ -168,8 +168,8 @@ fn curl_is_served_in_http2() {
 
 #[test]
 fn a_client_with_small_windows_gets_every_byte() {
-    // Method: 300 requests of node on one connection at once; each file's hash is the file's,
-    // whoever else gives up.
+    // Method: 300 requests of node on one connection at once; each file's hash is the file's, even
+    // if other streams are cancelled.
     let home = Home::new();
     let (root, hash) = with_a_file(&home);
     for words in [
@@ -287,9 +287,9 @@ fn workers_are_replaced_without_losing_a_stream() {
 
 #[test]
 fn a_load_over_streams_has_a_ceiling() {
-    // Method: the built-in server beside itself, asked in HTTP/2 with and without TLS: the server
-    // that does nothing is loaded in the same way. With one of them in HTTP/1.1 nothing stands
-    // for both.
+    // Method: the built-in server beside itself, with requests in HTTP/2 with and without TLS: the
+    // server that does nothing is loaded in the same way. With one of them in HTTP/1.1 no ceiling
+    // holds for both.
     let home = Home::new();
     let subject = |name: &str, is_encrypted: bool, keys: &str| {
         let (flag, tls) = if is_encrypted {

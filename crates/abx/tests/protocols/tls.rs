@@ -74,7 +74,7 @@ impl Nginx {
     pub fn logging(home: &Home, versions: &str, locations: &str, log: &str) -> Nginx {
         certify(home);
         let text = configuration(home, versions, locations, log);
-        // Somebody may be faster at the port.
+        // Another process may be faster at the port.
         for _ in 0..5 {
             let free = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = free.local_addr().unwrap().port();
@@ -118,7 +118,7 @@ impl Drop for Nginx {
     }
 }
 
-/// Answers everything.
+/// Responds to every request.
 pub const HELLO: &str = "location / { return 200 hello; }";
 
 /// Probes that abx sends before a load, which nginx logs as well.
@@ -160,8 +160,8 @@ fn a_run_over_tls_is_what_the_server_logged() {
 
 #[test]
 fn a_certificate_that_is_not_believed_is_told_with_what_helps() {
-    // Method: a certificate that nobody signed, without and with leave to take it; one for
-    // another name; HTTP where TLS was meant, and the other way round.
+    // Method: a certificate without a known authority, without and with permission to accept it;
+    // one for another name; HTTP where TLS was meant, and the other way round.
     let home = Home::new();
     let nginx = Nginx::start(&home, "TLSv1.3", HELLO);
     let url = format!("https://127.0.0.1:{}/", nginx.port);

@@ -1,5 +1,5 @@
-//! Handshakes that fail, with servers that are not ours: each is told by its cause, with what
-//! helps, before anything is measured.
+//! Handshakes that fail, with servers that are not ours: each is reported by its cause, with a
+//! remedy, before anything is measured.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -16,8 +16,8 @@ struct OpenSsl {
 }
 
 impl OpenSsl {
-    /// Starts one with what `certify` made in this folder, unless the words say otherwise. It
-    /// runs elsewhere: what runs in a home counts as left behind by abx.
+    /// Starts one with the files of `certify` in this folder, unless the words override them. It
+    /// runs elsewhere: a process that runs in a home counts as left behind by abx.
     fn start(home: &Home, words: &str) -> OpenSsl {
         let file = |word: &str| {
             if word.ends_with(".pem") {
@@ -38,7 +38,7 @@ impl OpenSsl {
             .expect("openssl is there: run scripts/install-test-servers");
         let mut buf_reader = BufReader::new(child.stdout.take().unwrap());
         let port = port_of(&mut buf_reader);
-        // What it says of each connection must not fill the pipe.
+        // Its output about each connection must not fill the pipe.
         thread::spawn(move || io::copy(&mut buf_reader, &mut io::sink()));
         OpenSsl {
             child,
@@ -86,8 +86,8 @@ fn certify_the_past(home: &Home) {
 
 #[test]
 fn every_way_in_which_a_handshake_fails_is_named_with_what_helps() {
-    // Method: OpenSSL's own server, set so that each handshake fails in one way. The last two
-    // are the same server with what the message asks for.
+    // Method: OpenSSL's own server, set so that each handshake fails in one way. The last two are
+    // the same server with the remedy of the message.
     let home = Home::new();
     certify(&home);
     certify_the_past(&home);
@@ -141,7 +141,7 @@ const CERTIFICATE: &[&str] = &["wants a client certificate", "--cert FILE --key 
 
 #[test]
 fn a_connection_that_ends_in_the_handshake_is_told_from_one_that_is_refused() {
-    // Method: a peer that reads the first bytes and closes; nobody at all at its port then.
+    // Method: a peer that reads the first bytes and closes; then no server at its port.
     let home = Home::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());

@@ -96,7 +96,7 @@ fn a_certificate_of_ones_own_is_shown_to_whoever_asks() {
         assert!(is_well && text.contains(message), "{message}: {text}");
         assert!(text.contains("HTTP/1.1 200 OK"), "{text}");
     }
-    // Whoever speaks no TLS is not answered, and harms nobody.
+    // A client without TLS gets no response, and harms no other.
     let (is_well, _) = client("curl -sS -m 20 http://127.0.0.1:PORT/ 2>/dev/null");
     assert!(!is_well);
     home.run_abx(&["run", &server.url, "-n", "20", "--ca", "cert.pem"])
@@ -105,7 +105,7 @@ fn a_certificate_of_ones_own_is_shown_to_whoever_asks() {
 
 #[test]
 fn websockets_are_served_over_tls() {
-    // Method: echoes larger than a record, and what is said in a room.
+    // Method: echoes larger than a record, and messages in a room.
     let home = Home::new();
     let server = Server::start(&["--websocket", "--tls-self-signed"]);
     let at = |path: &str| server.url.replace("https://", "wss://") + path;
@@ -126,8 +126,8 @@ fn websockets_are_served_over_tls() {
 
 #[test]
 fn files_are_encrypted_where_they_are_read() {
-    // Method: a file of many records, compared by abx with what it was and by its SHA-256;
-    // who would have the kernel send it is refused.
+    // Method: a file of many records, compared by abx with the original and by its SHA-256; sending
+    // it by the kernel is refused.
     let home = Home::new();
     std::fs::create_dir(home.join("www")).unwrap();
     let text: String = (0..100_000).map(|number| format!("{number}\n")).collect();
@@ -234,7 +234,7 @@ fn a_load_over_tls_has_a_ceiling_over_tls() {
         r#", "--tls-self-signed", "--model", "hybrid""#,
         "tls = \"localhost\"",
     );
-    // How many it answers on a busy machine is of no matter.
+    // The number of its responses on a busy machine does not matter.
     assert!(!slices(&record, "(ceiling)").is_empty());
     let mixed = compared("", "");
     assert!(slices(&mixed, "(ceiling)").is_empty());

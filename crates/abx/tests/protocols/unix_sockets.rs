@@ -52,8 +52,8 @@ fn accounted(record: &Value) -> &Value {
 
 #[test]
 fn a_run_on_a_unix_socket_is_what_nginx_logged() {
-    // Method: both ways to say where it is. nginx logs what arrived, the questions before the
-    // load included, and by which name it was spoken to.
+    // Method: both ways to give its place. nginx logs the requests, including those before the
+    // load, and the host that they name.
     let home = Home::new();
     let socket = home.join("x.sock");
     let nginx = Nginx::start(&home, &socket);
@@ -90,8 +90,8 @@ fn a_run_on_a_unix_socket_is_what_nginx_logged() {
 
 #[test]
 fn our_server_listens_on_a_unix_socket_in_every_model() {
-    // Method: curl and abx ask each model for a page longer than a socket's buffer; each server
-    // is killed, and the next one takes over the file that it has left.
+    // Method: curl and abx request from each model a page longer than a socket's buffer; each
+    // server is killed, and the next one takes over the file that it has left.
     let home = Home::new();
     let socket = home.join("x.sock");
     let path = socket.display().to_string();

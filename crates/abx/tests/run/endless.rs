@@ -1,4 +1,4 @@
-//! Servers whose responses go on in small pieces without end: timeouts, spans, budgets and the
+//! Servers whose responses continue in small pieces without end: timeouts, spans, budgets and the
 //! first Ctrl-C hold for every command.
 
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::support::{Ended, Home, outcomes};
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/endless_peer.py");
 const SCENARIO: &str = "[[step]]\npath = \"/form\"\n";
 
-/// A peer that is asked over HTTP/1.1, HTTP/2 or WebSocket, as its kind has it.
+/// A peer that takes requests over HTTP/1.1, HTTP/2 or WebSocket, by its kind.
 fn peer(kind: &str, more: &[&str]) -> Foreign {
     Foreign::start(|port| {
         let mut command = Command::new("python3");
@@ -145,7 +145,7 @@ fn a_scenario_fails_the_step_whose_response_does_not_end() {
     }
 }
 
-/// What is printed by a command that is stopped by one SIGINT once a response goes on without end.
+/// The output of a command that is stopped by one SIGINT once a response continues without end.
 fn stopped(kind: &str, words: &dyn Fn(&Home, &str) -> Vec<String>) -> Ended {
     let home = Home::new();
     // Its own folder: what a peer makes in a home would count as left behind.
@@ -162,7 +162,7 @@ fn stopped(kind: &str, words: &dyn Fn(&Home, &str) -> Vec<String>) -> Ended {
 
 #[test]
 fn the_first_ctrl_c_ends_every_command() {
-    // Method: one SIGINT while responses go on without end, with an hour for each.
+    // Method: one SIGINT while responses continue without end, with an hour for each.
     let split = |line: String| {
         line.split_whitespace()
             .map(str::to_owned)

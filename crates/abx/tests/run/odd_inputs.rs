@@ -276,7 +276,7 @@ fn a_refused_response_says_why() {
 
 #[test]
 fn a_server_that_ends_during_a_run_is_the_cause_that_is_named() {
-    // Method: a server that is killed once it has load; what is said then is about it.
+    // Method: a server that is killed once it has load; the message is then about it.
     let home = Home::new();
     let server = Server::start(&[]);
     let url = server.url.clone();
@@ -339,7 +339,7 @@ fn certificates_and_the_two_meanings_of_k_are_explained() {
 
 #[test]
 fn habits_of_other_tools_are_understood_or_explained() {
-    // Method: flags and words as other tools take them, each with what must be said.
+    // Method: flags and words as other tools take them, each with its message.
     let home = Home::new();
     let server = Server::start(&[]);
     let url = server.url.as_str();

@@ -56,7 +56,7 @@ fn more_connections_than_an_address_has_ports_come_from_several() {
 
 #[test]
 fn a_machine_without_ports_says_how_many_it_has_and_blames_no_server() {
-    // Method: the same from one address only, which is asked for.
+    // Method: the same from one address only, by a flag.
     let ended = hold(FEW_PORTS, "", "-c 2000 --local-address 127.0.0.1");
     assert_eq!(ended.status.code(), Some(3), "{ended:#?}");
     let record = ended.json();

@@ -1,5 +1,5 @@
-//! `{seq}`, `{rand:...}`, `{uuid}` and `{line:...}`: what arrives at a server that keeps what it
-//! is asked.
+//! `{seq}`, `{rand:...}`, `{uuid}` and `{line:...}`: the requests that arrive at a server that
+//! keeps them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -53,8 +53,8 @@ fn every_number_is_asked_for_once_whoever_sends_it() {
     assert_eq!(drawn, ["5", "6", "7"].map(str::to_owned).into());
 }
 
-/// Speaks HTTP/2 by nghttp2's library, takes few streams and few bytes at a time, and writes
-/// down what it is asked.
+/// Serves HTTP/2 by nghttp2's library, takes few streams and few bytes at a time, and writes down
+/// the requests.
 const NODE: &str = r#"
 const http2 = require('http2'), fs = require('fs');
 const server = http2.createServer({ settings: { maxConcurrentStreams: 3, initialWindowSize: 20000 } });
@@ -177,9 +177,8 @@ fn a_body_that_the_kernel_takes_in_parts_arrives_whole() {
 
 #[test]
 fn servers_of_a_study_are_sent_placeholders_and_their_responses_are_compared_where_they_agree() {
-    // Method: a server whose pages do not depend on the query, asked twice in a study file
-    // with a list beside it: bodies are compared. And one that answers with the path: only
-    // the status is.
+    // Method: a server whose pages do not depend on the query, in a study file twice with a list
+    // beside it: bodies are compared. And one that responds with the path: only the status is.
     let home = Home::new();
     home.write("words", "a\nb\n");
     let page = Server::start(&[]);

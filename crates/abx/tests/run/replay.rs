@@ -1,5 +1,5 @@
-//! Access logs that are replayed: what a server is asked, in which order, and what the record
-//! says of it. Times are looked at in plans alone.
+//! Access logs that are replayed: the requests that a server receives, their order, and their
+//! description in the record. Times are checked in plans alone.
 
 use serde_json::{Value, json};
 
@@ -94,8 +94,8 @@ fn each_line_is_sent_once_and_in_the_order_of_their_times() {
 
 #[test]
 fn a_log_is_replayed_faster_and_in_part() {
-    // Method: what is planned at several speeds and with an earlier end, which says nothing
-    // of how fast this machine is.
+    // Method: plans at several speeds and with an earlier end, which do not depend on the speed of
+    // this machine.
     let home = Home::new();
     home.write("access.log", &log());
     let server = Listener::start();
@@ -200,7 +200,7 @@ fn subjects_replay_the_same_part_of_a_log() {
 
 #[test]
 fn what_cannot_be_replayed_is_said_before_anything_is_sent() {
-    // Method: each mistake alone; the server is asked nothing.
+    // Method: each mistake alone; the server receives no request.
     let home = Home::new();
     home.write("access.log", &log());
     home.write("paths", "/a\n/b\n");

@@ -1,5 +1,5 @@
-//! What is asked: bodies, numbers and lists of paths arrive at a server as they were
-//! written, the record has them, and what cannot be had is refused.
+//! Requests: bodies, numbers and lists of paths arrive at a server as they were written, the record
+//! has them, and impossible ones are refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,8 +20,8 @@ pub struct WeightedRequest {
     pub body: String,
 }
 
-/// A server that answers each path with the path, by status 201 below `/made` and 404 below
-/// `/missing`, and keeps what it is asked.
+/// A server that responds to each path with the path, by status 201 below `/made` and 404 below
+/// `/missing`, and keeps the requests.
 pub struct Listener {
     pub url: String,
     asked: Arc<Mutex<Vec<WeightedRequest>>>,
@@ -42,12 +42,12 @@ impl Listener {
         Listener { url, asked }
     }
 
-    /// What it was asked since this was last called.
+    /// The requests since the last call.
     pub fn take(&self) -> Vec<WeightedRequest> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
-    /// How often it was asked for each of these, by what `read` takes of it.
+    /// How often each request arrived, by the part of it that `read` returns.
     fn counts(&self, read: impl Fn(&WeightedRequest) -> String) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for asked in self.take() {
@@ -57,7 +57,7 @@ impl Listener {
     }
 }
 
-/// Answers one connection until it ends.
+/// Responds on one connection until it ends.
 fn serve(stream: &TcpStream, kept: &Mutex<Vec<WeightedRequest>>) -> Option<()> {
     let mut input = BufReader::new(stream);
     loop {
@@ -116,15 +116,15 @@ fn run(home: &Home, server: &Listener, words: &[&str]) -> Value {
     record
 }
 
-/// What a record says of the requests of its first load.
+/// A record's entry for the requests of its first load.
 fn requests(record: &Value) -> &Value {
     &record["loads"][0]["settings"]["requests"]
 }
 
 #[test]
 fn a_body_is_a_text_or_what_a_file_contains_and_is_posted() {
-    // Method: what arrives at a server, of each way to write a body, and what the record
-    // says was sent.
+    // Method: the request at the server, of each way to write a body, and the request in the
+    // record.
     let home = Home::new();
     home.write("order.json", "{\"user\": 1}\n");
     let server = Listener::start();
@@ -155,8 +155,8 @@ fn a_body_is_a_text_or_what_a_file_contains_and_is_posted() {
 
 #[test]
 fn a_number_stands_in_paths_headers_and_bodies() {
-    // Method: three requests of each kind, asked often enough to meet all of them; the seed
-    // says in which order.
+    // Method: three requests of each kind, sent often enough to meet all of them; the seed sets the
+    // order.
     let home = Home::new();
     let server = Listener::start();
     let words = [
@@ -192,8 +192,8 @@ fn a_number_stands_in_paths_headers_and_bodies() {
 
 #[test]
 fn several_paths_are_asked_by_how_often_they_are_listed() {
-    // Method: paths as flags, and a list of paths and URLs in which one path stands eight
-    // times; each path is answered otherwise, and each response has to be that of its path.
+    // Method: paths as flags, and a list of paths and URLs in which one path stands eight times;
+    // each path has another response, and each response has to be that of its path.
     let home = Home::new();
     let server = Listener::start();
     let paths = ["--path", "/a", "--path", "/b?c", "-n", "400"];
@@ -228,7 +228,7 @@ fn three_thousand_paths_are_verified_and_asked() {
     let counts = server.counts(|asked| asked.path.clone());
     assert_eq!(counts.len(), 3_000);
     assert_eq!(counts.values().sum::<usize>(), 18_000);
-    // Drawn with repetition, few of them are never asked: 5 in 100.
+    // Drawn with repetition, few of them are never sent: 5 in 100.
     let loaded = counts.values().filter(|count| **count > 3).count();
     assert!(loaded > 2_700, "{loaded}");
     let responses = record["loads"][0]["answers"].as_object().unwrap();
@@ -240,8 +240,8 @@ fn three_thousand_paths_are_verified_and_asked() {
 
 #[test]
 fn a_class_of_statuses_is_right_as_a_whole() {
-    // Method: two paths with statuses of one class, expected by the class, by one of its
-    // statuses, and by another class; a study file says the same.
+    // Method: two paths with statuses of one class, expected by the class, by one of its statuses,
+    // and by another class; a study file has the same.
     let home = Home::new();
     let server = Listener::start();
     let paths = ["--path", "/a", "--path", "/made", "-n", "50"];
@@ -279,8 +279,8 @@ fn a_class_of_statuses_is_right_as_a_whole() {
 
 #[test]
 fn a_comparison_asks_both_servers_for_all_paths() {
-    // Method: two servers that answer alike, by flags and by a study file with a body from
-    // a file and a list of paths; then one path that they answer differently.
+    // Method: two servers with the same responses, by flags and by a study file with a body from a
+    // file and a list of paths; then one path where they differ.
     let home = Home::new();
     let servers = [Listener::start(), Listener::start()];
     let brief = [

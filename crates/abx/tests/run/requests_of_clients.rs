@@ -1,5 +1,5 @@
-//! Requests as other clients make them: who asks, cookies, forms, files of requests, and
-//! commands of curl. A server in Python says what arrived.
+//! Requests as other clients make them: credentials, cookies, forms, files of requests, and
+//! commands of curl. A server in Python reports what arrived.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ended, Home, only_slice};
 
-/// The server, which writes down what it is asked; ended when it is dropped.
+/// The server, which writes down its requests; ended when it is dropped.
 struct Peer<'a> {
     child: Child,
     home: &'a Home,
@@ -37,7 +37,7 @@ impl Peer<'_> {
         Peer { child, home, url }
     }
 
-    /// What it was asked since this was last called, each kind once.
+    /// The requests since the last call, each kind once.
     fn asked(&self) -> Vec<Value> {
         let file = self.home.join("asked");
         let text = fs::read_to_string(&file).unwrap_or_default();
@@ -89,7 +89,7 @@ fn text(ended: &Ended) -> String {
 
 #[test]
 fn who_asks_and_its_cookies_arrive() {
-    // Method: what a server in Python decodes, of each way to say it.
+    // Method: the request that a server in Python decodes, of each way to write it.
     let home = Home::new();
     home.write("token", "t0.k-en\n");
     let peer = Peer::start(&home);
@@ -251,8 +251,8 @@ fn a_file_of_requests_that_cannot_be_asked_for_says_why() {
 
 #[test]
 fn a_command_of_curl_arrives_as_curl_itself_sends_it() {
-    // Method: the same words behind `curl` itself and behind `abx run ... curl`; the server
-    // must not see a difference but in what curl says of itself.
+    // Method: the same words after `curl` itself and after `abx run ... curl`; the server must see
+    // no difference except curl's name for itself.
     let home = Home::new();
     home.write("file", "@a\n");
     let peer = Peer::start(&home);
@@ -312,8 +312,8 @@ fn everything(folder: &Path, bytes: &mut Vec<u8>) {
 
 #[test]
 fn no_secret_is_kept_or_shown() {
-    // Method: a secret by each flag, in a run, by a command of curl and in a comparison; then
-    // all that was written and printed, in every format, and what lists of records say.
+    // Method: a secret by each flag, in a run, by a command of curl and in a comparison; then all
+    // that was written and printed, in every format, and the lists of records.
     let home = Home::new();
     let peer = Peer::start(&home);
     let secret = "hunter2";

@@ -58,7 +58,7 @@ fn runs_of_every_shape_are_read_as_they_were_saved() {
             .map(|ok| ok.as_u64().unwrap())
             .sum();
         let ok = record["ok"].as_u64().unwrap();
-        // What is answered behind the end of a time is in no interval of it.
+        // A response after the end of a time is in no interval of it.
         let expected = if words.contains("-n ") {
             ok..=ok
         } else {
@@ -79,8 +79,8 @@ fn runs_of_every_shape_are_read_as_they_were_saved() {
 
 #[test]
 fn a_saved_run_is_judged_by_what_was_measured() {
-    // Method: answers turned into failures in the file; then the generator made busy
-    // beside a server with time to spare.
+    // Method: responses turned into failures in the file; then the generator made busy beside a
+    // server with time to spare.
     let home = Home::new();
     let server = Server::start(&[]);
     let record = run_twice(&home, &server.url, "-n 2000 -c 4");

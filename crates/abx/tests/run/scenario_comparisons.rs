@@ -1,5 +1,5 @@
-//! Scenarios in `abx compare` and in study files: whose counts are those of the servers' own
-//! logs, step by step, and what is refused.
+//! Scenarios in `abx compare` and in study files: their counts are those of the servers' own logs,
+//! step by step; and refusals.
 
 use serde_json::Value;
 
@@ -36,8 +36,8 @@ fn compared<'a>(record: &'a Value, metric: &str, step: Option<&str>) -> &'a Valu
 
 #[test]
 fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
-    // Method: two shops of which one takes 100 ms longer for each login; each writes down what it
-    // answered. Sessions have cookies, a form's field, a token and a path of their own.
+    // Method: two shops of which one takes 100 ms longer for each login; each writes down its
+    // responses. Sessions have cookies, a form's field, a token and a path of their own.
     let home = Home::new();
     let quick = Shop::slow(&home, "quick", 0);
     let slow = Shop::slow(&home, "slow", 100);
@@ -80,7 +80,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
         assert_eq!(wrong.count(), 0, "values were mixed up");
     }
     let ratio = |metric, step| compared(&record, metric, step)["per_block"].clone();
-    // Of both blocks together: on a busy machine one of them may say little.
+    // Of both blocks together: on a busy machine one of them may show little.
     let product = |metric, step| -> f64 {
         let blocks = ratio(metric, step);
         let blocks = blocks.as_array().unwrap().iter();
@@ -147,7 +147,7 @@ fn users_who_pause_are_compared_by_their_sessions_without_pauses() {
 
 #[test]
 fn scenarios_that_cannot_be_compared_are_refused() {
-    // Method: a subject whose check session fails, flags that say nothing of users, and study
+    // Method: a subject whose check session fails, flags that have no meaning for users, and study
     // files with other keys, without the file, and with a mistake in it.
     let home = Home::new();
     let file = home.write("s.toml", "[[step]]\nname = \"in\"\npath = \"/\"\n");

@@ -1,5 +1,5 @@
 //! `abx run --scenario`: logins, failures by step, ends and mistakes, on a shop in Python that
-//! writes down what it answers.
+//! writes down its responses.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,7 @@ impl Shop<'_> {
         }
     }
 
-    /// How often it answered what, by path and status.
+    /// How often it responded how, by path and status.
     pub fn responded(&self) -> BTreeMap<(String, u64), u64> {
         let text = fs::read_to_string(self.home.join(self.log)).unwrap_or_default();
         let mut numbers = BTreeMap::new();
@@ -60,7 +60,7 @@ impl Shop<'_> {
         numbers
     }
 
-    /// How often it answered with this status at this path.
+    /// How often it responded with this status at this path.
     pub fn count(&self, path: &str, status: u64) -> u64 {
         let numbers = self.responded();
         numbers
@@ -141,8 +141,8 @@ think = "1ms..5ms"
 #[test]
 fn a_login_goes_through_for_every_user_and_session() {
     // Method: a form's field, a cookie, a token and a path, each of the session alone, on two
-    // threads; the login's response ends its connection. What the shop wrote down is what the
-    // record says, and the trial of one session.
+    // threads; the login's response ends its connection. The shop's log has the counts of the
+    // record, and the trial of one session.
     let home = Home::new();
     let shop = Shop::start(&home);
     let record = shop.run(LOGIN, &["-c", "4", "-n", "60", "-t", "2"], 0);
@@ -197,7 +197,7 @@ fn a_login_goes_through_for_every_user_and_session() {
 
 #[test]
 fn failures_are_counted_by_step_and_reason_as_the_server_saw_them() {
-    // Method: a shop that answers every third request of step 2 with 500, and every third of
+    // Method: a shop that responds to every third request of step 2 with 500, and to every third of
     // step 3 without the value that step 4 needs.
     let home = Home::new();
     let shop = Shop::start(&home);
@@ -334,8 +334,8 @@ fn a_scenario_that_is_stopped_says_what_came_until_then() {
 
 #[test]
 fn what_cannot_work_is_refused_before_any_load() {
-    // Method: a step that fails in the trial, a server that is not there, a file with a
-    // mistake, none at all, and flags that say nothing here.
+    // Method: a step that fails in the trial, a server that is not there, a file with a mistake,
+    // none at all, and flags that have no meaning here.
     let home = Home::new();
     let shop = Shop::start(&home);
     let refused = |scenario: &str, words: &[&str], message: &str| {

@@ -1,5 +1,5 @@
-//! What nobody else is to see: in records, pages, messages, lists, command lines and core files.
-//! The flags of one run each are in `requests_of_clients`.
+//! Secrets: in records, pages, messages, lists, command lines and core files. The flags of one run
+//! each are in `requests_of_clients`.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn assert_hidden(home: &Home, ended: &Ended) {
     assert!(!kept(home.path()).contains(SECRET));
 }
 
-/// The command has printed what it was asked for, whether or not slices this short decide.
+/// The command has printed the requested output, whether or not slices this short decide.
 #[track_caller]
 fn assert_shown(home: &Home, ended: &Ended) {
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{ended:?}");

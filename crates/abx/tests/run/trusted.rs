@@ -1,4 +1,4 @@
-//! Study files of others: their commands run after somebody has agreed to them, and the files that
+//! Study files of others: their commands run after the user has agreed to them, and the files that
 //! they and files of requests name stay inside of a folder.
 
 use std::fs;
@@ -38,9 +38,9 @@ fn has_run(home: &Home) -> bool {
 
 #[test]
 fn commands_of_others_run_after_somebody_has_agreed() {
-    // Method: a study file that nobody agreed to, by every command that would run it; the plan,
-    // which runs nothing; --trust, after which nothing is asked; another command; and folders of
-    // the environment. What ran leaves a file.
+    // Method: a study file without consent, by every command that would run it; the plan, which
+    // runs nothing; --trust, after which no question is asked; another command; and folders of the
+    // environment. A command that ran leaves a file.
     let home = Home::new();
     let file = study(&home, "");
     let compare = format!("compare {BRIEF}");

@@ -1,5 +1,4 @@
-//! What a person sees while a study runs: on a terminal, in a log, and nothing
-//! when that was asked for.
+//! The display while a study runs: on a terminal, in a log, and nothing if that was requested.
 
 use std::path::Path;
 use std::process::Command;
@@ -32,8 +31,8 @@ fn with_failures(command: impl Fn(&Home, &[&str]) -> Command) -> Ended {
 
 #[test]
 fn a_terminal_shows_failures_as_they_occur() {
-    // Method: a terminal made by `script`; its line must name who failed, how and
-    // how often, while a block is under way.
+    // Method: a terminal made by `script`; its line must name the failing subject, how and how
+    // often it failed, while a block is under way.
     let ended = with_failures(|home, words| {
         let quoted = |word: &&str| format!("\"{}\"", word.replace('"', "\\\""));
         let words: Vec<String> = std::iter::once(&ABX).chain(words).map(quoted).collect();
@@ -58,8 +57,8 @@ fn a_terminal_shows_failures_as_they_occur() {
 
 #[test]
 fn a_report_is_as_wide_as_its_terminal() {
-    // Method: a saved record on a terminal of 110 columns made by `script`, on one of 300,
-    // and in a file with and without what the environment says.
+    // Method: a saved record on a terminal of 110 columns made by `script`, on one of 300, and in a
+    // file with and without columns in the environment.
     let home = Home::new();
     let record =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/records/study-many-metrics.json");
@@ -148,7 +147,7 @@ fn run_on_terminal(home: &Home, words: &str, settings: &[(&str, &str)]) -> Ended
     home.run(&mut command)
 }
 
-/// The lines that say how a run goes.
+/// The lines that show the progress of a run.
 fn live_lines(ended: &Ended) -> Vec<&str> {
     let lines = ended.stdout.split(['\r', '\n']);
     lines
@@ -158,8 +157,8 @@ fn live_lines(ended: &Ended) -> Vec<&str> {
 
 #[test]
 fn a_terminal_shows_how_a_run_goes() {
-    // Method: three seconds, and as many requests as take about as long; both say how far
-    // they are of how much, and leave nothing behind in the report.
+    // Method: three seconds, and as many requests as take about as long; both show how far they are
+    // of how much, and leave nothing behind in the report.
     let home = Home::new();
     let server = Server::start(&[]);
     let url = &server.url;
@@ -180,8 +179,8 @@ fn a_terminal_shows_how_a_run_goes() {
 
 #[test]
 fn nobody_is_shown_how_a_run_goes_who_does_not_look() {
-    // Method: a terminal with --quiet, of a job, and one that cannot draw a line anew; then
-    // a pipe, on which only the announcement and the record are told.
+    // Method: a terminal with --quiet, of a job, and one that cannot redraw a line; then a pipe, on
+    // which only the announcement and the record are printed.
     let home = Home::new();
     let server = Server::start(&[]);
     let words = format!("{} -c 2 -d 1", server.url);

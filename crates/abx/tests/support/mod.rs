@@ -1,8 +1,8 @@
-//! Starts `abx` as a person would, in a folder of its own, and looks whether it
-//! leaves anything behind.
+//! Starts `abx` as a user would, in a folder of its own, and checks whether it leaves anything
+//! behind.
 //!
-//! Every process that abx starts inherits a marker and a working folder, so
-//! whatever is left of one test can be told from everything else.
+//! Every process that abx starts inherits a marker and a working folder, so the processes that are
+//! left of one test can be distinguished from all others.
 
 mod columns;
 pub mod transcript;
@@ -43,9 +43,9 @@ pub fn wait_for<T>(what: &str, mut result: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Looks again, five times in all, while `look` says that what was planted could
-/// not be seen: on a busy machine something else may be in its way for once.
-/// What a defect hides is not seen in any of them.
+/// Looks again, five times in all, while `look` reports that the planted fault could not be seen:
+/// on a busy machine something else may be in its way for once. A fault that a defect hides is seen
+/// in none of them.
 #[track_caller]
 pub fn in_five_looks<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
     let mut unseen = Vec::new();
@@ -106,7 +106,7 @@ impl Home {
         self.path().join(name)
     }
 
-    /// Writes a file into it and answers its path.
+    /// Writes a file into it and returns its path.
     pub fn write(&self, name: &str, text: &str) -> String {
         fs::write(self.join(name), text).unwrap();
         self.join(name).display().to_string()
@@ -273,7 +273,7 @@ impl Home {
         folders.map(|path| path.display().to_string()).collect()
     }
 
-    /// Waits until nothing of abx runs here any more, and names what goes on.
+    /// Waits until nothing of abx runs here any more, and names the processes that still run.
     #[track_caller]
     pub fn wait_until_empty(&self) {
         let deadline = Instant::now() + DEADLINE;
@@ -330,8 +330,8 @@ impl<'a> Running<'a> {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits until a block after the first is under way and a server whose
-    /// command line holds `word` is under load; answers its process.
+    /// Waits until a block after the first is under way and a server whose command line holds
+    /// `word` is under load; returns its process.
     pub fn in_a_block(&mut self, word: &str) -> u32 {
         self.until("a complete block", |home| {
             let text = fs::read_to_string(home.records_in("state/abx").first()?).ok()?;
@@ -425,8 +425,8 @@ impl Ended {
         self
     }
 
-    /// A study has come to its end. Its exit code must be what its verdicts say:
-    /// on a busy machine short slices may be judged invalid.
+    /// A study has come to its end. Its exit code must match its verdicts: on a busy machine short
+    /// slices may be judged invalid.
     #[track_caller]
     pub fn expect_measured(&self, record: &Value) -> &Ended {
         let comparisons = record["comparisons"].as_array().unwrap().iter();

@@ -130,7 +130,7 @@ fn calls_abx(line: &str) -> bool {
         program = words.nth(2);
     }
     let is_abx = program.is_some_and(|word| word == "abx" || word.ends_with("/abx"));
-    // A sentence may begin with the name too; a call goes on with a command.
+    // A sentence may begin with the name too; a call continues with a command.
     let command = words.next().unwrap_or_default();
     is_abx && COMMANDS.contains(&command)
 }

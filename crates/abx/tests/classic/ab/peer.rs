@@ -1,4 +1,4 @@
-//! A server that does what a request's path says, and keeps what it was sent.
+//! A server that acts by a request's path, and keeps the received requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -72,7 +72,7 @@ impl Drop for AbPeer {
     }
 }
 
-/// Answers one connection's requests; `None` when there are no more.
+/// Responds to one connection's requests; `None` when there are no more.
 fn serve(stream: TcpStream, merged_finding: &MergedFinding) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
@@ -113,7 +113,7 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> Option<String> {
     Some(head)
 }
 
-/// Answers the request of this number; `None` ends the connection.
+/// Responds to the request of this number; `None` ends the connection.
 fn response(
     mut stream: &TcpStream,
     path: &str,

@@ -27,7 +27,7 @@ pub struct Peer {
     message: Vec<u8>,
 }
 
-/// Says binary messages on the connection of a [`Peer`], which may hear meanwhile.
+/// Sends binary messages on the connection of a [`Peer`], which may receive meanwhile.
 pub struct Mouth(TcpStream);
 
 /// What came.
@@ -74,7 +74,7 @@ impl Mouth {
 }
 
 impl Peer {
-    /// Opens one, or says why not.
+    /// Opens one, or returns why not.
     pub fn try_open(door: &Door<'_>) -> Result<Peer, Fault> {
         let stream = TcpStream::connect(format!("127.0.0.1:{}", door.port)).unwrap();
         stream
@@ -166,12 +166,12 @@ impl Peer {
         self.flush();
     }
 
-    /// A second thread's way to say something.
+    /// A second thread's way to send messages.
     pub fn mouth(&self) -> Mouth {
         Mouth(self.stream.try_clone().unwrap())
     }
 
-    /// Waits for what comes next, and writes what it asks for.
+    /// Waits for the next event, and writes the frames that it requires.
     pub fn hear(&mut self) -> Heard {
         loop {
             if let Some(heard) = self.next() {
@@ -227,7 +227,7 @@ impl Peer {
     }
 
     fn flush(&mut self) {
-        // A server that has closed takes no more; what it said is still to be heard.
+        // A server that has closed takes no more; its last messages are still to be read.
         let _ = self.stream.write_all(&self.out);
         self.out.clear();
     }

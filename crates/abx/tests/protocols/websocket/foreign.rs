@@ -43,7 +43,7 @@ impl Drop for Foreign {
     }
 }
 
-/// A server by script, and the port that it says it has.
+/// A server by script, and the port that it prints.
 fn start(script: &mut Command) -> (Foreign, String) {
     let mut child = script.spawn().unwrap();
     let stdout = child.stdout.take().unwrap();
@@ -53,7 +53,7 @@ fn start(script: &mut Command) -> (Foreign, String) {
     (foreign, port.trim().to_owned())
 }
 
-/// A server that is told its port, once it listens there, and that port.
+/// A server with the port as an argument, once it listens there, and that port.
 pub fn start_on_a_free_port(
     name: &str,
     mut command: impl FnMut(u16) -> Command,
@@ -108,7 +108,7 @@ fn converse(port: &str) {
     assert_eq!(hear(&mut peer), text("grüße"));
     peer.ping(b"are you there");
     assert_eq!(hear(&mut peer), Heard::Pong(b"are you there".to_vec()));
-    // They hear our pong, with the payload of their ping.
+    // They receive our pong, with the payload of their ping.
     peer.say(MessageKind::Text, b"ping");
     assert_eq!(hear(&mut peer), text("pong there"));
     peer.say(MessageKind::Text, b"pieces");
@@ -133,7 +133,7 @@ fn converse(port: &str) {
     assert_eq!(hear(&mut peer), Heard::End);
 }
 
-/// What breaks the protocol is found by them, and what they say of it by us.
+/// They detect violations of the protocol, and we detect their reports.
 fn quarrel(port: &str) {
     for (kind, payload, code) in [
         (MessageKind::Text, vec![0xFF], 1007),
@@ -210,8 +210,8 @@ fn a_load_ends_with_a_word_on_each_connection() {
 
 #[test]
 fn the_clients_of_others_and_our_server_understand_each_other() {
-    // Method: they check an echo of every length form, fragments, pings, a chat
-    // and closes themselves, and say "ok" in the end.
+    // Method: they check an echo of every length form, fragments, pings, a chat and closes
+    // themselves, and print "ok" in the end.
     let server = Server::start(&["--websocket"]);
     for name in ["ws_client.cjs", "websockets_client.py"] {
         let url = format!("ws://127.0.0.1:{}", server.port());

@@ -1,4 +1,4 @@
-//! Loads of WebSocket, as a person asks for them.
+//! Loads of WebSocket, as a user requests them.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn a_run_counts_messages_that_came_back() {
 
 #[test]
 fn a_broadcast_is_done_when_all_have_it() {
-    // Method: 50 of them in a room of eight; nobody is nearer than the first.
+    // Method: 50 of them in a room of eight; no other is nearer than the first.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "--shape broadcast -n 50 -c 8", 0);
     assert_eq!(record["ok"], 50, "{record}");
@@ -55,7 +55,7 @@ fn a_broadcast_is_done_when_all_have_it() {
 
 #[test]
 fn listeners_who_never_get_a_broadcast_are_found() {
-    // Method: an echo tells nobody but the speaker.
+    // Method: an echo sends a message only to its sender.
     let server = Server::start(&["--websocket"]);
     let words = "--shape broadcast -n 3 -c 4 --timeout 1s";
     let record = run_at(&server, "/echo", words, 3);
@@ -67,7 +67,7 @@ fn listeners_who_never_get_a_broadcast_are_found() {
 
 #[test]
 fn messages_of_others_are_no_echo() {
-    // Method: a room that looked like an echo as long as nobody else was in it.
+    // Method: a room that looked like an echo as long as it had no other member.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "-n 200 -c 8", 3);
     assert_honest(&only_slice(&record));

@@ -21,7 +21,7 @@ fn get(port: &str, path: &str, headers: &str) -> (String, String) {
     (head.lines().next().unwrap().to_owned(), body.to_owned())
 }
 
-/// How many members a room says it has.
+/// How many members a room reports.
 pub fn members(port: &str, room: &str) -> usize {
     let (status, body) = get(port, &format!("/chat/{room}"), "");
     assert_eq!(status, "HTTP/1.1 200 OK");
@@ -43,7 +43,7 @@ fn an_echo_is_each_message_as_it_came() {
     for model in ["event", "thread", "thread-per-request", "hybrid"] {
         let server = Server::start(&["--websocket=echo", "--model", model]);
         echo_each_message(Peer::open(server.port(), "/echo?any=query"));
-        // Where nobody chats, this is a page as any other.
+        // Without a chat, this is a page as any other.
         assert_eq!(get(server.port(), "/chat/red", "").1.len(), 87, "{model}");
     }
 }
@@ -80,8 +80,8 @@ fn what_breaks_the_protocol_is_told_its_code_and_closed() {
 
 #[test]
 fn the_content_is_served_beside_and_handshakes_elsewhere_get_it() {
-    // Method: plain requests and handshakes, at paths with and without a
-    // WebSocket, right and wrong, and on a server that was not told to.
+    // Method: plain requests and handshakes, at paths with and without a WebSocket, right and
+    // wrong, and on a server without that option.
     let server = Server::start(&["--websocket"]);
     let port = server.port();
     for path in ["/", "/echo", "/chat/", "/chat"] {
@@ -142,8 +142,8 @@ fn only_the_event_model_has_rooms_and_some_speak_none_of_it() {
 
 #[test]
 fn a_room_hears_each_message_once_and_no_other_room_does() {
-    // Method: three members of one room and one of another; each says something
-    // and waits for its own, then all hear all, in one order.
+    // Method: three members of one room and one of another; each sends a message and waits for its
+    // own, then all receive all, in one order.
     let server = Server::start(&["--websocket"]);
     let port = server.port();
     let mut red: Vec<Peer> = (0..3).map(|_| Peer::open(port, "/chat/red")).collect();
@@ -257,9 +257,9 @@ fn a_client_that_does_not_read_is_not_read_from() {
 
 #[test]
 fn a_member_that_does_not_read_is_told_to_go_and_the_others_go_on() {
-    // Method: one member never reads while another says 64 kB again and again,
-    // more than all buffers hold, until the room has one member only. What the
-    // slow one then reads must be whole messages and a close with 1008.
+    // Method: one member never reads while another sends 64 kB again and again, more than all
+    // buffers hold, until the room has one member only. The slow one must then read whole messages
+    // and a close with 1008.
     let server = Server::start(&["--websocket"]);
     let port = server.port();
     let mut slow = Peer::open(port, "/chat/red");

@@ -52,7 +52,7 @@ fn command(launch: &Launch, folder: &Path, port: u16) -> Command {
     command
 }
 
-/// Says a message and waits for it to come back whole.
+/// Sends a message and waits for it to come back whole.
 fn exchange(peer: &mut Peer, kind: MessageKind, payload: &[u8]) {
     peer.say(kind, payload);
     let heard = peer.hear();
@@ -84,7 +84,7 @@ fn echo(port: &str) {
     peer.part(4000);
 }
 
-/// A chat of three, whose messages all of them hear in one order, and who leave.
+/// A chat of three, who all receive its messages in one order, and leave.
 fn chat(port: &str) {
     let open = || Peer::open(port, "/chat/red");
     let mut red: Vec<Peer> = (0..3).map(|_| open()).collect();
@@ -109,7 +109,7 @@ fn chat(port: &str) {
     exchange(&mut red[0], MessageKind::Text, b"alone");
 }
 
-/// What breaks the protocol is told its code and closed; other paths are refused.
+/// A violation of the protocol gets its code and a close; other paths are refused.
 fn quarrel(port: &str) {
     for (kind, payload, code) in [
         (MessageKind::Text, vec![0xFF], 1007),
@@ -138,8 +138,7 @@ fn quarrel(port: &str) {
     assert_eq!(Peer::try_open(&door).unwrap().protocol(), Some("first"));
 }
 
-/// A member that never reads is told to go before it costs too much memory, and the
-/// others go on.
+/// A member that never reads is closed before it costs too much memory, and the others continue.
 fn neglect(port: &str) {
     let mut slow = Peer::open(port, "/chat/slow");
     let mut speaker = Peer::open(port, "/chat/slow");
