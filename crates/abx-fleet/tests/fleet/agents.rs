@@ -15,7 +15,7 @@ use abx_fleet::{
 
 use crate::{Cut, TestBus, until};
 
-/// The build that agents and controllers of the tests say they are.
+/// The build that agents and controllers of the tests report.
 pub(crate) const BUILD: &str = "0123456789abcdef";
 
 pub(crate) struct Agent {
@@ -71,7 +71,7 @@ impl Agent {
         names.map(|name| Agent::start(bus, plan(name)))
     }
 
-    /// Whether it has told that a controller does not want it.
+    /// Whether it has reported that a controller does not accept it.
     pub(crate) fn is_not_wanted(&self) -> bool {
         let event = self.event.lock().unwrap();
         event
@@ -79,7 +79,7 @@ impl Agent {
             .any(|event| matches!(event, AgentEvent::NotWanted { .. }))
     }
 
-    /// Waits until it has told something.
+    /// Waits until it has reported something.
     pub(crate) fn tells(&self, what: &str, is_it: impl Fn(&AgentEvent) -> bool) {
         until(what, || self.event.lock().unwrap().iter().any(&is_it));
     }
@@ -98,7 +98,7 @@ impl Drop for Agent {
     }
 }
 
-/// A controller's agents, and what was told of them.
+/// A controller's agents, and the events about them.
 pub(crate) struct Gathered {
     pub(crate) fleet: Fleet,
     pub(crate) cut: Arc<dyn Cut>,
@@ -138,7 +138,7 @@ pub(crate) fn gather_so(
     Ok(Gathered { fleet, cut, event })
 }
 
-/// Waits so short that a test may lose an agent, and long enough to lose nobody else.
+/// Waits so short that a test may lose an agent, and long enough to lose no other.
 pub(crate) const SHORT: FleetTiming = FleetTiming {
     beat: Duration::from_millis(200),
     suspect: Duration::from_secs(1),

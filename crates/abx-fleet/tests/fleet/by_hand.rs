@@ -19,13 +19,13 @@ pub(crate) struct Controller {
 const WITHIN: Duration = Duration::from_secs(20);
 
 impl Controller {
-    /// Gives the first agent that asks the only slot of the run `r`.
+    /// Gives the first agent that requests one the only slot of the run `r`.
     pub(crate) fn begin(bus: &impl TestBus) -> Controller {
         let joined = json!({"Joined": {"run": "r", "slot": 0, "slots": 1}});
         Controller::responding(bus, &[joined])
     }
 
-    /// Gives these responses in turn to the first agent that asks for a slot.
+    /// Gives these responses in turn to the first agent that requests a slot.
     pub(crate) fn responding(bus: &impl TestBus, responses: &[Value]) -> Controller {
         let (bus, _) = bus.connect();
         let (sender, inbox) = channel();
@@ -65,7 +65,7 @@ impl Controller {
         self.asks("r", json!({"Task": {"number": number, "task": task}}))
     }
 
-    /// Asks for a result until there is one.
+    /// Requests a result until there is one.
     pub(crate) fn result(&self, number: u64) -> String {
         let deadline = Instant::now() + WITHIN;
         loop {
@@ -77,7 +77,7 @@ impl Controller {
         }
     }
 
-    /// Asks for a result once.
+    /// Requests a result once.
     pub(crate) fn state(&self, number: u64) -> String {
         self.asks(
             "r",
@@ -94,7 +94,7 @@ impl Controller {
         let subject = format!("abx.v1.agent.{}", self.agent);
         let deadline = Instant::now() + WITHIN;
         loop {
-            // An agent that has its slot only now does not know the run yet.
+            // An agent that has its slot only now does not have the run yet.
             let response = self.bus.request(&subject, bytes(&order), WITHIN).unwrap();
             let response = String::from_utf8(response).unwrap();
             if response != r#"{"Stranger":{"run":null}}"# {

@@ -150,8 +150,8 @@ pub(crate) fn an_agent_alone_counts_what_an_engine_counts(bus: &impl TestBus) {
 }
 
 pub(crate) fn agents_wait_for_controllers_and_serve_one_after_the_other(bus: &impl TestBus) {
-    // Method: three agents that find nobody, of whom two are wanted, by two controllers in
-    // turn; then one who is there before the last agent is.
+    // Method: three agents without a controller at first, of whom two are wanted, by two
+    // controllers in turn; then one that is there before the last agent is.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a", "b", "c"]);
     for _ in 0..2 {
@@ -222,8 +222,8 @@ pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: 
 }
 
 pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
-    // Method: cut one of two off until it is told to be silent, then mend it, in a slice that
-    // ends by a number of requests. All of them are counted.
+    // Method: cut one of two off until it is reported to be silent, then reconnect it, in a slice
+    // that ends by a number of requests. All of them are counted.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b"]);
     let timing = FleetTiming {
@@ -272,7 +272,7 @@ pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
     for agent in &agents {
         agent.tells("the dead man", |event| *event == AgentEvent::ControllerLost);
     }
-    // An agent that tells of it has ended its engine, and the server soon hears of that.
+    // After this event the agent has ended its engine, and the server soon sees that.
     until("an idle server", || server.connections() == 0);
     cut.cut(false);
 }
@@ -327,7 +327,7 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
             Some("--max-rate"),
         ),
         ("127.0.0.1", Some("100"), rate("200"), None),
-        // Of sessions a rate says how many begin.
+        // For sessions a rate sets how many begin.
         ("127.0.0.1", Some("100"), sessions("4", 51), Some("102/s")),
         ("127.0.0.1", Some("100"), sessions("4", 50), None),
     ];
@@ -354,7 +354,7 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
 }
 
 pub(crate) fn a_replay_is_not_asked_of_agents(bus: &impl TestBus) {
-    // Method: a log of one request; the error names both flags, and the fleet goes on.
+    // Method: a log of one request; the error names both flags, and the fleet continues.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a"]);
     let Gathered { mut fleet, .. } = gather(bus, 1);

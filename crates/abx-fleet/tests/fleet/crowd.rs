@@ -16,7 +16,7 @@ pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
     // Method: 64 agents wait for a controller. One comes that wants three of them, and then one
     // that wants all: each has a slot of its own, and together they make exactly the load.
     let server = Server::start();
-    // Longer than a busy machine holds anybody up.
+    // Longer than a busy machine delays any agent.
     let timing = FleetTiming {
         join: Duration::from_secs(300),
         lost: Duration::from_secs(60),

@@ -25,7 +25,7 @@ const SHORT_JOIN: FleetTiming = FleetTiming {
 #[test]
 fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
     // Method: runs whose names are paths or topics, and slots that there are not; the agent
-    // asks again after each, and takes the one that is valid.
+    // requests again after each, and takes the one that is valid.
     let bus = LocalTestBus::start();
     let server = Server::start();
     let joined = |run: &str, slot: usize, slots: usize| json!({"Joined": {"run": run, "slot": slot, "slots": slots}});

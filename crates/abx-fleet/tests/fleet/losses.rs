@@ -1,4 +1,4 @@
-//! What is so on every bus when an agent, or the controller's wish to go on, is lost.
+//! Behaviour on every bus when an agent is lost, or its controller may not continue.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -16,8 +16,9 @@ use crate::server::Server;
 use crate::until;
 
 pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &impl TestBus) {
-    // Method: cut one of three off in a slice of 30,000 requests. The others make exactly their
-    // two thirds, then and in another slice; the lost one is sent away once it is heard again.
+    // Method: cut one of three off in a slice of 30,000 requests. The others make exactly their two
+    // thirds, then and in another slice; the lost one is sent away once a message of it arrives
+    // again.
     let server = Server::start();
     let agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
         let mut agent_plan = plan(name);
@@ -65,7 +66,7 @@ pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &i
 }
 
 pub(crate) fn without_any_agent_there_is_no_load(bus: &impl TestBus) {
-    // Method: cut both agents off where the others are to go on; there are none.
+    // Method: cut both agents off where the others are to continue; there are none.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b"]);
     let mut gathered = gather_so(bus, 2, SHORT, OnLoss::Continue).unwrap();
@@ -100,8 +101,8 @@ pub(crate) fn a_stop_before_a_slice_begins_ends_it_at_once(bus: &impl TestBus) {
 }
 
 pub(crate) fn a_busy_agent_says_so_to_another_controller(bus: &impl TestBus) {
-    // Method: one agent of two is taken; the second controller wants two, hears who is busy,
-    // and has the agent when the first one lets it go.
+    // Method: one agent of two is taken; the second controller wants two, learns which one is busy,
+    // and has the agent when the first one releases it.
     let server = Server::start();
     let _taken = Agent::several(bus, ["taken"]);
     let first = gather(bus, 1);
@@ -153,8 +154,8 @@ pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
 }
 
 pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
-    // Method: a slice of which intervals are told, by two agents of whom one is cut off for a
-    // while. No interval is left out, and what was told is no more than what was counted.
+    // Method: a slice whose intervals are reported, by two agents of which one is cut off for a
+    // while. No interval is left out, and no more is reported than was counted.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b"]);
     let mut fleet = gather(bus, 2).fleet;

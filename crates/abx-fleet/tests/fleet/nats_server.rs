@@ -48,7 +48,7 @@ impl TestBus for NatsServer {
 }
 
 impl NatsServer {
-    /// One that knows a controller and two agents.
+    /// A server with users for a controller and two agents.
     pub(crate) fn secured() -> NatsServer {
         let setup = BusSetup {
             hosts: Vec::new(),

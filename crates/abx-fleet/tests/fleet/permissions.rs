@@ -1,4 +1,4 @@
-//! Who may say and hear what on a NATS server with the permissions of [`BusSetup`].
+//! The permissions to publish and subscribe on a NATS server with those of [`BusSetup`].
 //!
 //! [`BusSetup`]: abx_fleet::BusSetup
 
@@ -20,7 +20,7 @@ fn hears(bus: &impl Bus, subject: &str) -> (Subscription, Receiver<BusMessage>) 
     (bus.subscribe(subject, sender).unwrap(), inbox)
 }
 
-/// What the server refuses one who does this.
+/// The server's refusal of this action.
 fn refusal(bus: &impl Bus) -> String {
     until("a refusal", || bus.refusal().is_some());
     bus.refusal().unwrap().to_string()
@@ -28,14 +28,15 @@ fn refusal(bus: &impl Bus) -> String {
 
 #[test]
 fn who_speaks_in_the_place_of_another_is_refused() {
-    // Method: each says what only somebody else may say, on a connection of its own, and is told
-    // of the subject. Whoever may hear it hears nothing: a message that may be sent comes first.
+    // Method: each publishes what only another user may publish, on a connection of its own, and
+    // learns the subject. A subscriber receives nothing of it: a message that is allowed comes
+    // first.
     let server = NatsServer::secured();
     let desk = server.connect_as(CONTROLLER);
     let heard = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"].map(|text| hears(&desk, text));
     let agent = server.connect_as(SECOND);
     let pairs = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"].map(|text| hears(&agent, text));
-    // Subscriptions are there when questions of the same connection are answered.
+    // Subscriptions are there when requests of the same connection have a response.
     let asked = |bus: &dyn Bus, subject: &str| bus.request(subject, Vec::new(), WITHIN);
     assert!(asked(&desk, "abx.v1.agent.agent-2.nobody").is_err());
     assert!(asked(&agent, "abx.v1.run.q.beat.agent-2.x").is_err());
@@ -75,7 +76,7 @@ fn who_speaks_in_the_place_of_another_is_refused() {
 
 #[test]
 fn who_listens_to_others_is_refused() {
-    // Method: each asks to hear what is meant for somebody else.
+    // Method: each subscribes to messages for another user.
     let server = NatsServer::secured();
     for (user, subject) in [
         (FIRST, "abx.v1.agent.agent-2.*"),
@@ -98,8 +99,8 @@ fn who_listens_to_others_is_refused() {
 
 #[test]
 fn a_reply_goes_to_who_has_asked_and_comes_once() {
-    // Method: a controller asks an agent, which answers twice; the second response is one that
-    // came too late, and no reason for the agent to end.
+    // Method: a controller sends a request to an agent, which responds twice; the second response
+    // is one that came too late, and no reason for the agent to end.
     let server = NatsServer::secured();
     let (desk, agent) = (server.connect_as(CONTROLLER), server.connect_as(FIRST));
     let (_orders, inbox) = hears(&agent, "abx.v1.agent.agent-1.x");
@@ -117,7 +118,7 @@ fn a_reply_goes_to_who_has_asked_and_comes_once() {
         agent.publish(&reply, b"!".to_vec()).unwrap();
         asked.join().unwrap();
     });
-    // What the server says of the second one has come when this is answered.
+    // The server's refusal of the second one has come when this has a response.
     assert!(
         agent
             .request("abx.v1.join.agent-1.x", Vec::new(), WITHIN)

@@ -1,4 +1,4 @@
-//! A server that counts what it is asked.
+//! A server that counts its requests.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -48,12 +48,12 @@ impl Server {
         }
     }
 
-    /// The first lines of what it was asked since this was last called.
+    /// The first lines of the requests since the last call.
     pub(crate) fn take_lines(&self) -> Vec<Vec<u8>> {
         std::mem::take(&mut *self.lines.lock().unwrap())
     }
 
-    /// Requests that it has answered.
+    /// Requests that it has responded to.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::SeqCst)
     }
