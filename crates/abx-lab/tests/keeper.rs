@@ -122,8 +122,8 @@ fn play_abx(plan: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Starts this program to play an abx that keeps a command, and answers the number of
-/// its keeper, too.
+/// Starts this program to play an abx that keeps a command, and returns the number of its keeper,
+/// too.
 fn another_abx(plan: &KeeperPlan) -> (Child, u32) {
     let mut abx = Command::new(std::env::current_exe().unwrap())
         .args(["abx", &serde_json::to_string(plan).unwrap()])
@@ -166,8 +166,7 @@ fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
     }
 }
 
-/// A container of an engine that only writes down what it is told, into `told`, and has
-/// nothing to stop.
+/// A container of an engine that only writes its commands into `told`, and has nothing to stop.
 fn container(directory: &Path) -> KeptContainer {
     let write = r#"
 printf '#!/bin/sh\necho "$@" >>%s/told\n[ "$1" != stop ]\n' "$1" >"$1/engine"
@@ -303,7 +302,7 @@ fn an_exit_at_start_shows_code_and_output() {
 }
 
 fn a_failed_command_leaves_no_children() {
-    // Method: the command leaves a child behind and fails; nobody says stop.
+    // Method: the command leaves a child behind and fails; no stop is requested.
     let directory = folder();
     let text = "sleep 1000 & while ! [ -e go ]; do sleep 0.01; done; exit 4";
     let mut keeper = start(&script(&directory, text)).unwrap();
@@ -343,8 +342,8 @@ fn who_ignores_the_stop_signal_is_killed() {
 }
 
 fn a_stopped_process_ends_when_told() {
-    // Method: a shell that passes the signal on to its child and waits for it; the child
-    // is stopped, and hears nothing until it goes on. Nobody is killed.
+    // Method: a shell that passes the signal on to its child and waits for it; the child is
+    // stopped, and receives nothing until it continues. No process is killed.
     let directory = folder();
     let text = "sleep 1000 & child=$!; trap 'kill $child; wait; exit 0' TERM; wait; wait";
     let keeper = start(&script(&directory, text)).unwrap();
@@ -360,8 +359,8 @@ fn a_stopped_process_ends_when_told() {
 }
 
 fn a_family_may_outlive_its_command() {
-    // Method: the command is killed and leaves a child; it is kept until told, and its end
-    // is told when nothing is left.
+    // Method: the command is killed and leaves a child; it is kept until a stop, and its end is
+    // reported when nothing is left.
     let directory = folder();
     let plan = KeeperPlan {
         outlives_main: true,
@@ -469,7 +468,7 @@ fn a_killed_abx_leaves_nothing() {
 }
 
 fn a_terminated_keeper_leaves_nothing() {
-    // Method: somebody sends SIGTERM to the keeper itself.
+    // Method: another process sends SIGTERM to the keeper itself.
     let directory = folder();
     let mut keeper = start(&script(&directory, "sleep 1000 & wait")).unwrap();
     let family = family(keeper.process_id(), 2, "sleep");
@@ -543,8 +542,8 @@ fn whoever_is_killed_nothing_is_left() {
 }
 
 fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
-    // Method: a shell plays a guardian that starts well and then loses its mind. It
-    // gives the number of a process that is none of its own: that one must live on.
+    // Method: a shell plays a guardian that starts well and then sends wrong reports. It gives the
+    // number of a process that is none of its own: that one must continue.
     let directory = folder();
     let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
     let text = format!(

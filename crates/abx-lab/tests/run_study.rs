@@ -352,8 +352,8 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
 }
 
 fn the_same_seed_gives_the_same_order() {
-    // Method: two studies of one seed and one of another, two blocks each. What
-    // was measured differs; who was started and loaded when does not.
+    // Method: two studies of one seed and one of another, two blocks each. The measurements differ;
+    // which subject was started and loaded when does not.
     let order = |seed| {
         let folder = TempDir::new().unwrap();
         let study = Study {
@@ -408,8 +408,8 @@ fn work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others() {
 }
 
 fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
-    // Method: one block with usual slices into a millisecond, without and with a
-    // number of rounds that was asked for.
+    // Method: one block with usual slices into a millisecond, without and with a requested number
+    // of rounds.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     for (rounds, expected) in [(None, (2, true)), (Some(3), (3, false))] {
@@ -433,8 +433,8 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
 }
 
 fn a_short_budget_gets_blocks_of_fewer_rounds() {
-    // Method: six seconds, which hold no seven usual blocks of two subjects, each loaded for
-    // 1.5 s; and a number of rounds that was asked for, which stays.
+    // Method: six seconds, which hold no seven usual blocks of two subjects, each loaded for 1.5 s;
+    // and a requested number of rounds, which stays.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     for (rounds, is_shortened) in [(None, true), (Some(3), false)] {
@@ -451,8 +451,8 @@ fn a_short_budget_gets_blocks_of_fewer_rounds() {
 }
 
 fn each_load_is_measured_for_as_long_as_asked() {
-    // Method: two loads of different connections, 600 ms each in two blocks; the planned length
-    // of all slices that were measured, and that a number of rounds that was asked for stays.
+    // Method: two loads of different connections, 600 ms each in two blocks; the planned length of
+    // all slices that were measured, and that a requested number of rounds stays.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     for (rounds, asked) in [(None, true), (Some(4), false)] {
@@ -504,8 +504,8 @@ fn a_budget_that_is_used_up_starts_no_slice() {
     assert!(outcome.record.measured.blocks.is_empty());
 }
 
-/// Answers every request with one page: begins once there is a file `after`, and makes one
-/// called `told` with its first response; `-` is no file.
+/// Responds to every request with one page: begins once there is a file `after`, and makes one
+/// called `message` with its first response; `-` is no file.
 fn response_page(port: &str, after: &str, message: &str) -> ExitCode {
     while after != "-" && !Path::new(after).exists() {
         std::thread::sleep(Duration::from_millis(1));
@@ -535,7 +535,7 @@ fn response_page(port: &str, after: &str, message: &str) -> ExitCode {
 }
 
 fn no_subject_s_start_holds_the_wait_for_another_one() {
-    // Method: a subject that begins to listen only when the other one was asked, as the
+    // Method: a subject that begins to listen only when the other one received a request, as the
     // first and as the second of a study, whichever was started first.
     let program = std::env::current_exe().unwrap();
     for late in [0, 1] {
@@ -572,8 +572,8 @@ fn no_subject_s_start_holds_the_wait_for_another_one() {
 }
 
 fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
-    // Method: one of three subjects ends at its third start, which is that of the second
-    // block; then one of two, which leaves nobody to compare with.
+    // Method: one of three subjects ends at its third start, which is that of the second block;
+    // then one of two, which leaves no subject to compare with.
     let program = std::env::current_exe().unwrap();
     for subjects in [3, 2] {
         let folder = TempDir::new().unwrap();

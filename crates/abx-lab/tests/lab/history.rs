@@ -402,8 +402,8 @@ fn a_record_is_named_by_its_place_from_the_end() {
 
 #[test]
 fn a_record_is_named_by_its_id() {
-    // Method: the shown id, four letters of it, in capitals; a file of that
-    // name, which comes first; ids of nobody; words that are no ids.
+    // Method: the shown id, four letters of it, in capitals; a file of that name, which comes
+    // first; ids of no record; words that are no ids.
     let folder = folder();
     let path = folder.path();
     for entry in all(path).entries {

@@ -4,7 +4,7 @@ use abx_lab::revisions::{Repository, Revision, RevisionError};
 
 use super::{TestRepository, git};
 
-/// What is said about a text that names no revision.
+/// The message about a text that names no revision.
 fn refusal(repository: &Repository, text: &str) -> String {
     repository.resolve(text).unwrap_err().to_string()
 }

@@ -90,7 +90,7 @@ fn a_fault_says_what_is_done_to_whom_and_when() {
     );
 }
 
-/// A line of a right fault, what stands there instead, and what is said of it.
+/// A line of a correct fault, its replacement, and the message.
 const WRONG: [(usize, &str, &str); 11] = [
     (
         1,

@@ -1,6 +1,6 @@
 //! What may be wrong in a study file, one mistake each.
 
-/// What stands in the good file, what stands there instead, and what is said of it.
+/// A text of the good file, its replacement, and the message.
 pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "subject = \"two\"",

@@ -1,4 +1,4 @@
-//! Study files: what they mean, and what is said about those that mean nothing.
+//! Study files: their meaning, and the messages about those that have none.
 
 mod contrasts;
 mod faults;
