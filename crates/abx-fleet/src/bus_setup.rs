@@ -32,7 +32,7 @@ pub struct BusSetup {
     pub agents: u16,
 }
 
-/// A file for it. All of them are secret, but for the authority's certificate.
+/// A file for it. All of them are secret, except the authority's certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SetupFile {
     pub name: String,
@@ -215,7 +215,7 @@ fn pem(kind: &str, bytes: &[u8]) -> String {
     let mut rest = letters.as_str();
     while !rest.is_empty() {
         let (line, left) = rest.split_at(rest.len().min(PEM_LINE));
-        // A string takes whatever is written.
+        // Writing to a string never fails.
         let _ = writeln!(text, "{line}");
         rest = left;
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 pub struct ClockOffset {
     /// Theirs less ours, in ns.
     pub offset_ns: i64,
-    /// It is right within this, in ns.
+    /// The error is at most this, in ns.
     pub bound_ns: u64,
     pub at: Instant,
 }

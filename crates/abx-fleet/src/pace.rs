@@ -3,7 +3,7 @@
 use abx_evidence::record::AgentPace;
 use abx_evidence::{Histogram, SliceTally};
 
-/// Whoever misses more of a slice was not there.
+/// An agent that misses more of a slice counts as absent.
 pub const LATE: u64 = 10;
 
 /// The sums of it.

@@ -231,7 +231,7 @@ impl Work {
             let text = String::from_utf8(bytes(&result)).expect("JSON is text");
             self.desk.state().result = Some(text.into());
             self.desk.changed.notify_all();
-            // Behind that: no controller waits for a disk.
+            // After that: no controller waits for a disk.
             self.save();
         }
     }

@@ -254,7 +254,7 @@ fn keep_refusal(
     }
 }
 
-/// Why there is no connection, and what to do.
+/// Why there is no connection, and the remedy.
 fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusError {
     let kind = error.kind();
     let is_refused = matches!(

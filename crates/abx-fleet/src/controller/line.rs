@@ -221,7 +221,7 @@ impl AgentLine<'_> {
     }
 }
 
-/// Whether so many bytes, behind those that are there, bring a result nearer to its end.
+/// Whether so many bytes, after those that are there, bring a result nearer to its end.
 fn is_next_part(there: usize, total: usize, bytes: usize) -> bool {
     let with_it = there.saturating_add(bytes);
     let is_progress = bytes > 0 || there == total;

@@ -1,4 +1,4 @@
-//! One agent of a fleet, as its controller knows it.
+//! One agent of a fleet, from the view of its controller.
 
 use abx_evidence::SliceTally;
 use abx_evidence::record::AgentRecord;

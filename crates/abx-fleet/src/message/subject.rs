@@ -15,7 +15,7 @@ pub fn agent_subject(agent: &str) -> String {
     format!("abx.v1.agent.{agent}")
 }
 
-/// Where a controller speaks to all agents of a run.
+/// Where a controller publishes to all agents of a run.
 pub fn control_subject(run: &str) -> String {
     format!("abx.v1.run.{run}.control")
 }
