@@ -1,4 +1,4 @@
-//! What one generator thread reaches against a server that does next to nothing.
+//! The throughput of one generator thread against a server that does next to nothing.
 
 use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
@@ -16,7 +16,7 @@ use crate::run_study::study_runner::StudyError;
 /// Load that is not counted: `null` has nothing to warm up, connections have.
 const WARM_UP_NS: u64 = 200_000_000;
 
-/// Measures with and without keep-alive; what was measured stays in `found`.
+/// Measures with and without keep-alive; results so far stay in `found`.
 pub(super) fn measure(
     examination: &mut Examination,
     generator_ceilings: &mut Vec<GeneratorCeiling>,

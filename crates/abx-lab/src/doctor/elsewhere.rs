@@ -6,10 +6,10 @@ use abx_sys::counters::{CpuTicks, MachineCounters, ticks_per_second};
 use abx_sys::process::{ProcessStat, process_cpu};
 use abx_verdict::doctor::ForeignCpu;
 
-/// What was read at one end of the interval.
+/// The counters at one end of the interval.
 pub(super) struct Counters {
     at: Nanos,
-    /// What these processors did together; `None` when not readable.
+    /// The ticks of these processors together; `None` when not readable.
     cpus: Option<Ticks>,
     count: usize,
     /// Processor time of abx and of all that it has started and that has ended.
@@ -42,8 +42,8 @@ impl Counters {
         }
     }
 
-    /// What happened between an earlier reading and this one. Whatever abx
-    /// started in between has ended by now.
+    /// The difference between an earlier reading and this one. Everything that abx started in
+    /// between has ended by now.
     pub(super) fn since(&self, earlier: &Counters) -> ForeignCpu {
         let span = self.at.since(earlier.at);
         let capacity_ns = span.0.saturating_mul(self.count as u64);

@@ -1,4 +1,4 @@
-//! What the parts of an examination share: studies of the server that does next to nothing.
+//! The common part of an examination: studies of the server that does next to nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,13 +23,13 @@ pub struct Examination<'a> {
     /// The program of abx itself: it becomes keepers and the server `null`.
     pub program: PathBuf,
     pub keeper_arguments: &'a [&'a str],
-    /// What makes the server of it; `{port}` is the port.
+    /// The arguments that make the program this server; `{port}` is the port.
     pub null_arguments: &'a [&'a str],
     /// For how long blocks are measured; the pilot comes before.
     pub noise_for: Duration,
     /// For how long each ceiling is measured.
     pub ceiling_for: Duration,
-    /// What randomness is drawn from.
+    /// The seed of all randomness.
     pub seed: u64,
     /// The version of abx, for the record.
     pub version: &'a str,

@@ -58,7 +58,7 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
     record
 }
 
-/// Noise first: what it finds is not disturbed by what ceilings leave behind.
+/// Noise first: the after-effects of the ceilings must not disturb it.
 fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(), EndedEarly> {
     (examination.watch)(DoctorStep::Noise);
     let (noise, ended) = noise::measure(examination)?;

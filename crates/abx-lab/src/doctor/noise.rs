@@ -16,7 +16,7 @@ const SLICE_QUICK: Duration = Duration::from_millis(10);
 /// A look that is shorter than this is a quick one, of a block for each second of it:
 /// within so short a time the pilot alone could use up a budget.
 const QUICK: Duration = Duration::from_secs(10);
-/// What the pilot takes, which the time for blocks does not hold.
+/// The time of the pilot, which is not part of the time for blocks.
 const PILOT: Duration = Duration::from_secs(4);
 /// So small that no block is precise enough to end the study before its time.
 const MARGIN: f64 = 1e-6;

@@ -57,7 +57,7 @@ pub(super) fn read() -> Readings {
     }
 }
 
-/// What `--why` may sample.
+/// The rights of `--why` to sample.
 fn sampling() -> Sampling {
     let (reach, limit) = match SamplingRights::of_this_process() {
         SamplingRights::All => (SamplingReach::All, None),
@@ -75,7 +75,7 @@ fn sampling() -> Sampling {
     }
 }
 
-/// What one reading of the clock costs, in ns.
+/// The cost of one reading of the clock, in ns.
 fn clock_reading_ns() -> f64 {
     let batches = (0..BATCHES).map(|_| {
         let began = Nanos::now();

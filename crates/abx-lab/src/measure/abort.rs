@@ -21,8 +21,8 @@ pub enum Abort {
         name: String,
         error: Box<ServiceError>,
     },
-    /// A service ended while subjects were loaded: what was measured meanwhile is of
-    /// subjects without it.
+    /// A service ended while subjects were loaded: the measurements meanwhile are of subjects
+    /// without it.
     #[error("{error}")]
     ServiceDied {
         name: String,

@@ -37,7 +37,7 @@ pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
 pub enum RoundEvent<'a> {
     /// A round begins; its number from zero.
     RoundBegins(u32),
-    /// A round has ended, and this is what it gave.
+    /// A round has ended, with these slices.
     RoundEnded(&'a [SliceRecord]),
 }
 
@@ -53,12 +53,12 @@ pub struct SubjectRun<'a, 'b> {
     warm_up_ns: u64,
     /// Draws the order within rounds.
     pub random: &'a mut ChaCha8Rng,
-    /// What was measured so far.
+    /// The measurements so far.
     pub result: BlockLoad,
     /// Subjects that are not loaded under this load: they stopped responding, or have blocks
     /// enough.
     silent: Vec<usize>,
-    /// What the listeners of those that are connected had dropped before.
+    /// The connections that the listeners of connected subjects had dropped before.
     dropped_before: BTreeMap<usize, ListenDrops>,
 }
 
@@ -106,7 +106,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         self
     }
 
-    /// Measures. What was measured before it was aborted stays in `result`.
+    /// Measures. The measurements before an abort stay in `result`.
     pub fn measure(&mut self, mut watch: impl FnMut(RoundEvent)) -> Result<(), Abort> {
         if self.plans.iter().all(|plan| plan.shape.hold_ns().is_some()) {
             return self.hold(&mut watch);
@@ -218,9 +218,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         Ok(())
     }
 
-    /// Loads the only subject once, after its warm-up if it has one, until `end` or a stop:
-    /// what was measured until then counts. The course is kept in intervals of this length
-    /// at first.
+    /// Loads the only subject once, after its warm-up if it has one, until `end` or a stop: the
+    /// measurement until then counts. The course is kept in intervals of this length at first.
     ///
     /// # Errors
     /// [`Abort::Engine`]; as [`RunningSubjects::slice`] during a warm-up.
@@ -254,7 +253,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
         let slice = self.note_slice(ONLY, measured);
         if !is_held {
-            // What was measured counts, whatever becomes of the samples.
+            // The measurement counts, even if sampling fails.
             let _ = self.profile(ONLY, opened.pool);
         }
         self.note_holdings(ONLY);
@@ -332,7 +331,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         Ok(())
     }
 
-    /// Adds what a slice gave beside its record.
+    /// Adds the counts of a slice that are not in its record.
     fn note_slice(&mut self, subject: usize, measured: MeasuredSlice) -> SliceRecord {
         let MeasuredSlice {
             record,
@@ -355,7 +354,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         record
     }
 
-    /// Adds what the machine counted while this subject was connected or loaded.
+    /// Adds the machine's counters while this subject was connected or loaded.
     fn note_strain(&mut self, subject: usize, strain: &Strain) {
         let side = self.side(subject);
         if let Some(more) = strain.network.listen_overflows {
@@ -376,8 +375,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
             .reduce(InUse::nearer);
     }
 
-    /// What both sides hold at the end of a subject's load, while its connections
-    /// are still there.
+    /// The resources that both sides hold at the end of a subject's load, while its connections are
+    /// still there.
     fn note_holdings(&mut self, subject: usize) {
         let memory = self.running.meter.subjects.proportional_memory(subject);
         let descriptors = self.running.meter.subjects.descriptors(subject);
@@ -396,8 +395,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         side.generator_descriptors = nearer(side.generator_descriptors, in_use);
     }
 
-    /// What a subject's listeners dropped since its connections were opened, when that can
-    /// be read.
+    /// The connections that a subject's listeners have dropped since its connections were opened,
+    /// if that can be read.
     fn dropped_since_opened(&mut self, subject: usize) -> Option<u64> {
         let before = self.dropped_before.remove(&subject)?;
         let drops = listen_drops(self.plans[subject].address).ok()?;
@@ -414,8 +413,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
     }
 
-    /// What the subjects that were not loaded used in each slice: as much of its time as
-    /// each of them used, on average, of all the time in which it was left alone.
+    /// The CPU time of the subjects without load in each slice: the same share of its time as each
+    /// of them used, on average, of all the time in which it was left alone.
     fn note_others(&mut self) {
         let shares = self.running.meter.subjects.idle_shares();
         let names = self.running.names.iter().map(String::as_str);
@@ -446,7 +445,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
     }
 }
 
-/// What all subjects but the loaded one used in a slice, by the share of one processor
+/// The CPU time of all subjects except the loaded one in a slice, by the share of one processor
 /// that each uses while it is left alone; `None` when one of those is not known.
 fn others_cpu_ns(slice: &SliceRecord, shares: &[(&str, Option<f64>)]) -> Option<u64> {
     let others = shares.iter().filter(|(name, _)| *name != slice.subject);
@@ -454,7 +453,7 @@ fn others_cpu_ns(slice: &SliceRecord, shares: &[(&str, Option<f64>)]) -> Option<
     Some((share? * slice.window_ns as f64) as u64)
 }
 
-/// What disturbed a round from outside. Only marked: to leave out what a subject
+/// Disturbances of a round from outside. They are only marked: leaving out effects that a subject
 /// itself may cause would favour it.
 fn disturbances(slices: &[SliceRecord], threads: usize) -> Vec<Disturbance> {
     let window_ns: u64 = slices.iter().map(|slice| slice.window_ns).sum();

@@ -141,7 +141,7 @@ struct Exploration<'a, 'b> {
     plan: &'a LoadPlan,
     pool: PoolId,
     until: Option<Nanos>,
-    /// What each slice took beyond its length.
+    /// How much longer than planned each slice took.
     switches_ns: Vec<u64>,
 }
 
@@ -198,8 +198,8 @@ impl Exploration<'_, '_> {
         })
     }
 
-    /// One slice of bins as short as they may be; where the responses take too long for
-    /// these, a second one behind it, and longer bins of both.
+    /// One slice of bins as short as they may be; if the responses take too long for these, a
+    /// second one after it, and longer bins of both.
     fn series(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
         let (last, buckets) = self.slice(effort.shortest_ns(), LeadIn::NONE)?;
         let bin_ns = if effort.lengthens {
@@ -232,8 +232,8 @@ impl Exploration<'_, '_> {
         Ok(series)
     }
 
-    /// The same where each slice finds no file in memory: bins are slices, or all but the
-    /// first would find what it has read.
+    /// The same if each slice finds no file in memory: bins are slices, or all except the first
+    /// would find the files that it has read.
     fn series_of_slices(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
         let (mut last, _) = self.slice(BUCKET_NS, LeadIn::USUAL)?;
         let bin_ns = self.bin_ns(&last);

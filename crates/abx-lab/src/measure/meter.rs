@@ -1,5 +1,5 @@
-//! Reads, at the edges of a slice, what the subject and the two hosts used.
-//! Nothing is read inside a slice.
+//! Reads, at the edges of a slice, the use of the subject and the two hosts. Nothing is read inside
+//! a slice.
 
 use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
@@ -17,7 +17,7 @@ use crate::measure::host::subjects::{SubjectHost, SubjectReading};
 /// Reads both hosts at once.
 pub struct Meter {
     pub subjects: SubjectHost,
-    /// What the subjects need beside themselves.
+    /// The services of the subjects.
     pub services: ServiceHost,
     /// Where the load comes from.
     pub generator: GeneratorHost,
@@ -25,7 +25,7 @@ pub struct Meter {
     pub processors: Processors,
 }
 
-/// What was read at one edge.
+/// The counters at one edge.
 #[derive(Debug, Clone)]
 pub struct MeterReading {
     at: Nanos,
@@ -61,8 +61,8 @@ impl Meter {
 
     /// Reads everything once, before subject `loaded` is loaded.
     ///
-    /// SUBTLE: What is nearest to the slice is read last here and first
-    /// afterwards, so that our own reading is not taken for foreign work.
+    /// SUBTLE: The counters nearest to the slice are read last here and first afterwards, so that
+    /// our own reading is not taken for foreign work.
     pub fn before(&mut self, loaded: usize) -> MeterReading {
         let services = self.services.read();
         let subject = self.subjects.before(loaded);
@@ -85,11 +85,11 @@ impl Meter {
         }
     }
 
-    /// Puts what happened between two readings into a slice's record.
+    /// Adds the difference between two readings to a slice's record.
     pub fn note(&self, before: &MeterReading, after: &MeterReading, slice: &mut SliceRecord) {
         after.subject.note_since(&before.subject, slice);
         slice.window_ns = after.at.since(before.at).0;
-        // Of several subjects, what the others used is not yet known.
+        // Of several subjects, the use of the others is not yet known.
         slice.others_cpu_ns = self.subjects.has_one().then_some(0);
         let services = after.services.iter().zip(&before.services);
         let services = services.map(|(now, then)| now.since(then));
@@ -104,7 +104,7 @@ impl Meter {
 }
 
 impl MeterReading {
-    /// What the machine counted of its troubles since another reading.
+    /// The machine's trouble counters since another reading.
     #[must_use]
     pub fn strain_since(&self, before: &MeterReading) -> Strain {
         self.subject.strain.since(before.subject.strain)

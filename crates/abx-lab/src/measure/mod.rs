@@ -1,4 +1,4 @@
-//! Loading servers that run, and reading what they and the machine used meanwhile.
+//! Loads servers that run, and reads their use and that of the machine meanwhile.
 
 pub mod abort;
 pub mod block;

@@ -71,7 +71,7 @@ impl RunningSubjects<'_> {
         let began = Nanos::now();
         let mut progress_at = began;
         loop {
-            // What cannot be read is not waited for either.
+            // A queue that cannot be read is not waited for either.
             let queued = tree::accept_queue(plan.address).unwrap_or_default();
             let now = Nanos::now();
             if queued < left {

@@ -20,13 +20,13 @@ const SLICE_BACKGROUND_CPU_NS: u64 = 1_000_000_000;
 const SLICE_MAX_NS: u64 = 10_000_000_000;
 /// The length of a trial unless something requires a longer one.
 const TRIAL_NS: u64 = 4_000_000_000;
-/// A log is replayed for so long before what counts: how long a subject warms up cannot be
-/// read from a load that is not even.
+/// The warm-up of a log before its counted part: how long a subject warms up cannot be read from a
+/// load that is not even.
 const REPLAYED_WARM_UP_NS: u64 = 2_000_000_000;
 /// Why users with sessions are in trials.
 const OF_USERS: &str = "its users start again";
-/// So many sessions of the slowest subject have to be in a trial of users who pause, as a
-/// half of them is what is compared: 200 that count, beside those of the lead-in.
+/// The sessions of the slowest subject in a trial of users who pause, since about half of them are
+/// compared: 200 that count, and those of the lead-in.
 const PAUSED_SESSIONS: f64 = 350.0;
 /// Why logs are replayed in trials.
 const REPLAYED: &str = "each replays the log from its beginning";
@@ -69,7 +69,7 @@ pub fn pilot(
     let mut subjects = BTreeMap::new();
     for (subject, plan) in plans.iter().enumerate() {
         let now = running.generator.now();
-        // What one leaves of its part is for those behind it.
+        // The part that one leaves of its time is for those after it.
         let part = |ends: Nanos| Nanos(ends.since(now).0 / (plans.len() - subject) as u64);
         let until = ends.map(|ends| now.plus(part(ends)));
         let pilot_subject = explore(running, subject, plan, terms.effort, until)?;
@@ -158,7 +158,7 @@ impl ShortestSlice {
     }
 }
 
-/// From what subjects gave to how blocks run. Pure.
+/// From the results of subjects to the plan of blocks. Pure.
 fn plan_blocks(
     study: &Study,
     in_flight: u64,
@@ -310,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_log_is_replayed_in_one_trial_as_long_as_it_lasts() {
-        // Method: logs of 3 s and of 3 minutes, at rates by which a closed loop would be slow;
-        // and a length that was asked for.
+        // Method: logs of 3 s and of 3 minutes, at rates by which a closed loop would be slow; and
+        // a requested length.
         let of_a_log = |lasts_s: u64, slice: Option<Duration>| {
             let least = ShortestSlice {
                 ns: lasts_s * 1_000_000_000,

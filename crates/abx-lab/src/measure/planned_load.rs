@@ -18,16 +18,16 @@ pub struct SubjectPlans {
     pub verified: Vec<Vec<Verified>>,
     /// Whether the bodies of all requests are compared.
     pub bodies_compared: bool,
-    /// What its slices find in memory.
+    /// The files that its slices find in memory.
     pub cache: Cache,
-    /// What a server that does nothing is offered; `None` without one.
+    /// The plan of a server that does nothing; `None` without one.
     pub ceiling: Option<PlannedCeiling>,
 }
 
 /// The ceiling of one load.
 #[derive(Debug, Clone)]
 pub struct PlannedCeiling {
-    /// Its position behind those of the subjects.
+    /// Its position after those of the subjects.
     pub index: usize,
     pub plan: LoadPlan,
 }

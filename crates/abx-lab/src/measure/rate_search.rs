@@ -1,5 +1,5 @@
-//! Before the pilot: what to offer where that depends on what the subjects can
-//! do. Everything found here is a plan; the blocks measure it again.
+//! Before the pilot: the rates to offer if they depend on the capacity of the subjects. Everything
+//! found here is a plan; the blocks measure it again.
 
 #[cfg(test)]
 mod simulation;
@@ -17,16 +17,15 @@ use abx_study::rates::{RateSpec, Spacing};
 
 /// How long a subject is loaded before it is read, and then twice for this long.
 const WARM_UP_NS: u64 = 500_000_000;
-/// How long a rate is offered before its try counts, so that a subject is over what the rate
-/// before it left behind.
+/// How long a rate is offered before its try counts, so that a subject has finished the requests of
+/// the rate before it.
 const PROBE_WARM_UP_NS: u64 = 200_000_000;
 const SLICE_NS: u64 = 500_000_000;
 /// How long one rate is tried at least and at most: long enough for the number of requests beyond
 /// the requested quantile that place it well enough for a grid around it.
 const PROBE_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
 const BEYOND_QUANTILE: f64 = 30.0;
-/// Rates that are tried for each subject: the last step is below 1 % of what it
-/// serves at most.
+/// Rates that are tried for each subject: the last step is below 1 % of its highest throughput.
 const PROBES: u32 = 7;
 /// So many of them are tried again when they missed.
 const PROBES_TWICE: u32 = 4;
@@ -48,7 +47,7 @@ pub struct FoundCapacity {
     pub per_s: f64,
 }
 
-/// What is found out about the subjects of one running.
+/// The results about the subjects of one running.
 #[derive(Debug, Default)]
 pub struct RateSearch {
     /// The throughput of the slowest subject, by loads that differ only in their share of it.
@@ -251,7 +250,7 @@ impl CapacitySearch<'_> {
                 number,
             });
             let is_met = self.is_met(running, rate)?;
-            // What a rate that was too high left behind must not be in the next.
+            // The requests that too high a rate has left must not be in the next.
             running.rest(Duration::from_millis(50))?;
             Ok(is_met)
         })

@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// What one subject makes of these rates.
+    /// The bracket of one subject at these rates.
     fn bracket(offered: &[f64], capacity: f64) -> RateBracket {
         let (held, missed): (Vec<f64>, Vec<f64>) =
             offered.iter().partition(|rate| **rate <= capacity);

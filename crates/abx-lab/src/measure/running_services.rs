@@ -16,7 +16,7 @@ use abx_study::service::StudyService;
 /// Services of a study, each with its process where it runs.
 pub struct RunningServices {
     slots: Vec<ServiceSlot>,
-    /// What leads to those that run.
+    /// The placeholders of those that run.
     words: Vec<FilledWord>,
     /// How often one of them exited or was found not to be ready any more.
     pub deaths: u32,
@@ -46,7 +46,7 @@ impl RunningServices {
         }
     }
 
-    /// What leads to the services that run.
+    /// The placeholders of the services that run.
     #[must_use]
     pub fn words(&self) -> &[FilledWord] {
         &self.words
@@ -71,7 +71,7 @@ impl RunningServices {
         self.words = running.flat_map(ServiceProcess::leads).collect();
     }
 
-    /// Counts a death, and stops what is left of the service.
+    /// Counts an unexpected exit, and stops the rest of the service.
     pub fn clear_away(&mut self, service: &str) {
         self.deaths += 1;
         let service_slot = self.slots.iter_mut().find(|slot| slot.name == service);

@@ -45,7 +45,7 @@ pub struct RunningSubjects<'a> {
     /// The subjects in the order of the study.
     pub processes: Vec<ServerProcess>,
     pub names: Vec<String>,
-    /// What they need beside themselves, where they need something.
+    /// The services that they need, if any.
     pub services: Option<&'a mut RunningServices>,
     /// The most memory of each that was seen.
     rss_bytes_max: Vec<Option<u64>>,
@@ -55,7 +55,7 @@ pub struct RunningSubjects<'a> {
     memory_at_rest: Vec<Option<u64>>,
     /// Which of the subjects' files slices find in memory, as the current load requests.
     cache: Cache,
-    /// What slices do not count at their beginning.
+    /// The part of slices at their beginning that is not counted.
     pub lead_in: LeadIn,
     /// No slice continues beyond this moment, except for the responses that it then waits for.
     pub deadline: Option<Nanos>,
@@ -66,7 +66,7 @@ pub struct RunningSubjects<'a> {
     pub on_intervals: Option<&'a OnIntervals<'a>>,
     /// Samples the subjects after their slices; `None` without `--why`.
     pub profiler: Option<&'a mut Profiler>,
-    /// What waiting for requests without a response has cost.
+    /// The cost of waiting for requests without a response.
     timeout_waits: TimeoutWaits,
     /// Whether the person stopped the study.
     stopper: Stopper,
@@ -84,17 +84,17 @@ pub struct MeasuredSlice {
     pub timeline: Option<TimelineTally>,
     /// How it went over time, if the plan requested that.
     pub course: Option<Course>,
-    /// What the machine counted of its troubles meanwhile.
+    /// The machine's trouble counters meanwhile.
     pub strain: Strain,
     /// Pages of the subject's files that were in memory although they had been
     /// dropped; `None` where they were not, or could not be counted.
     pub resident_pages: Option<InUse>,
 }
 
-/// What a slice finds of the files that abx made for its subject.
+/// Which of the files that abx made for its subject a slice finds in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
-    /// What those before it left in memory.
+    /// Those that the slices before it left in memory.
     Left,
     /// Nothing, as far as the kernel can be brought to it. Such a slice counts
     /// from its begin, since its first requests are those that meet the disk.
@@ -161,8 +161,8 @@ impl LeadIn {
     }
 }
 
-/// What slices gave together, in verified responses per second, over so many
-/// connections that send.
+/// The throughput of slices together, in verified responses per second, over so many connections
+/// that send.
 #[must_use]
 pub fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     let ok: u64 = slices.iter().map(|slice| slice.clocked).sum();
@@ -218,7 +218,7 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// What slices of the load at hand find of the subjects' files in memory.
+    /// Which of the subjects' files slices of the current load find in memory.
     #[must_use]
     pub fn cache(&self) -> Cache {
         self.cache
@@ -440,7 +440,7 @@ impl<'a> RunningSubjects<'a> {
         })
     }
 
-    /// Loads one subject, and reads at both edges what was used. A stop ends it early.
+    /// Loads one subject, and reads the counters at both edges. A stop ends it early.
     ///
     /// # Errors
     /// [`Abort::Engine`].
@@ -484,7 +484,7 @@ impl<'a> RunningSubjects<'a> {
         Ok(report.opened as u64)
     }
 
-    /// Whether a subject still runs, and what it needs: without that it may well end.
+    /// Whether a subject still runs, and its services: without them it may well end.
     ///
     /// # Errors
     /// [`Abort::ServiceDied`], [`Abort::Subject`].
@@ -568,7 +568,7 @@ impl<'a> RunningSubjects<'a> {
         Ok(())
     }
 
-    /// What became of the services in a block that ended so.
+    /// The state of the services in a block that ended so.
     #[must_use]
     pub fn services_record(&mut self, ended: &Result<(), Abort>) -> BTreeMap<String, BlockService> {
         let host = &mut self.meter.services;

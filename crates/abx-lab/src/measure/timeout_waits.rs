@@ -10,7 +10,7 @@ use abx_model::counted;
 /// usual timeout: a subject that leaves a request without a response for that long has failed.
 const WAITS_MAX_NS: u64 = 5_000_000_000;
 
-/// What each subject's unanswered requests have cost.
+/// The cost of each subject's requests without a response.
 #[derive(Debug)]
 pub struct TimeoutWaits {
     waited_ns: Vec<u64>,
@@ -44,7 +44,7 @@ impl TimeoutWaits {
         }
     }
 
-    /// Takes note of connections that were opened anew for so long.
+    /// Takes note of connections that were opened again for so long.
     pub fn note_opening(&mut self, subject: usize, waited_ns: u64, failures: &Outcomes) {
         if failures.count(Outcome::Timeout) > 0 {
             self.waited_ns[subject] += waited_ns;
@@ -57,8 +57,8 @@ impl TimeoutWaits {
     }
 }
 
-/// What a subject did that left requests of a slice unanswered, in words that follow
-/// its name.
+/// The behaviour of a subject that left requests of a slice without a response, in words that
+/// follow its name.
 pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
     let connections = u64::from(plan.senders());
     let requests = timeouts(slice);
@@ -89,7 +89,7 @@ fn stopped_responding(outcomes: &Outcomes) -> String {
     format!("stopped responding under load {after}{others}")
 }
 
-/// What a subject did that gave few correct responses or none, in words that follow its name.
+/// The behaviour of a subject with few correct responses or none, in words that follow its name.
 pub fn mostly_wrong(outcomes: &Outcomes) -> String {
     let right = match outcomes.ok() {
         0 => "no correct responses".to_owned(),
@@ -100,7 +100,7 @@ pub fn mostly_wrong(outcomes: &Outcomes) -> String {
     format!("gave {right} to {total} under load{others}")
 }
 
-/// What became of the requests that had no correct response, by the names of their outcomes.
+/// The outcomes of the requests that had no correct response, by their names.
 fn others(outcomes: &Outcomes) -> String {
     let each = outcomes.iter();
     let others = each.filter(|(outcome, _)| *outcome != Outcome::Ok);

@@ -12,7 +12,7 @@ use abx_study::container::ContainerEngine;
 /// How long an engine may take to respond.
 const RESPONSE_WITHIN: Duration = Duration::from_secs(30);
 
-/// What an engine has of an image.
+/// The state of an image in an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImagePresence {
     /// It is there, with this digest.
@@ -40,7 +40,7 @@ pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
 /// The number of a container's first process, which has none but these processors.
 ///
 /// # Errors
-/// What is wrong, and what helps.
+/// The problem, and its remedy.
 pub fn look_into(container: &KeptContainer, cpus: &[usize]) -> Result<u32, String> {
     let first = first_process(container)?;
     let Ok(numbers) = abx_sys::cpus::allowed_to(first) else {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_image_that_is_missing_is_told_from_an_engine_that_does_not_respond() {
-        // Method: what podman and docker print, for an image that they have, for one that they
+        // Method: the output of podman and docker, for an image that they have, for one that they
         // do not have, and without a daemon.
         let folder = tempfile::tempdir().unwrap();
         let tell = |script: &str| presence(&engine(folder.path(), script), "nginx");

@@ -16,12 +16,12 @@ use abx_study::placeholder::FilledWord;
 /// How often it is looked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What a command beside a server is given.
+/// The context of a command beside a server.
 pub struct CommandContext {
     pub address: ServerAddress,
     /// The folder of its start.
     pub scratch: PathBuf,
-    /// What paths of names stand for.
+    /// The values of paths of names.
     pub words: Vec<FilledWord>,
     /// How the server is started.
     pub launch: Launch,
@@ -40,7 +40,7 @@ pub enum CommandEnd {
     Stopped,
 }
 
-/// Has what is started make its temporary files in its own folder, which is removed after it.
+/// Makes a process put its temporary files in its own folder, which is removed after it.
 pub fn temporary_files(directory: &Path) -> (String, String) {
     (
         "TMPDIR".to_owned(),
@@ -49,8 +49,8 @@ pub fn temporary_files(directory: &Path) -> (String, String) {
 }
 
 impl CommandContext {
-    /// Runs a command until it has ended, or its time is over. Whatever is left of it then
-    /// is ended too.
+    /// Runs a command until it has ended, or its time is over. The remaining processes are ended
+    /// then too.
     ///
     /// # Errors
     /// [`KeeperError`] when it does not start.

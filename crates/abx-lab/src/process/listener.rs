@@ -4,8 +4,8 @@ use std::net::TcpListener;
 
 use abx_sys::{ProcTree, ServerAddress};
 
-/// The processes behind an address; `None` when it is another machine's, when its
-/// processes cannot be seen, or when they only forward to a container.
+/// The processes of an address; `None` when it is another machine's, when its processes cannot be
+/// seen, or when they only forward to a container.
 #[must_use]
 pub fn tree(address: ServerAddress) -> Option<ProcTree> {
     if !is_here(address) {
@@ -19,8 +19,8 @@ pub fn tree(address: ServerAddress) -> Option<ProcTree> {
     (!is_forwarded).then_some(tree)
 }
 
-/// Programs that listen for a container and forward to it: what they use is not what the
-/// server uses, which runs elsewhere in the process tree. As `/proc/PID/comm` has them.
+/// Programs that listen for a container and forward to it: their use is not that of the server,
+/// which runs elsewhere in the process tree. As `/proc/PID/comm` has them.
 const FORWARDERS: [&str; 6] = [
     "docker-proxy",
     "rootlessport",

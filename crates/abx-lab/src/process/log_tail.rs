@@ -11,15 +11,14 @@ pub const SHOWN_LINES: usize = 12;
 /// More than this is never read, however long the lines are.
 const TAIL_BYTES_MAX: u64 = 64 * 1024;
 
-/// The last `lines` lines of a file behind its first `start` bytes, empty ones
-/// left out.
+/// The last `lines` lines of a file after its first `start` bytes, without empty ones.
 ///
 /// # Errors
 /// When the file cannot be read.
 pub fn log_tail(path: &Path, start: u64, lines: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
     let end = file.metadata()?.len();
-    // A log that was cut short by its server begins anew.
+    // A log that was cut short by its server begins again.
     let start = if start > end { 0 } else { start };
     file.seek(SeekFrom::Start(
         start.max(end.saturating_sub(TAIL_BYTES_MAX)),
@@ -39,7 +38,7 @@ fn last_lines(text: &str, lines: usize) -> String {
     last.join("\n")
 }
 
-/// The end of an output behind a message; empty without any.
+/// The end of an output, to follow a message; empty without any.
 pub fn behind(output: &str) -> String {
     if output.is_empty() {
         String::new()

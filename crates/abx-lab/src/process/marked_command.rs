@@ -21,7 +21,7 @@ use marker_lines::{MarkerLines, TooManyMarkers};
 
 /// How often it is looked whether the command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How long what the command has printed may take to arrive when it has ended.
+/// How long the output of the command may take to arrive when it has ended.
 const REST_WITHIN: Duration = Duration::from_secs(5);
 /// Pieces of output that wait to be looked at.
 const PIECES: usize = 64;
@@ -66,15 +66,15 @@ pub enum MarkedCommandError {
     Stopped,
 }
 
-/// What a command printed at once.
+/// The output of a command at one moment.
 struct Piece {
     at: Nanos,
     bytes: Vec<u8>,
 }
 
 impl MarkedCommand<'_> {
-    /// Runs it until it, and all that it has left in the background, has ended. What it prints
-    /// beside its markers, on standard output and standard error, goes to `other`.
+    /// Runs it until it, and all that it has left in the background, has ended. Its output other
+    /// than its markers, on standard output and standard error, goes to `other`.
     ///
     /// # Errors
     /// One [`MarkedCommandError`] for each way to fail; nothing of it runs then.
@@ -85,7 +85,7 @@ impl MarkedCommand<'_> {
     ) -> Result<MarkedRun, MarkedCommandError> {
         let (reader, writer) = io::pipe()?;
         let (sender, pieces) = sync_channel(PIECES);
-        // A thread of its own, so that a piece has its time whatever else there is to do.
+        // A thread of its own, so that a piece has its time whatever other work there is.
         thread::Builder::new()
             .name("markers".to_owned())
             .spawn(move || read_pieces(reader, &sender))?;
@@ -165,7 +165,7 @@ fn take(
     taken.map_err(|TooManyMarkers| MarkedCommandError::TooMany)
 }
 
-/// What an ended command has printed last.
+/// The last output of an ended command.
 fn take_rest(
     lines: &mut MarkerLines,
     pieces: &Receiver<Piece>,

@@ -52,7 +52,7 @@ pub enum Pending<'a> {
         /// Which try of this subject it is, from one.
         number: u32,
     },
-    /// The end of what fills a service with data.
+    /// The end of the command that fills a service with data.
     Seed {
         service: &'a str,
     },

@@ -19,22 +19,22 @@ use abx_study::{Load, RequestSpec};
 /// The request of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// The request, or what opens a WebSocket.
+    /// The request, or the one that opens a WebSocket.
     pub request: RequestPlan,
-    /// The status that is right.
+    /// The correct status.
     pub status: ExpectedStatus,
     /// Whether any other one is a wrong response and no reason to stop; see
     /// [`RequestSpec::is_logged`].
     pub is_logged: bool,
-    /// What the load's connections carry.
+    /// The shape of the load's connections.
     pub shape: Shape,
-    /// What the load's messages, and random placeholders, are drawn from.
+    /// The seed of the load's messages, and of random placeholders.
     pub seed: u64,
     /// How the connection is encrypted; `None` for not at all.
     pub tls: Option<TlsPlan>,
 }
 
-/// What came.
+/// The reply to a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeReply {
     /// A response. That of an echo has the message for its body, that of any other
@@ -167,7 +167,7 @@ fn path(subject: &Subject) -> Option<&str> {
     }
 }
 
-/// Holds what came back against the message that was sent.
+/// Compares the returned message with the message that was sent.
 fn reply(came: WebSocketResponse, sent: Option<(Message, Vec<u8>)>) -> ProbeReply {
     let mut body: &[u8] = &[];
     if let (Some(echo), Some((message, payload))) = (came.echo, &sent) {

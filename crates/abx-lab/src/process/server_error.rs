@@ -18,7 +18,7 @@ pub enum ServerProcessError {
     #[error("{name} ended {when} ({how}){}", behind(.output))]
     Ended {
         name: String,
-        /// Before or under what.
+        /// The phase in which it happened.
         when: &'static str,
         /// Its exit code or signal.
         how: String,
@@ -34,14 +34,14 @@ pub enum ServerProcessError {
         /// Whether the budget allowed no longer.
         is_budget: bool,
         why: String,
-        /// What may be wrong with it.
+        /// The likely problem with it.
         advice: Box<str>,
         output: String,
     },
     #[error("{name}: {why}")]
     Container {
         name: String,
-        /// What is wrong, and what helps.
+        /// The problem, and its remedy.
         why: String,
     },
     #[error(
@@ -69,7 +69,7 @@ pub enum ServerProcessError {
     )]
     WithoutResponse {
         name: String,
-        /// What it did, and what became of the requests.
+        /// Its behaviour, and the outcomes of the requests.
         how: String,
     },
     #[error(

@@ -124,8 +124,8 @@ impl ServerProcess {
         self.wait_until(within, &mut look, stopper, deadline, on_pending)
     }
 
-    /// Waits until a look at it is right, at most so long from its start and not beyond
-    /// the deadline.
+    /// Waits until a check of it succeeds, at most so long from its start and not beyond the
+    /// deadline.
     ///
     /// # Errors
     /// As [`ServerProcess::wait_ready`].
@@ -254,7 +254,7 @@ impl ServerProcess {
         }
     }
 
-    /// What leads to it, as a service.
+    /// Its placeholders, as a service.
     #[must_use]
     pub fn leads(&self) -> Vec<FilledWord> {
         let dir = scratch(&self.name, self.address.port()).join(SCRATCH_EMPTY);
@@ -265,7 +265,7 @@ impl ServerProcess {
         leads(&self.name, &ports, &dir.to_string_lossy())
     }
 
-    /// What a command beside it is given: its placeholders and its environment.
+    /// The context of a command beside it: its placeholders and its environment.
     #[must_use]
     pub fn context(&self, launch: &Launch, start: &StartContext) -> CommandContext {
         let ports = self.ports.iter().flat_map(GivenPorts::words);
@@ -291,8 +291,8 @@ impl ServerProcess {
         }
     }
 
-    /// Stops it and starts it again on the same port, without waiting until it is ready.
-    /// What abx leaves alone is left alone.
+    /// Stops it and starts it again on the same port, without waiting until it is ready. A server
+    /// that abx leaves alone is left alone.
     ///
     /// # Errors
     /// [`ServerProcessError::Start`].
@@ -384,7 +384,7 @@ impl ServerProcess {
         }
     }
 
-    /// The end of what it has printed; empty of a server that abx leaves alone.
+    /// The end of its output; empty for a server that abx leaves alone.
     #[must_use]
     pub fn output(&self) -> String {
         let keeper = self.keeper.as_ref();
@@ -434,7 +434,7 @@ impl GivenPorts {
             .collect()
     }
 
-    /// What the names of the further ones stand for in its own texts.
+    /// The values of the names of the further ones in its own texts.
     fn words(&self) -> impl Iterator<Item = FilledWord> {
         let further = self.further.iter();
         further.map(|(name, port)| (format!("port.{name}"), port.number().to_string()))

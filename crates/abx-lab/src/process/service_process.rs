@@ -64,7 +64,7 @@ impl ServiceProcess {
     /// Starts a service, waits until it is ready, and fills it.
     ///
     /// # Errors
-    /// [`ServiceError`]; what was started is stopped again.
+    /// [`ServiceError`]; every process that was started is stopped again.
     pub fn start(
         service: &StudyService,
         start: &mut StartContext,
@@ -180,7 +180,7 @@ impl ServiceProcess {
         self.process.ready_s()
     }
 
-    /// What leads to it.
+    /// Its placeholders.
     #[must_use]
     pub fn leads(&self) -> Vec<FilledWord> {
         self.process.leads()

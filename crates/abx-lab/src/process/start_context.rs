@@ -1,4 +1,4 @@
-//! What every start of a process needs beside what is started.
+//! The context of every start of a process.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::process::pending::Pending;
 use abx_study::GeneratedFile;
 use abx_study::placeholder::FilledWord;
 
-/// What every start needs beside the subject itself.
+/// The context of every start.
 pub struct StartContext<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
@@ -19,9 +19,9 @@ pub struct StartContext<'a> {
     pub descriptors: DescriptorLimit,
     /// Files that are made for every subject.
     pub files: &'a [GeneratedFile],
-    /// What made files are drawn from.
+    /// The seed of made files.
     pub seed: u64,
-    /// What leads to the services that run.
+    /// The placeholders of the services that run.
     pub services: &'a [FilledWord],
     /// Whether the processes that it starts may continue when its main process fails.
     pub outlives_main: bool,

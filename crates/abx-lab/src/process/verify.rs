@@ -17,7 +17,7 @@ use crate::process::probe::{Probe, ProbeReply};
 use abx_study::ExpectBody;
 use wrong_status::{WrongStatus, is_server_failure};
 
-/// How often in a row a subject is right that is ready.
+/// How often in a row the response of a ready subject is correct.
 const READY_AFTER: u32 = 3;
 /// A rest between looks whether a server is ready is this part of the wait until then.
 const RESTS: u32 = 128;
@@ -40,7 +40,7 @@ pub struct Verified {
     body_start: Vec<u8>,
     /// The server's name for itself.
     server: Option<String>,
-    /// What was agreed on in the TLS handshake.
+    /// The result of the TLS handshake.
     tls: Option<TlsSession>,
 }
 
@@ -84,9 +84,9 @@ pub enum VerifyError {
     NoEcho {
         name: String,
         path: String,
-        /// The length of what came back.
+        /// The length of the returned message.
         got_bytes: u64,
-        /// The length of what was sent.
+        /// The length of the sent message.
         sent_bytes: u64,
     },
     #[error(
@@ -141,8 +141,8 @@ impl VerifyError {
 }
 
 impl Verified {
-    /// What the load expects of every response; `compare_bodies` is off when a
-    /// subject of the comparison varies by itself, so that all are checked alike.
+    /// The load's expectation for every response; `compare_bodies` is off when a subject of the
+    /// comparison varies by itself, so that all are checked alike.
     #[must_use]
     pub fn expectation(&self, compare_bodies: bool) -> ExpectedResponse {
         ExpectedResponse {
@@ -224,8 +224,8 @@ pub fn verify(
     })
 }
 
-/// The response, when it is a right one, or one to a logged request: whatever its status is, that
-/// of the log stays what is expected.
+/// The response, if it is correct, or is to a logged request: whatever its status is, that of the
+/// log stays the expected one.
 fn correct_response(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Response, VerifyError> {
     match reply {
         ProbeReply::Response(response)
@@ -325,19 +325,19 @@ fn different(first: &(&str, &Verified), second: &(&str, &Verified)) -> VerifyErr
 /// Whether a subject is ready to be verified.
 #[derive(Debug)]
 pub enum ReadinessOutcome {
-    /// It was right three times in a row, the first time at this moment.
+    /// It was correct three times in a row, the first time at this moment.
     Ready(Nanos),
-    /// Not within the time; what it did instead.
+    /// Not within the time; its behaviour instead.
     Late(String),
     Wrong(VerifyError),
 }
 
-/// What one look at a server that was started shows.
+/// The result of one look at a server that was started.
 #[derive(Debug)]
 pub enum ReadinessLook {
     /// It is as it should be.
     Right,
-    /// It may be so later; what it did instead.
+    /// It may be so later; its behaviour instead.
     NotYet(String),
     /// It never will be.
     Wrong(VerifyError),
@@ -364,7 +364,7 @@ pub fn look(
     }
 }
 
-/// Checks until it is right three times in a row. `gone` returns whether it has ended, which ends
+/// Checks until it is correct three times in a row. `gone` returns whether it has ended, which ends
 /// the wait too, with `None`.
 pub fn wait_ready(
     patience: Patience,
@@ -413,8 +413,8 @@ pub fn wait_ready(
     }
 }
 
-/// The rest between two looks: so small a part of the time that was waited that what is
-/// measured by looks does not fall into steps, and at least as long as a look takes.
+/// The rest between two looks: so small a part of the elapsed time that times measured by looks do
+/// not fall into steps, and at least as long as a look takes.
 fn rest(waited: Duration, look: Duration) -> Duration {
     (waited / RESTS).max(look).clamp(REST_MIN, REST_MAX)
 }

@@ -10,10 +10,10 @@ use std::path::Path;
 
 use abx_engine::input_file::open_input;
 
-/// The most that a file may hold, compressed or not: 256 MiB, thirty times the largest
-/// study known. What claims more is not read any further.
+/// The most that a file may hold, compressed or not: 256 MiB, thirty times the largest study known.
+/// A larger file is not read any further.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
-/// The first bytes of what zstd has compressed (RFC 8878, 3.1.1).
+/// The first bytes of a file compressed by zstd (RFC 8878, 3.1.1).
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// The suffix of a name that requests compression.
 const ENDING: &str = "zst";
@@ -46,7 +46,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     text_of(open_input(path)?, TEXT_BYTES_MAX)
 }
 
-/// The text behind these bytes, when it is no longer than `bytes_max`.
+/// The text of these bytes, when it is no longer than `bytes_max`.
 fn text_of(bytes: impl Read, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
     read_into(&mut text, bytes, bytes_max)?;

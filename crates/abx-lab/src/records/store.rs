@@ -15,7 +15,7 @@ use crate::process::leftovers::{is_alive, lock_of_nobody};
 
 /// How the names of drafts end.
 const DRAFT_SUFFIX: &str = ".part";
-/// Records hold what was sent, and so are for their owner alone.
+/// Records hold the requests, and so are for their owner alone.
 const RECORD_MODE: u32 = 0o600;
 /// A file that a user requested has the usual permissions.
 const EXPORT_MODE: u32 = 0o666;
@@ -164,9 +164,9 @@ pub fn user_folder(variable: &str, below_home: &str) -> PathBuf {
         .join("abx")
 }
 
-/// Writes a document as JSON: a file whole or not at all, and what is no file,
-/// such as a pipe or `/dev/null`, as it stands; compressed when the name ends in `.zst`.
-/// The file is locked until it is dropped.
+/// Writes a document as JSON: a file whole or not at all, and anything else, such as a pipe or
+/// `/dev/null`, as it stands; compressed when the name ends in `.zst`. The file is locked until it
+/// is dropped.
 ///
 /// # Errors
 /// The error of the system. A file that was there before is then unchanged.
@@ -245,7 +245,7 @@ fn locked_draft(draft: &Path, mode: u32) -> io::Result<fs::File> {
     }
 }
 
-/// Ends and removes what killed runs have left, once per process, before anything is measured.
+/// Ends and removes the leftovers of killed runs, once per process, before anything is measured.
 fn sweep_leftovers() {
     static SWEPT: Once = Once::new();
     sweep_once();
@@ -264,7 +264,7 @@ fn sweep_drafts(folder: &Path) {
             .and_then(draft_process)
             .is_some_and(|process| !is_alive(process));
         if is_left && let Some(_lock) = lock_of_nobody(&entry.path()) {
-            // What cannot be removed stays, and does no harm.
+            // A file that cannot be removed stays, and does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }

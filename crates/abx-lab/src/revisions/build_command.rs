@@ -49,8 +49,8 @@ impl BuildCommand {
     }
 }
 
-/// The words of a command, at least one; else what is wrong with it. `remedy` is for a command
-/// that needs a shell.
+/// The words of a command, at least one; else the error. `remedy` is for a command that needs a
+/// shell.
 pub(super) fn words_of(text: &str, remedy: &str) -> Result<Vec<String>, String> {
     let words = shell_words::split(text).map_err(|_| "has a quote that does not close")?;
     if words.is_empty() {

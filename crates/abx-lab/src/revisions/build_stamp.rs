@@ -10,7 +10,7 @@ pub struct BuildStamp {
     pub name: String,
     pub title: String,
     pub author_date: String,
-    /// The hash of what a working tree had over the commit.
+    /// The hash of a working tree's changes over the commit.
     pub changes: Option<String>,
     pub commands: Vec<String>,
     pub tools: Vec<String>,

@@ -28,7 +28,7 @@ use crate::setup::provision::recipe::folder::CacheFolder;
 pub struct Builder<'a> {
     repository: &'a Repository,
     commands: Vec<BuildCommand>,
-    /// What the commands build with, one line each.
+    /// The tools of the commands, one line each.
     tools: Vec<String>,
     cache: BuildCache,
     within: Duration,
@@ -91,7 +91,7 @@ impl<'a> Builder<'a> {
     /// per command before it runs.
     ///
     /// # Errors
-    /// [`RevisionError`] if it cannot be checked out or built; nothing of it stays but its log.
+    /// [`RevisionError`] if it cannot be checked out or built; nothing of it stays except its log.
     pub fn build(
         &self,
         revision: &Revision,
@@ -151,7 +151,7 @@ impl<'a> Builder<'a> {
         texts.map(str::to_owned).collect()
     }
 
-    /// The name of a build in the cache: of what it is made, and by what.
+    /// The name of a build in the cache: by its sources, and by its tools.
     fn key(&self, revision: &Revision, copy: u32) -> String {
         let prefix = self.repository.prefix().to_string_lossy().into_owned();
         let mut hash = ContentHash::new("revision");
@@ -268,7 +268,7 @@ impl<'a> Builder<'a> {
 }
 
 impl Built {
-    /// What records keep of it.
+    /// Its entry in records.
     #[must_use]
     pub fn record(&self) -> RevisionRecord {
         let revision = self.revision.clone();

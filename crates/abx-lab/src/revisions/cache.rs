@@ -33,7 +33,7 @@ pub struct CachedBuild {
     pub last_use: SystemTime,
 }
 
-/// What a cleaning came to.
+/// The result of a cleaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RemovedBuilds {
     pub builds: usize,
@@ -91,7 +91,7 @@ impl BuildCache {
     /// Removes the builds that no run used for this long, and none that is used now.
     ///
     /// # Errors
-    /// [`RevisionError::Cache`] for what cannot be read or removed.
+    /// [`RevisionError::Cache`] for a file that cannot be read or removed.
     pub fn clean(&self, unused_for: Duration) -> Result<RemovedBuilds, RevisionError> {
         let now = SystemTime::now();
         let mut removed = RemovedBuilds::default();
@@ -136,7 +136,7 @@ impl BuildCache {
         self.folder.join(format!("{name}{LOCK}"))
     }
 
-    /// The names of all builds, each by whatever is left of it.
+    /// The names of all builds, each by any remaining part of it.
     fn names(&self) -> io::Result<BTreeSet<String>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
@@ -180,8 +180,8 @@ pub fn discard(folder: &CacheFolder) -> io::Result<()> {
     fs::remove_dir(folder.path())
 }
 
-/// The room that a file takes on disk, or a folder with everything below. What cannot be read
-/// counts nothing.
+/// The room that a file takes on disk, or a folder with everything below. A file that cannot be
+/// read counts nothing.
 fn room(path: &Path) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return 0;

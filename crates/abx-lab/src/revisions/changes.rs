@@ -1,4 +1,4 @@
-//! What a working tree has over its commit: changed, new and removed files.
+//! The changes of a working tree over its commit: changed, new and removed files.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
@@ -27,7 +27,8 @@ impl Changes {
     /// Those of the working tree whose top this git is in.
     ///
     /// # Errors
-    /// [`RevisionError`] for what cannot be copied: changed submodules, nested repositories.
+    /// [`RevisionError`] for changes that cannot be copied: changed submodules, nested
+    /// repositories.
     pub fn of(git: &Git) -> Result<Changes, RevisionError> {
         let words = [
             "status",
@@ -61,7 +62,7 @@ impl Changes {
     /// A hash of the changes as they are in a folder; `None` without any.
     ///
     /// # Errors
-    /// [`RevisionError::File`] for what cannot be read.
+    /// [`RevisionError::File`] for a file that cannot be read.
     pub fn digest(&self, folder: &Path) -> Result<Option<String>, RevisionError> {
         if self.0.is_empty() {
             return Ok(None);
@@ -93,10 +94,10 @@ impl Changes {
         Ok(Some(hex(&hash.finalize())))
     }
 
-    /// Makes a checkout of the commit what the working tree is.
+    /// Makes a checkout of the commit the same as the working tree.
     ///
     /// # Errors
-    /// [`RevisionError::File`] for what cannot be read or written.
+    /// [`RevisionError::File`] for a file that cannot be read or written.
     pub fn apply(&self, from: &Path, to: &Path) -> Result<(), RevisionError> {
         // Removed first: a file may have become a folder, or a folder a file.
         for path in &self.0 {

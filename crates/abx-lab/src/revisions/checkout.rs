@@ -22,8 +22,8 @@ const SUBMODULE: &[u8] = b"160000 ";
 /// Makes a folder of a revision's files. It must not exist yet.
 ///
 /// # Errors
-/// [`RevisionError`] for what git or the system refuses, and for submodules and large files
-/// that none of the build's `commands` fetches.
+/// [`RevisionError`] for an error of git or the system, and for submodules and large files that
+/// none of the build's `commands` fetches.
 pub fn check_out(
     repository: &Repository,
     revision: &Revision,
@@ -79,7 +79,7 @@ fn clone(repository: &Repository, folder: &Path) -> Result<(), RevisionError> {
         .chain([store.as_os_str(), folder.as_os_str()])
         .collect();
     repository.git().read(&words)?;
-    // Of a shallow repository a clone has only what branches and tags reach.
+    // A clone of a shallow repository has only the commits that branches and tags reach.
     let info = folder.join(".git/objects/info");
     let alternates = info.join("alternates");
     if alternates.exists() {

@@ -18,7 +18,7 @@ pub struct Git {
     settings: Vec<(String, &'static str)>,
 }
 
-/// What a call of git came to.
+/// The result of a call of git.
 pub struct GitOutput {
     pub is_success: bool,
     pub bytes: Vec<u8>,

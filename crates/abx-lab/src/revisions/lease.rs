@@ -58,7 +58,7 @@ impl Lease {
         self.file.set_modified(SystemTime::now())
     }
 
-    /// Removes the lock's file, after what it protects.
+    /// Removes the lock's file, after the folder that it protects.
     ///
     /// # Errors
     /// The error of the system.

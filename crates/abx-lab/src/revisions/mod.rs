@@ -4,7 +4,7 @@
 //! [`BuildCache`]. Git is run as a program (`git`), with nothing of the user's that could act:
 //! no hooks, no filters, and no variables of a hook that runs abx. A checkout is a clone that
 //! borrows the objects of the user's repository (`checkout`), which stays as it is.
-//! `changes` copies what the working tree has over its commit, `tools` knows the versions of
+//! `changes` copies the changes of the working tree over its commit, `tools` reads the versions of
 //! compilers, and `lease` keeps two abx from building or removing the same folder.
 
 mod build_command;

@@ -17,7 +17,7 @@ pub struct Revision {
     pub title: String,
     /// When its author made the commit, as in `2026-11-28T03:12:21+01:00`.
     pub author_date: String,
-    /// A hash of what a working tree has over its commit; `None` for the commit itself.
+    /// A hash of a working tree's changes over its commit; `None` for the commit itself.
     pub changes: Option<String>,
 }
 

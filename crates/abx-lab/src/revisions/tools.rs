@@ -9,7 +9,7 @@ use abx_study::program::find;
 
 use super::build_command::BuildCommand;
 
-/// Words of build commands, and the programs that decide what these make.
+/// Words of build commands, and the programs that decide their results.
 const TOOLS: &[(&[&str], &[&str])] = &[
     (
         &["make", "gmake", "ninja", "cmake", "meson"],
@@ -39,8 +39,7 @@ const VARIABLES: &[&str] = &[
     "NODE_ENV",
 ];
 
-/// What these commands are built with, one line each: versions of programs, and variables that
-/// are set.
+/// The tools of these commands, one line each: versions of programs, and variables that are set.
 pub fn versions(commands: &[BuildCommand]) -> Vec<String> {
     let programs: BTreeSet<&str> = commands.iter().flat_map(programs).collect();
     let variables = VARIABLES.iter().filter_map(|name| {
@@ -51,8 +50,8 @@ pub fn versions(commands: &[BuildCommand]) -> Vec<String> {
     versions.chain(variables).collect()
 }
 
-/// The programs that decide what a command makes, by the words in it. A word of a shell's
-/// text counts too.
+/// The programs that decide the result of a command, by the words in it. A word of a shell's text
+/// counts too.
 fn programs(command: &BuildCommand) -> Vec<&'static str> {
     let is_part = |letter: char| letter.is_alphanumeric() || "+-_./".contains(letter);
     let words = command.text().split(|letter| !is_part(letter));

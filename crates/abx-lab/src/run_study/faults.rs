@@ -75,8 +75,8 @@ impl StudyRunner<'_> {
         Ok(())
     }
 
-    /// What goes wrong with the one subject that runs is about that subject alone: the others
-    /// are measured on.
+    /// A failure of the one subject that runs is about that subject alone: the others are measured
+    /// further.
     fn failure(&self, abort: Abort, block: u32) -> Result<FaultEffect, Abort> {
         let is_of_subject = matches!(abort, Abort::Subject { .. } | Abort::Responses(_));
         if !is_of_subject || self.context.is_over() {

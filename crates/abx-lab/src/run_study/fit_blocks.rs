@@ -1,4 +1,4 @@
-//! How blocks are made to fit into the time of a study, once the pilot knows what they take.
+//! How blocks are made to fit into the time of a study, once the pilot knows their length.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl StudyRunner<'_> {
     }
 }
 
-/// Which time is to hold how many blocks; `None` if they take what they take.
+/// The time, and the blocks that it is to hold; `None` if they may take any time.
 ///
 /// A budget has to hold the blocks that a verdict needs: with fewer, all of it is spent and
 /// nothing is known. It is made to hold one more, since blocks take longer now and then.
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn a_budget_holds_the_blocks_that_a_verdict_needs() {
-        // Method: a budget, the usual one, blocks or rounds that were asked for, and ordered
-        // blocks with a time of their own.
+        // Method: a budget, the usual one, requested blocks or rounds, and requested blocks with a
+        // time of their own.
         let minute = Duration::from_secs(60);
         let usual = Study {
             budget: Some(minute),

@@ -14,7 +14,7 @@ pub enum StudyProgress<'a> {
     Pilot,
     /// The search for rates has ended, and this is where it found capacities.
     Capacities(&'a [FoundCapacity]),
-    /// The pilot has ended, and so it is known what blocks are made of.
+    /// The pilot has ended, and so the parts of blocks are known.
     Piloted {
         /// How long it took, with everything before it.
         took: Duration,
@@ -57,7 +57,7 @@ pub enum StudyProgress<'a> {
     Block {
         /// The results of the blocks so far.
         record: &'a StudyRecord,
-        /// What another block will take, about, with the loads that are still open.
+        /// The approximate length of another block, with the loads that are still open.
         next_block: Duration,
     },
 }

@@ -1,6 +1,5 @@
-//! How a study runs: the pilot, then blocks until enough is known or the
-//! budget is used up. What was measured is on disk after every block, before
-//! anything is concluded from it.
+//! How a study runs: the pilot, then blocks until enough is known or the budget is used up. The
+//! measurements are on disk after every block, before anything is concluded from them.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -49,7 +48,7 @@ pub enum StudyError {
     Abort(#[from] Abort),
 }
 
-/// What a study needs from outside.
+/// The environment of a study.
 pub struct StudyEnvironment<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: PathBuf,
@@ -61,11 +60,11 @@ pub struct StudyEnvironment<'a> {
     pub on_stopper: &'a mut dyn FnMut(Stopper),
     /// The version of abx, for the record.
     pub version: &'a str,
-    /// What is expected of the ratios, which then decides when the study ends.
+    /// The expectations for the ratios, which then decide when the study ends.
     pub limits: &'a [Expectation],
     /// Whether the blocks so far are enough, which then decides in place of verdicts and limits.
     pub until: Option<&'a dyn Fn(&StudyRecord) -> bool>,
-    /// What makes the load; `None` for threads of this process.
+    /// The generator of the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
     /// The record of this study that it continues, which had ended early.
     pub resumed: Option<Measured>,
@@ -73,9 +72,9 @@ pub struct StudyEnvironment<'a> {
 
 /// A study that has ended, one way or the other.
 pub struct StudyOutcome {
-    /// What was measured and concluded.
+    /// The measurements and conclusions.
     pub record: StudyRecord,
-    /// What ended it before its time.
+    /// The error that ended it before its time.
     pub error: Option<StudyError>,
 }
 
@@ -117,7 +116,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     (around.on_stopper)(context.generator.stopper());
     let started = Instant::now();
     context.on_pending = &on_pending;
-    // Blocks that were ordered take what they take.
+    // Blocks whose number was requested may take any time.
     let ends = Nanos::now().plus(study.budget().into());
     context.deadline = study.blocks.is_none().then_some(ends);
     let mut runner = StudyRunner {
@@ -163,7 +162,7 @@ pub(super) struct StudyRunner<'a> {
     /// How long the study had taken before, if it continues one.
     before: Duration,
     pub(super) grids: RateGrids,
-    /// What starting and stopping the subjects takes in each block.
+    /// The time for starting and stopping the subjects in each block.
     pub(super) around: Duration,
 }
 
@@ -224,7 +223,7 @@ impl StudyRunner<'_> {
         self.block_takes().div_duration_f64(before)
     }
 
-    /// Judges what there is and saves it once more, now with its conclusions.
+    /// Judges the measurements so far and saves them once more, now with the conclusions.
     fn conclude(&mut self, ended: &Result<StudyEnd, StudyError>) -> Result<(), StoreError> {
         self.record.measured.end = match ended {
             Ok(end) => end.clone(),
@@ -365,7 +364,7 @@ impl StudyRunner<'_> {
         self.failure_in_pilot().map_or(Ok(()), Err)
     }
 
-    /// What the first subject did that failed in the pilot, when all of them did.
+    /// The failure of the first subject in the pilot, when all of them failed.
     fn failure_in_pilot(&self) -> Option<Abort> {
         let measured = &self.record.measured;
         let has_nobody = |load: &LoadRecord| {
@@ -423,7 +422,7 @@ impl StudyRunner<'_> {
         failed.chain(settled).collect()
     }
 
-    /// Measures one block. What was measured of it is in the record also when it fails.
+    /// Measures one block. Its measurements are in the record even if it fails.
     fn block(&mut self) -> Result<(), Abort> {
         let index = u32::try_from(self.record.measured.blocks.len()).unwrap_or(u32::MAX);
         let seed = self.random(u64::from(index)).random();

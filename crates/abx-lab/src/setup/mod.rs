@@ -1,4 +1,4 @@
-//! What a study needs before it can run: the studies that come with abx, and what
+//! The needs of a study before it can run: the studies that come with abx, and the software that
 //! their subjects need on this machine.
 
 pub mod catalog;

@@ -7,8 +7,8 @@ use abx_sys::{network, ports};
 
 use crate::measure::host::processors::Processors;
 
-/// Reads what the generator has and uses. Its threads' own time and lateness are in
-/// each slice's tally.
+/// Reads the generator's resources and their use. Its threads' own time and lateness are in each
+/// slice's tally.
 pub struct GeneratorHost {
     /// The processors of its threads.
     processors: Processors,

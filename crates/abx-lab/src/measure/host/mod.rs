@@ -1,6 +1,6 @@
-//! The two sides of a measurement: the host that subjects run on and the host that
-//! load comes from. On one machine both are this machine; what is read of each stays
-//! apart, since load may come from elsewhere.
+//! The two sides of a measurement: the host that subjects run on and the host that load comes from.
+//! On one machine both are this machine; their readings stay separate, since load may come from
+//! elsewhere.
 
 mod call_profiler;
 mod emptied;

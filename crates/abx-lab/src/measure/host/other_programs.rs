@@ -7,11 +7,11 @@ use abx_sys::tree::ProcTree;
 /// So many programs are kept in a record.
 const KEPT: usize = 3;
 
-/// What all programs had used at one edge of a block; `None` where /proc cannot be read.
+/// The CPU time of all programs at one edge of a block; `None` if /proc cannot be read.
 pub struct OtherPrograms(Option<ProgramTimes>);
 
 impl OtherPrograms {
-    /// Looks at all of them except abx, what it started, and the processes of these trees.
+    /// Reads all of them except abx, its children, and the processes of these trees.
     pub fn read<'a>(trees: impl Iterator<Item = &'a ProcTree>) -> OtherPrograms {
         let members = trees.flat_map(|tree| tree.roots().chain(tree.members()));
         let mut numbers: Vec<u32> = members.map(|process| process.pid).collect();

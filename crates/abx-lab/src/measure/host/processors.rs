@@ -1,4 +1,4 @@
-//! What some processors of one machine did, and how fast they are.
+//! The activity of some processors of one machine, and their speed.
 
 use abx_evidence::record::Calibration;
 use abx_sys::calibration;

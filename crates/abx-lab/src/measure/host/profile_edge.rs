@@ -1,4 +1,4 @@
-//! What is read before and after an interval that is sampled, besides samples.
+//! Counters that are read before and after an interval that is sampled, besides samples.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use abx_sys::tree::{Effort, EffortSince, ThreadTimes};
 
 use super::subjects::SubjectHost;
 
-/// One edge; what is not readable is `None`.
+/// One edge; a counter that is not readable is `None`.
 pub struct ProfileEdge {
     effort: Option<Effort>,
     threads: Option<ThreadTimes>,
@@ -16,8 +16,8 @@ pub struct ProfileEdge {
 }
 
 impl ProfileEdge {
-    /// Reads what a subject has used, and the segments that the connections to its address have
-    /// got, if that is one of TCP.
+    /// Reads the counters of a subject, and the segments that the connections to its address have
+    /// received, if that is one of TCP.
     pub fn read(
         subjects: &mut SubjectHost,
         subject: usize,

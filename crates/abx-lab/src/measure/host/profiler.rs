@@ -33,9 +33,9 @@ const CALLS_PART: u64 = 4;
 /// The part of the counted load of a block that `--why` adds.
 pub const WHY_SHARE: f64 = SHARE_OF_LOAD * (1.0 + 1.0 / CALLS_PART as f64);
 
-/// Samples what the subjects run.
+/// Samples the subjects' code.
 pub struct Profiler {
-    /// What counts calls and waits after the samples.
+    /// Counts calls and waits after the samples.
     pub calls: CallProfiler,
     source: Source,
     /// For each second of CPU time.
@@ -44,7 +44,7 @@ pub struct Profiler {
     symbols: Symbols,
 }
 
-/// What is sampled.
+/// The kind of samples.
 enum Source {
     /// Everything on the subjects' processors.
     Processors(CpuSampler),
@@ -58,7 +58,7 @@ impl Profiler {
     /// sample the kernel, it samples the user code of subjects.
     ///
     /// # Errors
-    /// What forbids both; [`Kallsyms::of_this_machine`].
+    /// The error that forbids both; [`Kallsyms::of_this_machine`].
     pub fn open(cpus: &[usize]) -> io::Result<Profiler> {
         // A kernel whose interrupts took too long allows fewer.
         let samples_per_s = SAMPLES_PER_S.min(max_sample_rate().unwrap_or(u32::MAX));
@@ -104,7 +104,7 @@ impl Profiler {
                 Err(error) => return (load(), Err(error)),
             },
         };
-        // What was mapped or started since the last interval is in /proc.
+        // Mappings and processes since the last interval are in /proc.
         sampler.drain(|_| {});
         let before = (sampler.lost(), sampler.throttled());
         let enabled = sampler.enable();
@@ -139,7 +139,7 @@ fn sampler_of(
     samples_per_s: u32,
 ) -> io::Result<CpuSampler> {
     let pids: Vec<u32> = members.iter().copied().collect();
-    // The other half is for what else this process opens.
+    // The other half is for other files that this process opens.
     let descriptors = usize::try_from(descriptor_limit().soft / 2).unwrap_or(usize::MAX);
     let events_max = EVENTS_MAX.min(descriptors);
     CpuSampler::of_processes(&pids, cpus, samples_per_s, BUFFER_BYTES, events_max)
@@ -215,7 +215,7 @@ mod tests {
             let failed = io::Error::other("no such processor");
             own_code(&[1, 3], rights, failed)
         };
-        // Rights are not what failed.
+        // The failure is not one of rights.
         let error = source(SamplingRights::All).err().unwrap();
         assert_eq!(error.to_string(), "no such processor");
         let own = source(SamplingRights::OwnUserOnly(limit)).unwrap();

@@ -15,7 +15,7 @@ pub struct ServiceHost {
     rss_bytes_max: Vec<Option<u64>>,
 }
 
-/// What was read of one service at one edge.
+/// The counters of one service at one edge.
 #[derive(Debug, Clone)]
 pub struct ServiceReading {
     cpu: Option<Nanos>,

@@ -1,5 +1,5 @@
-//! The host that subjects run on: what their processes use and hold, and what the
-//! machine counts of its troubles while they are loaded.
+//! The host that subjects run on: the resources of their processes, and the machine's trouble
+//! counters while they are loaded.
 
 use std::collections::HashSet;
 
@@ -20,9 +20,9 @@ const EFFORT_THREADS_MAX: usize = 1_000;
 
 /// Reads the subjects' processes and their machine's troubles.
 ///
-/// At a slice's edges only the subject that is loaded is read: one look at a process
-/// takes some 1 us, and there may be thousands. What the others use meanwhile follows
-/// from what each of them used from one load of its own to the next.
+/// At a slice's edges only the subject that is loaded is read: one look at a process takes some 1
+/// us, and there may be thousands. The use of the others meanwhile follows from the use of each of
+/// them from one load of its own to the next.
 pub struct SubjectHost {
     /// One for each subject; `None` for one whose processes cannot be seen.
     trees: Vec<Option<ProcTree>>,
@@ -31,7 +31,7 @@ pub struct SubjectHost {
     strain: StrainGauge,
 }
 
-/// What was read at one edge.
+/// The counters at one edge.
 #[derive(Debug, Clone)]
 pub struct SubjectReading {
     /// Processor time of the subject that is loaded.
@@ -42,7 +42,7 @@ pub struct SubjectReading {
 }
 
 impl SubjectReading {
-    /// Puts what the subject used since an earlier reading into a slice's record.
+    /// Adds the use of the subject since an earlier reading to a slice's record.
     pub fn note_since(&self, before: &SubjectReading, slice: &mut SliceRecord) {
         let cpu = self.cpu.zip(before.cpu);
         let switches = self.switches.as_ref().zip(before.switches.as_ref());
@@ -115,7 +115,7 @@ impl SubjectHost {
         }
     }
 
-    /// All subjects are left alone from now on, and what was before does not count.
+    /// All subjects are left alone from now on, and the time before does not count.
     pub fn begin_idle(&mut self) {
         for (tree, idle) in self.trees.iter_mut().zip(&mut self.idle) {
             *idle = IdleTime::NONE;
@@ -140,7 +140,7 @@ impl SubjectHost {
         self.idle.iter().map(IdleTime::share).collect()
     }
 
-    /// What the machine counted of its troubles until now.
+    /// The machine's trouble counters until now.
     pub fn strain(&mut self) -> Strain {
         self.strain.read()
     }
@@ -155,7 +155,7 @@ impl SubjectHost {
         tree.switches(SWITCHES_THREADS_MAX).ok()?
     }
 
-    /// What one subject did, however many threads it has, when that can be read.
+    /// The effort of one subject, however many threads it has, if that can be read.
     pub fn effort_of_all(&self, subject: usize) -> Option<Effort> {
         self.effort(subject, usize::MAX)
     }

@@ -1,4 +1,4 @@
-//! What the pilot sets, by subjects of a script.
+//! The settings of the pilot, by subjects of a script.
 
 use std::time::Duration;
 

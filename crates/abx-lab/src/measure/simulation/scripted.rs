@@ -72,7 +72,7 @@ pub struct ScriptedGenerator {
     opened: u64,
     /// The subject and the length of each slice.
     pub slices: Vec<(usize, u64)>,
-    /// What all slices have taken.
+    /// The time of all slices.
     pub now: Nanos,
     stopper: Stopper,
     random: ChaCha8Rng,

@@ -1,4 +1,4 @@
-//! What one process keeps: the command that it started, and all that came of it.
+//! The processes that one keeper keeps: the command that it started, and all its descendants.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,8 +11,8 @@ use abx_sys::tree::{RelativeState, descendants};
 use super::Stop;
 use super::wakes::Wakes;
 
-/// Between two rounds of killing, for what was being forked in the meantime;
-/// doubled up to the second value for what the kernel cannot end at once.
+/// Between two rounds of killing, for processes that were being forked in the meantime; doubled up
+/// to the second value for processes that the kernel cannot end at once.
 pub const KILL_PAUSE: Duration = Duration::from_millis(10);
 pub const KILL_PAUSE_MAX: Duration = Duration::from_secs(1);
 

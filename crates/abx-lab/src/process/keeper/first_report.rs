@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn silence_tells_what_was_made_before() {
-        // Method: silence from the start, and behind a report of files; a keeper that is
-        // gone; each way to end the wait early.
+        // Method: silence from the start, and after a report of files; a keeper that is gone; each
+        // way to end the wait early.
         let (sender, reports) = channel();
         let wait = |is_stopped: bool| first_report(&reports, SHORT, &|| is_stopped, &|_| {});
         assert_eq!(wait(false), FirstReport::Silent { made: None });

@@ -1,8 +1,8 @@
 //! The inside of a guardian: it has a keeper, and is there when the keeper is killed.
 //!
-//! It sleeps as long as the keeper runs. What a killed keeper leaves comes to it, and it
-//! ends that. When the guardian is killed, its pipe to the keeper closes, and the keeper
-//! ends what it keeps.
+//! It sleeps as long as the keeper runs. It adopts the processes that a killed keeper leaves, and
+//! ends them. When the guardian is killed, its pipe to the keeper closes, and the keeper ends the
+//! processes that it keeps.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -53,7 +53,7 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     if family.main_exit() != Some(Exit::Code(0)) {
         if let Some(container) = &order.plan.container {
             container.remove();
-            // What the engine had for it ends by itself then, or now.
+            // The engine's processes for it end by themselves then, or now.
             family.kill(&mut wakes)?;
         }
         KeeperReport::Lost.tell();

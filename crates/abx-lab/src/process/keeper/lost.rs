@@ -1,4 +1,4 @@
-//! What abx does when a keeper is lost: it ends what is left.
+//! Ends the remaining processes when a keeper is lost.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(10);
-/// So many looks in a row must find nothing. One is not enough: what forks while /proc is
+/// So many looks in a row must find nothing. One is not enough: a process that forks while /proc is
 /// read, and ends before its own turn, hides its child from that look.
 const EMPTY_LOOKS: usize = 3;
 

@@ -4,9 +4,9 @@
 //! itself again as a *keeper*. The keeper starts the server, adopts whatever the server forks, and
 //! ends all of it on request or when its pipe closes.
 //!
-//! Each of the three is there when the others are killed: a keeper that is left alone
-//! has no pipe any more; what a killed keeper leaves comes to its guardian, and to abx
-//! when that is gone too. They have different names, since people kill by name.
+//! Each of the three is there when the others are killed: a keeper that is left alone has no pipe
+//! any more; the processes of a killed keeper are adopted by its guardian, and by abx when that is
+//! gone too. They have different names, since people kill by name.
 //!
 //! [`Keeper`] is the handle in abx, [`keep`] the body of the other two.
 
@@ -92,7 +92,7 @@ pub enum KeeperError {
     #[error("cannot start `{command}`: {why}")]
     CannotStart {
         command: String,
-        /// What failed, on which file or setting.
+        /// The failed action, with its file or setting.
         why: String,
     },
 }
@@ -112,11 +112,11 @@ pub enum ProcessState {
 pub struct ProcessEnd {
     /// How the command itself ended, `None` if that was not seen.
     pub exit: Option<Exit>,
-    /// What it took to end it.
+    /// The means that ended it.
     pub manner: EndManner,
 }
 
-/// What it took to end a kept command and all that it had started.
+/// The means that ended a kept command and all that it had started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndManner {
@@ -126,7 +126,7 @@ pub enum EndManner {
     WhenTold,
     /// So many processes did not end in time and were killed.
     Killed(usize),
-    /// The keeper did not respond; it and what it kept were killed.
+    /// The keeper did not respond; it and its processes were killed.
     KeeperLost,
 }
 
@@ -279,7 +279,7 @@ impl Keeper {
             .map_or(self.guardian.id(), |keeper| keeper.pid)
     }
 
-    /// What it keeps, and how.
+    /// The plan that it executes.
     #[must_use]
     pub fn plan(&self) -> &KeeperPlan {
         &self.plan
@@ -410,7 +410,7 @@ fn read_reports(stdout: ChildStdout) -> io::Result<Receiver<KeeperReport>> {
         .name("keeper-reports".to_owned())
         .spawn(move || {
             for line in BufReader::new(stdout).lines() {
-                // What is not a report counts as silence, as a lost keeper does.
+                // A line that is not a report counts as silence, as a lost keeper does.
                 let Some(report) = line.ok().and_then(|line| serde_json::from_str(&line).ok())
                 else {
                     return;

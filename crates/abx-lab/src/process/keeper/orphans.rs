@@ -93,11 +93,11 @@ fn orphans(scratch: &Path, name: Option<&str>) -> io::Result<HashSet<Process>> {
     Ok(orphans)
 }
 
-/// What only processes of one start have.
+/// The marks that only processes of one start have.
 struct Marks<'a> {
     /// `TMPDIR` as its keeper set it.
     variable: Vec<u8>,
-    /// Device and inode of the files in its folder: what its commands print goes there.
+    /// Device and inode of the files in its folder: the output of its commands goes there.
     files: HashSet<(u64, u64)>,
     /// The mount namespace of this process, in which the folder's path has its meaning.
     namespace: Option<std::path::PathBuf>,

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::container::KeptContainer;
 use abx_study::launch::Stop;
 
-/// The folder in a plan's scratch folder that is empty but for the plan's files.
+/// The folder in a plan's scratch folder that is empty except for the plan's files.
 pub const SCRATCH_EMPTY: &str = "dir";
 
-/// What a keeper is to run, and how.
+/// The command that a keeper is to run, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeeperPlan {
     /// The program; looked for in `PATH` when it holds no slash.
@@ -25,7 +25,7 @@ pub struct KeeperPlan {
     pub arguments: Vec<String>,
     /// The directory that it starts in.
     pub directory: PathBuf,
-    /// Added to what abx itself was given.
+    /// Added to the environment of abx itself.
     pub environment: BTreeMap<String, String>,
     /// The CPUs that it may use; `None` leaves them as they are.
     pub cpus: Option<Vec<usize>>,
@@ -56,7 +56,7 @@ pub struct ScratchFile {
     pub content: FileContent,
 }
 
-/// What a made file holds.
+/// The content of a made file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileContent {
@@ -89,7 +89,7 @@ pub(super) struct KeeperCommand {
     pub owner: String,
 }
 
-/// What a process does for a plan.
+/// The role of a process for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeeperRole {
@@ -112,7 +112,7 @@ impl KeeperCommand {
     /// Reads one line; `None` when the writer has gone before it had written any.
     ///
     /// # Errors
-    /// What came is no whole order.
+    /// The line is no whole order.
     pub fn read(from: &mut impl BufRead) -> io::Result<Option<KeeperCommand>> {
         let mut line = String::new();
         from.read_line(&mut line)?;
@@ -139,7 +139,7 @@ pub(super) enum KeeperReport {
     Exited { exit: Exit, at_ns: u64 },
     /// Nothing is left; so many processes had to be killed. The keeper ends.
     Finished { killed: usize },
-    /// The keeper was killed, and its guardian has ended what was left.
+    /// The keeper was killed, and its guardian has ended the remaining processes.
     Lost,
 }
 

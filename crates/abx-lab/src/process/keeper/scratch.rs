@@ -90,12 +90,12 @@ pub fn clear(plan: &KeeperPlan, owner: &str) {
     }
 }
 
-/// Removes a folder, [`OWNER`] last: what an interrupted removal leaves can still be swept.
+/// Removes a folder, [`OWNER`] last: the rest of an interrupted removal can still be swept.
 fn remove(scratch: &Path) {
     let Ok(entries) = fs::read_dir(scratch) else {
         return;
     };
-    // What cannot be removed stays in the folder for temporary files.
+    // Files that cannot be removed stay in the folder for temporary files.
     for entry in entries.flatten().filter(|entry| entry.file_name() != OWNER) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let _ = if is_folder {
@@ -110,8 +110,8 @@ fn remove(scratch: &Path) {
     }
 }
 
-/// Ends and removes what killed starts have left in the folder for temporary files, once per
-/// process.
+/// Ends and removes the processes and folders of killed starts in the folder for temporary files,
+/// once per process.
 pub(crate) fn sweep_once() {
     static SWEPT: Once = Once::new();
     SWEPT.call_once(|| sweep(&std::env::temp_dir()));
@@ -142,7 +142,7 @@ fn sweep(temporary: &Path) {
             if let Some(container) = &container {
                 container.remove();
             }
-            // A folder that something still uses shows the next run what that is.
+            // A folder that a process still uses shows the next run which one that is.
             if end_orphans(&entry.path(), container.as_ref()) {
                 remove(&entry.path());
             }
@@ -261,8 +261,8 @@ mod tests {
 
     #[test]
     fn a_folder_whose_keeper_was_killed_before_it_named_its_owner_is_removed() {
-        // Method: what a keeper has made before each step of its claim: the folder, and the file
-        // without a word in it, which stays as long as a keeper has locked it.
+        // Method: the files that a keeper has made before each step of its claim: the folder, and
+        // the file without a word in it, which stays as long as a keeper has locked it.
         let folder = tempfile::tempdir().unwrap();
         let scratch = folder.path().join("new");
         let plan = scratch_plan(&scratch);

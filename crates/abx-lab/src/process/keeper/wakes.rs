@@ -1,4 +1,4 @@
-//! What a keeper and a guardian sleep for.
+//! The events that end the sleep of a keeper and a guardian.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -42,8 +42,8 @@ impl Wakes {
     /// meanwhile.
     pub fn sleep(&mut self, timeout: Option<Nanos>) -> io::Result<bool> {
         self.epoll.wait(&mut self.events, timeout)?;
-        // A signal may cut the wait short before its byte became an event, so
-        // the bytes themselves are what counts.
+        // A signal may cut the wait short before its byte became an event, so the bytes themselves
+        // count.
         drain(&mut self.child_ended)?;
         let was_signalled = drain(&mut self.asked_to_end)?;
         let pipe_has_event = self.events.iter().any(|event| event.token() == PIPE);

@@ -1,4 +1,4 @@
-//! Lines `marker NAME` in what a command prints, and all that it prints beside them.
+//! Lines `marker NAME` in the output of a command, and the other parts of that output.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -6,14 +6,14 @@ pub mod fuzz;
 use abx_sys::Nanos;
 use abx_verdict::timer::Marker;
 
-/// What such a line begins with.
+/// The beginning of such a line.
 const BEGIN: &[u8] = b"marker ";
 /// The longest such line; longer ones are output like any other.
 const LINE_MAX: usize = 4096;
 /// The most markers of one run: a table of more is of no use.
 const MARKERS_MAX: usize = 10_000;
 
-/// Reads what a command prints, in pieces of any length.
+/// Reads the output of a command, in pieces of any length.
 #[derive(Debug)]
 pub struct MarkerLines {
     started: Nanos,
@@ -47,7 +47,7 @@ impl MarkerLines {
         }
     }
 
-    /// Takes what came at a moment; hands on what is no marker.
+    /// Takes the bytes of a moment; hands on those that are no marker.
     pub fn take(
         &mut self,
         at: Nanos,

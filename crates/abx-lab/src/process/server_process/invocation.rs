@@ -1,5 +1,5 @@
-//! What is started for a launch: its command, or the engine of containers with the words by
-//! which it runs an image.
+//! The invocation of a launch: its command, or the engine of containers with the words by which it
+//! runs an image.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,16 +12,16 @@ use abx_study::container::{ContainerEngine, ContainerImage, NoEngine};
 use abx_study::launch::{FilledLaunch, Launch};
 use abx_study::placeholder::FilledWord;
 
-/// What a start has by then.
+/// The details of a start by then.
 pub struct StartDetails<'a> {
     pub name: &'a str,
     pub port: u16,
     pub directory: &'a Path,
-    /// What paths of names stand for.
+    /// The values of paths of names.
     pub words: &'a [FilledWord],
     pub cpus: &'a [usize],
     pub descriptors: DescriptorLimit,
-    /// What every server finds in its environment.
+    /// The usual environment of every server.
     pub usual: Vec<(String, String)>,
 }
 

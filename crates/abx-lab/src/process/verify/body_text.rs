@@ -26,7 +26,7 @@ pub fn reason(body: &[u8]) -> String {
     format!("; the response's body: `{shown}{rest}`")
 }
 
-/// Where two bodies differ first, with what stands there in each.
+/// Where two bodies differ first, with the text there in each.
 pub fn first_difference(bytes: &[u8], other: &[u8]) -> String {
     let mut pairs = bytes.iter().zip(other);
     let shorter = bytes.len().min(other.len());
@@ -52,7 +52,7 @@ pub fn first_difference(bytes: &[u8], other: &[u8]) -> String {
     )
 }
 
-/// What stands for bytes that cannot be printed.
+/// Stands for bytes that cannot be printed.
 const UNPRINTABLE: char = '\u{fffd}';
 
 /// A text without characters that act on a terminal; line ends and tabs stay.

@@ -4,7 +4,7 @@
 use abx_engine::HeadFields;
 use abx_evidence::ExpectedStatus;
 
-/// The status that came, with what it was a response to.
+/// The status that came, with the request for it.
 pub struct WrongStatus<'a> {
     pub got: u16,
     /// The method of the request.
@@ -21,7 +21,7 @@ pub fn is_server_failure(status: u16) -> bool {
 }
 
 impl WrongStatus<'_> {
-    /// What to do.
+    /// The remedy.
     pub fn remedy(&self) -> String {
         match (self.got, &self.said.location, &self.said.allow) {
             // A 304 may name where its page is, but leads nowhere.
@@ -70,7 +70,7 @@ impl WrongStatus<'_> {
     }
 }
 
-/// What to do about a redirection: abx follows none, since it would measure two requests.
+/// The remedy for a redirection: abx follows none, since it would measure two requests.
 fn leads_to(location: &str) -> String {
     let location = location.escape_debug();
     let message = format!("it leads to {location}");

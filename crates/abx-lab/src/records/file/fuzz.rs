@@ -1,13 +1,13 @@
-//! What must hold for any bytes that are read as a file, called by a fuzz target and by
-//! a property test.
+//! Properties of any bytes that are read as a file, checked by a fuzz target and by a property
+//! test.
 
 use super::{MAGIC, Packing, pack, text_of};
 
 /// Room that no input exceeds without an error.
 const ROOM: u64 = 1 << 20;
 
-/// Any bytes are read or refused: what is no zstd is read as it is, nothing is longer
-/// than its room, and what is compressed comes back.
+/// Any bytes are read or refused: bytes that are no zstd are read as they are, nothing is longer
+/// than its room, and a compressed text comes back.
 ///
 /// # Panics
 /// When a promise is broken.

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::files::{ID_LETTERS, id_of_file};
 use crate::records::store::write_record_text;
 
-/// What became of a record that was to be added.
+/// The result of adding a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
     /// It is in the folder now, under this id.
@@ -39,7 +39,7 @@ pub enum AddError {
 /// A folder of records to which others are added.
 pub struct Adding {
     folder: PathBuf,
-    /// What the folder has, with the id of each.
+    /// The records of the folder, with the id of each.
     known: Vec<(String, Outline)>,
 }
 

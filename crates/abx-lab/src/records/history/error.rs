@@ -1,4 +1,4 @@
-//! Why records cannot be found, and what a person can do.
+//! Why records cannot be found, and the remedy.
 
 use std::path::PathBuf;
 
@@ -81,7 +81,7 @@ fn kept(count: usize) -> String {
     }
 }
 
-/// What a person can do about an index that cannot be kept.
+/// The remedy for an index that cannot be kept.
 fn remedy(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "make room there",

@@ -30,8 +30,8 @@ pub(super) struct KnownFile {
     pub(super) stamp: String,
 }
 
-/// The id of the record in a file of this name: it needs no index, and stays
-/// the same when that is made anew.
+/// The id of the record in a file of this name: it needs no index, and stays the same when that is
+/// made again.
 #[must_use]
 pub fn id_of_file(name: &str) -> String {
     hex(&Sha256::digest(name.as_bytes()))
@@ -79,7 +79,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
 fn add_files(folder: &Path, prefix: &str, known_files: &mut Vec<KnownFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        // What has vanished since the folder was read is no longer there.
+        // A file that has vanished since the folder was read is no longer there.
         let Ok(about) = fs::metadata(entry.path()) else {
             continue;
         };
@@ -105,7 +105,7 @@ fn stamp(about: &fs::Metadata) -> String {
     format!("{inode}:{bytes}:{seconds}.{ns:09}")
 }
 
-/// What a file holds.
+/// The content of a file.
 pub(super) enum FileContents {
     Record(Box<Outline>),
     /// Something else, and why it is that.

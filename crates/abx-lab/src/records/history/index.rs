@@ -30,7 +30,7 @@ pub struct Query {
 
 /// The file's name.
 const NAME: &str = "history.sqlite3";
-/// To be raised with every change of [`TABLES`] or of what is written into them.
+/// To be raised with every change of [`TABLES`] or of their content.
 const VERSION: i64 = 10;
 /// How long another process may write; each does so for moments only.
 const BUSY: Duration = Duration::from_secs(20);
@@ -138,8 +138,8 @@ impl Index {
         }
     }
 
-    /// The index in this folder, which was found damaged, made anew by whichever
-    /// process comes first.
+    /// The index in this folder, which was found damaged, made again by the process that comes
+    /// first.
     fn made_anew_in(folder: &Path) -> Result<Connection, HistoryError> {
         let locked = File::open(folder).and_then(|folder| {
             rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
@@ -297,8 +297,8 @@ impl Index {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
-    // What a loss of power spoils is made anew from the records; waiting for a
-    // slow disk would keep other processes from the index for nothing.
+    // An index that a loss of power spoils is made again from the records; waiting for a slow disk
+    // would keep other processes from the index for nothing.
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     let version = |connection: &Connection| -> rusqlite::Result<i64> {
@@ -343,7 +343,7 @@ fn empty(path: &Path) -> rusqlite::Result<()> {
     connection.execute_batch("VACUUM")
 }
 
-/// Makes the tables anew, whatever there was.
+/// Makes the tables again, whatever there was.
 fn make(transaction: &Transaction) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare(
         "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE \

@@ -39,13 +39,13 @@ impl Archive {
     /// Several processes may do so at once: each waits for the other.
     ///
     /// # Errors
-    /// [`HistoryError::Folder`]. What is wrong with the index alone is no error,
-    /// but in [`Archive::problem`].
+    /// [`HistoryError::Folder`]. A problem with the index alone is no error, but in
+    /// [`Archive::problem`].
     pub fn open(folder: &Path) -> Result<Archive, HistoryError> {
         Archive::read(folder, Refresh::AtChanges)
     }
 
-    /// The same, with every file read anew.
+    /// The same, with every file read again.
     ///
     /// # Errors
     /// As [`Archive::open`].
@@ -75,7 +75,7 @@ impl Archive {
         })
     }
 
-    /// Why the index could not be kept; what is listed is complete all the same.
+    /// Why the index could not be kept; the list is complete all the same.
     #[must_use]
     pub fn problem(&self) -> Option<&HistoryError> {
         self.problem.as_ref()
@@ -107,7 +107,7 @@ impl Archive {
         let left_out = entries.len().saturating_sub(limit);
         entries.truncate(limit);
         let read = |entry: Entry| {
-            // What has gone or changed since it was listed has no part in the trend.
+            // A record that has gone or changed since it was listed has no part in the trend.
             let text = read_text(&self.folder.join(&entry.file)).ok()?;
             TrendRecord::read(entry.id, &text, metric).ok()
         };
@@ -154,9 +154,9 @@ impl Archive {
 /// for the newest one and `last~1` for the one before it.
 ///
 /// # Errors
-/// [`HistoryError::NoRecord`] and [`HistoryError::Several`] for a word that looks
-/// like an id, [`HistoryError::NotSoMany`] and what keeps records from being listed for
-/// `last`; any other word is a path, whether there is a file or not.
+/// [`HistoryError::NoRecord`] and [`HistoryError::Several`] for a word that looks like an id,
+/// [`HistoryError::NotSoMany`] and an error of the list for `last`; any other word is a path,
+/// whether there is a file or not.
 pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     let path = PathBuf::from(word);
     if path.exists() {
@@ -165,7 +165,7 @@ pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     match counted_back(word) {
         Some(back) => newest(word, back, folder),
         None if is_id(&word.to_ascii_lowercase()) => find(word, folder),
-        // What has neither a folder nor an ending may as well be meant as an id.
+        // A word with neither a folder nor an extension may as well be meant as an id.
         None if !word.contains(['/', '.']) => Err(HistoryError::NoRecord {
             word: word.to_owned(),
         }),

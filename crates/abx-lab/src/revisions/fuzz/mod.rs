@@ -1,4 +1,4 @@
-//! What must hold for any output of git, called by the fuzz target and by tests.
+//! Properties of any output of git, checked by the fuzz target and by tests.
 
 use std::path::{Component, Path};
 

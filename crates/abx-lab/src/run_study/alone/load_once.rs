@@ -13,7 +13,7 @@ use crate::run_study::context::{PrepareError, StudyContext};
 use abx_study::subject::{Source, Subject, Target, local_ports, sources};
 use abx_study::{Load, Study};
 
-/// What is offered to a server once.
+/// A load that is offered to a server once.
 #[derive(Debug, Clone)]
 pub struct OncePlan {
     pub target: Target,
@@ -26,7 +26,7 @@ pub struct OncePlan {
     pub local_addresses: Vec<IpAddr>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnceResult {
     pub slice: SliceTally,
@@ -37,7 +37,7 @@ pub struct OnceResult {
 /// that need them.
 ///
 /// # Errors
-/// [`RunError::Prepare`] when nothing was sent. What the server does is in the tally.
+/// [`RunError::Prepare`] when nothing was sent. The server's behaviour is in the tally.
 pub fn load_once(
     load: OncePlan,
     on_stopper: &mut dyn FnMut(Stopper),

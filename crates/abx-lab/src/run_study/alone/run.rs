@@ -58,11 +58,11 @@ pub enum RunError {
 #[derive(Debug)]
 pub enum RunProgress<'a> {
     Pending(Pending<'a>),
-    /// What the generator's workers saw in the last intervals of the load.
+    /// The figures of the generator's workers in the last intervals of the load.
     Intervals(&'a [ReportedInterval]),
 }
 
-/// What surrounds a run.
+/// The environment of a run.
 pub struct RunEnvironment<'a> {
     /// The version of abx, for the record.
     pub version: &'a str,
@@ -70,7 +70,7 @@ pub struct RunEnvironment<'a> {
     pub on_stopper: &'a mut dyn FnMut(Stopper),
     /// Receives the progress, some times a second; `None` without a display.
     pub watch: Option<&'a mut dyn FnMut(RunProgress)>,
-    /// What makes the load; `None` for threads of this process.
+    /// The generator of the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
 }
 
@@ -92,7 +92,7 @@ const INTERVAL_MAX: Duration = Duration::from_millis(100);
 /// Loads one server once.
 ///
 /// # Errors
-/// [`RunError`] when nothing was measured. What happens under load is in the record.
+/// [`RunError`] when nothing was measured. Failures under load are in the record.
 pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<Measured, RunError> {
     let (end, warm_up) = (plan.end, plan.warm_up);
     let study = study(plan);
@@ -128,7 +128,7 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<Measured, RunError> 
     let planned = planned(end, warm_up);
     measured.loads[0].pilot = Some(planned.pilot.clone());
     if study.loads[0].shape.hold_ns().is_none() {
-        // What connections are held for is read on this side.
+        // The results of held connections are read on this side.
         let kept = started.running.generator.keep(&measured);
         kept.map_err(Abort::from)?;
     }
@@ -147,8 +147,8 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<Measured, RunError> 
     Ok(measured)
 }
 
-/// A run that was measured elsewhere, of which nothing was read on this side: what was known
-/// of it before its load, and what that gave. `None` when it was no run.
+/// A run that was measured elsewhere, of which nothing was read on this side: its record before its
+/// load, and the result of that. `None` when it was no run.
 #[must_use]
 pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Option<Measured> {
     let ([subject], [load]) = (&measured.subjects[..], &measured.loads[..]) else {
@@ -209,7 +209,7 @@ struct PlannedSlice {
     end: SliceEnd,
     /// Of its course, at first.
     interval: Duration,
-    /// What a pilot would have set for it.
+    /// The settings that a pilot would have found for it.
     pilot: PilotRecord,
 }
 
@@ -260,7 +260,7 @@ fn block(
     let part = run.result;
     let other_programs = running.meter.other_programs().since(&programs);
     Ok(BlockRecord {
-        // What was measured until it was stopped counts.
+        // The measurement until the stop counts.
         complete: true,
         order,
         canaries: canaries(&speeds, &running.meter.processors.speeds()),

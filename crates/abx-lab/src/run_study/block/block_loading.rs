@@ -59,9 +59,9 @@ impl<'a> BlockPart<'a> {
 /// One rate of a grid.
 #[derive(Debug, Clone, Copy)]
 pub struct GridPart<'a> {
-    /// What its load has in common with the others of the grid.
+    /// The common name of the loads of the grid.
     pub name: &'a str,
-    /// What has to be met.
+    /// The objective to meet.
     pub objective: &'a Objective,
     pub load: &'a Load,
     /// Whether blocks begin with it.
@@ -71,17 +71,17 @@ pub struct GridPart<'a> {
 /// The subjects of a block while they are loaded.
 pub struct BlockRun<'a, 'b> {
     pub running: &'a mut RunningSubjects<'b>,
-    /// What the order of slices is drawn from.
+    /// The randomness of the order of slices.
     pub random: &'a mut ChaCha8Rng,
-    /// Is shown what happens, with the load's name and the rounds that are planned.
+    /// Receives events, with the load's name and the rounds that are planned.
     pub on_moment: &'a mut dyn FnMut(RoundEvent, &str, u32),
-    /// What each load gave so far.
+    /// The result of each load so far.
     pub measured: Vec<BlockLoad>,
 }
 
 impl BlockRun<'_, '_> {
-    /// Offers a load to its subjects, as planned for one of this name, after a warm-up of at
-    /// least so long. What was measured before it was aborted is kept too.
+    /// Offers a load to its subjects, as planned for one of this name, after a warm-up of at least
+    /// so long. The measurements before an abort are kept too.
     pub fn offer(
         &mut self,
         name: &str,
@@ -103,7 +103,7 @@ impl BlockRun<'_, '_> {
     }
 }
 
-/// How long the slowest subject takes for what it has in flight when a load ends.
+/// How long the slowest subject takes for the requests in flight when a load ends.
 fn drain(planned: &SubjectPlans, pilot: &PilotRecord) -> Duration {
     let in_flight = planned.plans.first().map_or(0, in_flight);
     let turn_ns = needed_ns(&pilot.subjects, in_flight) as f64 / TURNS;

@@ -18,7 +18,7 @@ use abx_study::launch::Launch;
 use abx_study::subject::{Source, Subject, local_ports, sources};
 use abx_study::{CeilingServer, Load, RequestSpec};
 
-/// By what servers of this kind differ; one serves all loads of its kind.
+/// The difference between servers of this kind; one serves all loads of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CeilingKind {
     page_bytes: u64,
@@ -26,7 +26,7 @@ struct CeilingKind {
 }
 
 impl CeilingKind {
-    /// What a load needs; `None` where it has no ceiling.
+    /// The kind for a load; `None` if it has no ceiling.
     fn of(load: &Load, planned: &SubjectPlans) -> Option<CeilingKind> {
         let mut plans = planned.plans.iter();
         let first = plans.next()?;
@@ -86,7 +86,7 @@ fn page_bytes(load: &Load, planned: &SubjectPlans) -> Option<u64> {
     bytes.checked_div(weights)
 }
 
-/// Starts a server of each kind, behind the subjects' processes, and gives each load its own.
+/// Starts a server of each kind, after the subjects' processes, and gives each load its own.
 ///
 /// # Errors
 /// [`Abort`]; the processes that were started stop when they are dropped.

@@ -31,7 +31,7 @@ use abx_study::subject::{Source, Subject};
 /// many.
 const BUCKET_NS: u64 = 10_000_000;
 const BUCKETS_MAX: u64 = 1_000;
-/// What is not counted at the start of the slice: this part of the time before the fault.
+/// The discarded start of the slice: this part of the time before the fault.
 const DISCARDED: u32 = 2;
 
 /// A fault, and the subject that suffers it.
@@ -42,7 +42,7 @@ pub struct FaultCommand<'a> {
     pub warm_up_ns: u64,
 }
 
-/// What came of it.
+/// The effect of a fault.
 pub enum FaultEffect {
     /// It was done, or the process had gone by itself just before.
     Struck(Box<FaultSlice>),
@@ -56,7 +56,7 @@ impl StudyContext<'_> {
     /// Does a fault to a subject.
     ///
     /// # Errors
-    /// [`Abort`]; whatever was started is stopped again.
+    /// [`Abort`]; every process that was started is stopped again.
     pub fn fault_slice(
         &mut self,
         order: &FaultCommand,
@@ -268,7 +268,7 @@ impl Victims {
     }
 }
 
-/// What a start needs, to be used on another thread.
+/// The needs of a start, to be used on another thread.
 struct Restarts<'a> {
     program: &'a Path,
     keeper_arguments: &'a [&'a str],
@@ -295,8 +295,8 @@ struct Blow {
     /// When; `None` when no process was there.
     at: Option<Nanos>,
     struck: Vec<StruckProcess>,
-    /// How many processes that it is about ran until then. At the first right response a
-    /// server may still be starting some of its workers.
+    /// How many processes that it is about ran until then. At the first correct response a server
+    /// may still be starting some of its workers.
     before: usize,
 }
 

@@ -13,7 +13,7 @@ use crate::run_study::block::more_rates::more_rates;
 use crate::run_study::block::start_block::StartedBlock;
 use abx_study::Load;
 
-/// What a block gave.
+/// The result of a block.
 pub struct MeasuredBlock {
     pub block: BlockRecord,
     /// The loads that it added to those it began with.
@@ -99,8 +99,8 @@ pub fn measure(
     }
 }
 
-/// Loads that hold connections come first, those with fewest before the others:
-/// what a server keeps of earlier connections would be missing from their memory.
+/// Loads that hold connections come first, those with fewest before the others: the memory that a
+/// server keeps of earlier connections would be missing from theirs.
 fn in_turn(load: &SubjectPlans) -> u32 {
     let plan = load.plans.first();
     let held = plan.filter(|plan| plan.shape.hold_ns().is_some());

@@ -62,7 +62,7 @@ struct Candidate<'a> {
 /// The rates that a block has offered of one grid.
 struct GridOfBlock<'a> {
     candidates: &'a [Candidate<'a>],
-    /// In requests per second, each with the place of what the block measured there.
+    /// In requests per second, each with the place of the block's measurement there.
     offered: Vec<(f64, usize)>,
     steps: RateSteps,
 }

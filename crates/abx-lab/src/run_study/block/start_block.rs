@@ -23,7 +23,7 @@ pub struct StartedBlock<'a> {
     pub order: Vec<String>,
     /// The loads in the order of the study.
     pub loads: Vec<SubjectPlans>,
-    /// What became of subjects that failed before any load.
+    /// The records of subjects that failed before any load.
     pub failed: Vec<(String, BlockSubject)>,
 }
 
@@ -77,7 +77,7 @@ impl StudyContext<'_> {
     /// responses.
     ///
     /// # Errors
-    /// [`Abort`]; whatever was started is stopped again.
+    /// [`Abort`]; every process that was started is stopped again.
     pub fn start_block(&mut self, random: &mut ChaCha8Rng) -> Result<StartedBlock<'_>, Abort> {
         let fewest = self.study.subjects.len();
         let everybody = SubjectStarts {

@@ -25,7 +25,7 @@ impl StudyContext<'_> {
         if study.services.is_empty() {
             return Ok(());
         }
-        // What a port takes of it must not change what is drawn afterwards.
+        // The draws for a port must not change later draws.
         let mut cha8_rng = ChaCha8Rng::seed_from_u64(random.random());
         let mut stale: BTreeSet<&str> = BTreeSet::new();
         for (place, service) in study.services.iter().enumerate() {

@@ -24,13 +24,13 @@ pub struct Participants {
     /// Those that are there, in the order of the study.
     pub subjects: Vec<Subject>,
     pub processes: Vec<ServerProcess>,
-    /// What became of those that failed.
+    /// The records of those that failed.
     pub failed: Vec<(String, BlockSubject)>,
 }
 
 /// A subject that did not get ready, with its process where there was one.
 pub struct UnreadySubject {
-    /// What is left of it.
+    /// Its process, if it still exists.
     pub process: Option<ServerProcess>,
     /// Why it did not.
     pub abort: Abort,
@@ -60,7 +60,7 @@ impl Participants {
     }
 }
 
-/// What became of a subject that no process was started for.
+/// The record of a subject that no process was started for.
 fn not_started() -> BlockSubject {
     BlockSubject {
         port: 0,
@@ -139,8 +139,8 @@ impl SubjectWait<'_> {
 }
 
 impl StudyContext<'_> {
-    /// Starts these subjects, known by their places in the study, in this order, and waits
-    /// until each is ready; what became of each, in the order of the study.
+    /// Starts these subjects, given by their places in the study, in this order, and waits until
+    /// each is ready; returns the result of each, in the order of the study.
     pub fn start_subjects(
         &self,
         order: &[usize],
@@ -183,8 +183,7 @@ impl StudyContext<'_> {
         reports: &Sender<WaitReport>,
         random: &mut ChaCha8Rng,
     ) -> Result<(ServerProcess, SubjectWait<'s>), Box<UnreadySubject>> {
-        // How many draws a free port takes depends on the machine, and must not change what
-        // is drawn afterwards.
+        // How many draws a free port takes depends on the machine, and must not change later draws.
         let mut cha8_rng = ChaCha8Rng::seed_from_u64(random.random());
         let mut draw = |below: u32| cha8_rng.random_range(0..below.max(1));
         let subject = &self.study.subjects[place];

@@ -1,4 +1,4 @@
-//! What stays the same from block to block.
+//! The part of a study that stays the same from block to block.
 
 pub mod waiting;
 pub mod worker_threads;
@@ -69,18 +69,18 @@ pub enum PrepareError {
     Engine(#[from] EngineError),
 }
 
-/// What stays the same from block to block.
+/// The part of a study that stays the same from block to block.
 pub struct StudyContext<'a> {
-    /// What is to be measured.
+    /// The study to measure.
     pub study: &'a Study,
     pub(in crate::run_study) program: PathBuf,
     pub(in crate::run_study) keeper_arguments: &'a [&'a str],
-    /// What is offered, as far as it is known.
+    /// The loads, as far as they are known.
     pub loads: Vec<Load>,
     pub generator: Box<dyn LoadGenerator>,
     /// How its workers wait for responses.
     pub waiting: Waiting,
-    /// What the subjects need beside themselves.
+    /// The services of the subjects.
     pub services: RunningServices,
     pub split: CpuSplit,
     /// How many processors abx may use.
@@ -141,7 +141,7 @@ pub fn check_descriptors(connections: u32, threads: usize, limit: u64) -> Result
     Ok(())
 }
 
-/// What this machine gives to a study.
+/// The resources of this machine for a study.
 struct Place {
     descriptors: DescriptorLimit,
     /// Processors that abx may use.
@@ -293,7 +293,7 @@ impl<'a> StudyContext<'a> {
         is_late || self.generator.stopper().is_stopped()
     }
 
-    /// What every start needs beside the subject itself.
+    /// The context of every start.
     pub fn start_context<'b>(&'b self, draw: &'b mut dyn FnMut(u32) -> u32) -> StartContext<'b> {
         StartContext {
             program: &self.program,
@@ -382,8 +382,8 @@ mod tests {
 
     #[test]
     fn a_generator_confined_to_one_processor_shares_it_with_whom_it_starts_alone() {
-        // Method: this process listens, and may use what it may; the processor that abx would
-        // give to a command is another one, which only a command takes.
+        // Method: this process listens, with the processors that it may use; the processor that abx
+        // would give to a command is another one, which only a command takes.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let running = Source::Address(Target::parse(&url).unwrap());

@@ -13,7 +13,7 @@ pub struct CpuAssignment {
     /// Worker threads of the generator.
     pub threads: usize,
     pub generator: Vec<usize>,
-    /// What the servers may use; `None` when that is not known.
+    /// The processors that the servers may use; `None` when that is not known.
     pub subjects: Option<Vec<usize>>,
 }
 
@@ -77,7 +77,7 @@ pub fn cpus_of(addresses: impl Iterator<Item = ServerAddress>) -> Option<Vec<usi
 }
 
 impl CpuAssignment {
-    /// What stands in the way; `cores` are all processors by core.
+    /// The obstacle; `cores` are all processors by core.
     fn obstacle(&self, is_limited: bool, cores: &[Vec<usize>]) -> Option<Obstacle> {
         let Some(subjects) = &self.subjects else {
             return Some(Obstacle::Unknown);

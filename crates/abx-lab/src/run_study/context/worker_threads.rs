@@ -2,13 +2,13 @@
 
 use abx_sys::conditions::Quota;
 
-/// What the number of worker threads follows from.
+/// The limits from which the number of worker threads follows.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     pub cpus: usize,
     /// Connections of the largest load, when there is one.
     pub connections: Option<usize>,
-    /// What a control group may use, when it is known.
+    /// The quota of a control group, when it is known.
     pub quota: Option<Quota>,
     /// Whether servers run on this machine too.
     pub is_server_here: bool,
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn a_quota_and_few_connections_mean_fewer_threads() {
-        // Method: quotas below and above what 32 processors would use, with servers here and
-        // elsewhere; fewer connections than processors, and no load; the same, requested.
+        // Method: quotas below and above the use of 32 processors, with servers here and elsewhere;
+        // fewer connections than processors, and no load; the same, requested.
         for (cpus, here, elsewhere) in [
             (0.5, 1, 1),
             (1.0, 1, 1),

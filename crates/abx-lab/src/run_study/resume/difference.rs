@@ -97,7 +97,7 @@ fn subjects(saved: &Measured, fresh: &Measured) -> [Value; 2] {
     })
 }
 
-/// Loads as they are offered, without what was found out about them.
+/// Loads as they are offered, without the results about them.
 fn loads(record: &Measured) -> Value {
     let each = record.loads.iter().map(|load| {
         let mut settings = load.settings.clone();
@@ -107,7 +107,7 @@ fn loads(record: &Measured) -> Value {
     each.collect()
 }
 
-/// Settings without the time, which is given anew.
+/// Settings without the time, which is given again.
 fn settings(record: &Measured) -> Value {
     let mut settings = record.settings.clone();
     settings.budget_s = 0.0;

@@ -73,8 +73,8 @@ fn options(study: &Study) -> BTreeMap<String, String> {
     .into()
 }
 
-/// The hash of what a command is made of: its environment, its configuration files, and the
-/// files that its words name.
+/// The hash of a command's parts: its environment, its configuration files, and the files that its
+/// words name.
 fn files_hash(launch: &Launch) -> String {
     let mut hash = Xxh3::new();
     let mut add = |part: &[u8]| {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_change_of_any_file_that_a_command_names_changes_its_hash() {
-        // Method: a script by an interpreter, a configuration behind `=`, a template and the
+        // Method: a script by an interpreter, a configuration after `=`, a template and the
         // environment, each changed in turn; a word that names no file changes nothing.
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();

@@ -41,7 +41,7 @@ pub enum ResumeError {
 /// Where a study begins.
 pub struct Resumption {
     pub measured: Measured,
-    /// What is offered, as far as it is known.
+    /// The loads, as far as they are known.
     pub loads: Vec<Load>,
     pub grids: RateGrids,
     /// How long it has taken before.
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn only_a_study_that_ended_early_and_is_the_same_goes_on() {
-        // Method: each end that is none; what can show nothing; and another study.
+        // Method: each end that is none; a study that can show nothing; and another study.
         let (study, fresh) = begun();
         let refusal = |saved: Measured| {
             let resumed = Resumption::of(&study, fresh.clone(), Some(saved));

@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// What the pilot set, after the load was given this span.
+    /// The settings of the pilot, after the load was given this span.
     fn filled(before: PilotRecord, span: Duration) -> PilotRecord {
         let mut load = load(before);
         fill(&mut load, span);

@@ -11,11 +11,11 @@ const PART: u32 = 4;
 /// So many connections are as much work again as there is without any.
 const CONNECTIONS: f64 = 1_000.0;
 
-/// What the pilot may take.
+/// The time of the pilot.
 pub struct PilotShare {
     /// Since the study's start; `None` if it has no end.
     ends: Option<Duration>,
-    /// The weight of each load: more connections take longer to open and to answer.
+    /// The weight of each load: more connections take longer to open and to respond.
     weights: Vec<f64>,
 }
 
@@ -39,7 +39,8 @@ impl PilotShare {
         }
     }
 
-    /// How long a load's pilot may take, in ns: its part of what those before it have left.
+    /// How long a load's pilot may take, in ns: its part of the time that those before it have
+    /// left.
     pub fn part(&self, load: usize, since_start: Duration) -> Option<u64> {
         let left = self.ends?.saturating_sub(since_start);
         let behind: f64 = self.weights.iter().skip(load).sum();

@@ -11,7 +11,7 @@ use crate::measure::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS}
 use crate::measure::host::profiler::profiled_ns;
 use crate::measure::pilot::{ROUNDS_MIN, TURNS, WARM_UP_MIN_NS, needed_ns};
 
-/// The part of a block that is neither load nor what the pilot saw of connecting and of
+/// The part of a block other than load, and other than the pilot's times for connecting and for
 /// slices' edges: reading counters, stopping servers, a server that was slower than then.
 const SPARE: f64 = 0.15;
 /// No trial is shortened below this, and it is shortened in steps of this.
@@ -20,14 +20,15 @@ const TRIAL_STEP_NS: u64 = 250_000_000;
 /// A slice that has to be short holds this many response times of the slowest subject.
 pub(in crate::run_study) const TURNS_LEAST: f64 = 2.0;
 
-/// What a block is made of.
+/// The parts of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockOptions {
     /// Whether a server that does nothing is loaded beside the subjects.
     pub has_ceiling: bool,
     /// Whether slices and trials may not be shortened, as their length was requested.
     pub is_length_fixed: bool,
-    /// Whether each subject is loaded once more, while what it runs is sampled and counted.
+    /// Whether each subject is loaded once more, while its code is sampled and its calls are
+    /// counted.
     pub is_profiled: bool,
 }
 
@@ -70,7 +71,7 @@ struct Shortened {
 
 /// For how long a block loads its subjects, and connects to them.
 fn block_ns(loads: &[LoadRecord], terms: BlockOptions) -> u64 {
-    // Whatever load comes first meets fresh servers, and warms up for as long as any.
+    // Any load that comes first meets fresh servers, and warms up for as long as any.
     let pilots = loads.iter().filter_map(|load| load.pilot.as_ref());
     // Connections that are only held warm nothing up.
     let warm_ups = pilots
@@ -295,10 +296,10 @@ mod tests {
 
     #[test]
     fn the_longest_gives_first_and_keeps_its_least() {
-        // Method: no time at all, then time for all but a second of each trial; slices keep
-        // two rounds, long ones one, and their length; trials keep the five answers of the
-        // slowest subject (500 in flight at 1,000/s are half a second each) as long as that
-        // does, else two, and the discarded part its share.
+        // Method: no time at all, then time for all but a second of each trial; slices keep two
+        // rounds, long ones one, and their length; trials keep the five responses of the slowest
+        // subject (500 in flight at 1,000/s are half a second each) as long as that suffices, else
+        // two, and the discarded part its share.
         let mut loads = vec![
             piloted(Interleave::Slices, 100 * MS, 20),
             piloted(Interleave::Slices, 1000 * MS, 2),

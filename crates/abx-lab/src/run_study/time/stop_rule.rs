@@ -14,7 +14,7 @@ use abx_study::{OrderedTime, Study};
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSpent {
     pub whole: Duration,
-    /// What another block will take, about.
+    /// The approximate length of another block.
     pub next_block: Duration,
 }
 

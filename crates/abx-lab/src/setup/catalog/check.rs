@@ -30,7 +30,7 @@ pub struct CheckedStudy {
     pub folder: PathBuf,
 }
 
-/// What a check needs from outside.
+/// The environment of a check.
 pub struct CheckEnvironment<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
@@ -72,7 +72,7 @@ struct SubjectChecks<'a> {
     first: Option<(String, Vec<Verified>)>,
 }
 
-/// What a subject that is ready showed.
+/// The results of a subject that is ready.
 struct Seen {
     ready_s: Option<f64>,
     rss_bytes: Option<u64>,
@@ -206,7 +206,7 @@ impl SubjectChecks<'_> {
         Some((self.absent[&service.name], why))
     }
 
-    /// What is not there, if something is not.
+    /// The missing need, if there is one.
     fn missing(&self, name: &str) -> Option<(SubjectStatus, String)> {
         let provision = self
             .provisions
@@ -261,7 +261,7 @@ impl SubjectChecks<'_> {
         ServiceProcess::start(&service, &mut start, None).map_err(|error| error.to_string())
     }
 
-    /// Gives a server what was had for it; its program is there then.
+    /// Gives a server the results of its installation; its program is there then.
     fn equip(&self, name: &str, source: &mut Source) -> Result<(), String> {
         if let Some(had) = self
             .provisions
@@ -285,7 +285,7 @@ impl SubjectChecks<'_> {
         self.study.file.seed.unwrap_or_default()
     }
 
-    /// What leads to the services that run.
+    /// The placeholders of the services that run.
     fn leads(&self) -> Vec<FilledWord> {
         self.services
             .iter()

@@ -62,7 +62,7 @@ pub fn entry(name: &str) -> Option<&'static CatalogEntry> {
     ENTRIES.iter().find(|entry| entry.name == name)
 }
 
-/// What to write instead of a name that no study has, for a message.
+/// The suggestion instead of a name that no study has, for a message.
 #[must_use]
 pub fn meant(name: &str) -> String {
     let known: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
@@ -119,7 +119,7 @@ impl CatalogEntry {
         self.write(&draft.join(self.name)).map_err(failed)?;
         if fs::rename(&draft, &outer).is_err() {
             if self.is_at(&folder) {
-                // Another abx was faster. What is left of the draft is of no use.
+                // Another abx was faster. The rest of the draft is of no use.
                 let _ = fs::remove_dir_all(&draft);
                 return Ok(folder);
             }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_study_in_the_cache_is_what_its_name_says() {
-        // Method: unpacked, found again, changed, and made anew.
+        // Method: unpacked, found again, changed, and unpacked again.
         let cache = tempfile::tempdir().unwrap();
         let entry = entry("nginx-sendfile").unwrap();
         let folder = entry.unpack(cache.path()).unwrap();

@@ -13,20 +13,20 @@ use abx_sys::tree::descendants;
 use super::interrupt::Interrupt;
 use abx_study::program::find;
 
-/// A command and what it is given.
+/// A command and its context.
 pub struct LoggedCommand<'a> {
     /// The argument list, not empty.
     pub words: &'a [String],
     pub directory: &'a Path,
     /// Where its program is looked for.
     pub path: &'a str,
-    /// What its environment has beside that of abx.
+    /// The variables that its environment has in addition to that of abx.
     pub variables: &'a [(String, String)],
     /// Variables of abx that its environment lacks.
     pub without: &'a [&'a str],
     /// When it is ended if it still runs.
     pub deadline: Option<Instant>,
-    /// What its output is appended to.
+    /// The file that its output is appended to.
     pub log: &'a Path,
 }
 

@@ -1,4 +1,4 @@
-//! What a subject's environment gains from what was installed for it.
+//! The part of a subject's environment that comes from installations for it.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl Environment {
         }
     }
 
-    /// A folder of programs, behind those that came before and before `PATH`.
+    /// A folder of programs, after those that came before and before `PATH`.
     pub fn add_programs(&mut self, folder: &Path) {
         self.front.push(folder.to_string_lossy().into_owned());
     }
@@ -55,7 +55,7 @@ impl Environment {
         self.class_path.push(path.to_string_lossy().into_owned());
     }
 
-    /// `PATH` with what was gained.
+    /// `PATH` with the added folders.
     pub fn path(&self) -> String {
         let front = self.front.iter().map(String::as_str);
         let here = Some(self.path.as_str()).filter(|path| !path.is_empty());

@@ -1,4 +1,4 @@
-//! Has what is missing: packages, folders of the cache, builds.
+//! Installs missing needs: packages, folders of the cache, builds.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};

@@ -40,7 +40,7 @@ impl Interrupt {
         self.told.load(Ordering::Relaxed)
     }
 
-    /// What the signals set.
+    /// The flag that the signals set.
     #[cfg(test)]
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.told)

@@ -1,4 +1,4 @@
-//! What is not there yet, and what would bring it.
+//! Needs that are missing, and their remedies.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     pub subject: String,
-    /// What is missing, in words: `the package nginx-light`.
+    /// The missing need, in words: `the package nginx-light`.
     pub what: String,
     pub remedy: Remedy,
 }
 
-/// What brings something that is missing.
+/// The remedy for a missing need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
     /// [`super::install`] runs these commands, each an argument list.

@@ -21,7 +21,7 @@ pub const VARIABLES: [(&str, &str); 2] = [
     ("NEEDRESTART_SUSPEND", "1"),
 ];
 
-/// Those of these packages that are not installed, with what would install them all.
+/// Those of these packages that are not installed, with the command that would install them all.
 pub fn missing(subject: &str, packages: &[String], system: &System) -> Vec<Missing> {
     let has_packages = system.has_packages();
     let is_missing = |package: &&String| !has_packages || !system.has_package(package);

@@ -16,7 +16,7 @@ use pom::{Artifact, pom};
 /// A folder, and the commands that fill it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
-    /// What a person calls it: `ws@8 from npm`.
+    /// Its name for the user: `ws@8 from npm`.
     pub what: String,
     pub folder: CacheFolder,
     /// Files that are written into it first: names and texts.
@@ -35,7 +35,7 @@ enum RecipeKind {
     Build(Sources),
 }
 
-/// What a build is made of.
+/// The parts of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sources {
     /// The argument list as written.
@@ -46,8 +46,8 @@ pub struct Sources {
     pub before: Vec<String>,
 }
 
-/// The plugin that copies what Maven fetched, with a version that Maven 3.6.3
-/// and later run.
+/// The plugin that copies the files fetched by Maven, with a version that Maven 3.6.3 and later
+/// run.
 const COPY_DEPENDENCIES: &str =
     "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
 
@@ -157,7 +157,7 @@ impl Recipe {
         }
     }
 
-    /// What it is built from, when it is a build.
+    /// The folder that it is built from, when it is a build.
     pub fn sources(&self) -> Option<&Sources> {
         match &self.kind {
             RecipeKind::Build(sources) => Some(sources),

@@ -1,5 +1,4 @@
-//! What must hold for any output of a command, called by the fuzz target and by property
-//! tests.
+//! Properties of any output of a command, checked by the fuzz target and by property tests.
 
 use abx_sys::Nanos;
 
