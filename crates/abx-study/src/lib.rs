@@ -1,5 +1,5 @@
-//! What is to be compared, under which load, and how. Parsed once; from here
-//! on the types prove it.
+//! Studies: the subjects, their load, and how they are compared. Parsed once; from here on the
+//! types prove it.
 
 pub mod access_log;
 mod loads;

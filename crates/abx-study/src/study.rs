@@ -1,4 +1,4 @@
-//! A study: what is compared, under which load, and how.
+//! A study: its subjects, their load, and how they are compared.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::servers::fault::Fault;
 use crate::servers::service::StudyService;
 use crate::servers::subject::Subject;
 
-/// A search for rates and the grid around what it finds take the time of so many loads.
+/// A search for rates and the grid around its result take the time of so many loads.
 const GRID_IN_LOADS: usize = 5;
 
 /// A study.
@@ -21,12 +21,12 @@ const GRID_IN_LOADS: usize = 5;
 pub struct Study {
     /// The servers under test; the first is the baseline.
     pub subjects: Vec<Subject>,
-    /// What subjects need beside themselves, in the order in which it is started.
+    /// The services of the subjects, in the order in which they are started.
     pub services: Vec<StudyService>,
     /// The pairs that are compared; none for each subject beside the baseline.
     pub contrasts: Vec<Contrast>,
     pub loads: Vec<Load>,
-    /// What is done to the subjects on purpose, under some of the loads.
+    /// The faults of the subjects, under some of the loads.
     pub faults: Vec<Fault>,
     /// Whether both subjects are one and the same on purpose.
     pub aa: bool,
@@ -36,17 +36,17 @@ pub struct Study {
     pub budget: Option<Duration>,
     /// A fixed number of blocks instead of a stop by precision.
     pub blocks: Option<u32>,
-    /// The time that ordered blocks have; `None`: they take what they take.
+    /// The time that requested blocks have; `None` if they may take any time.
     pub ordered_time: Option<OrderedTime>,
     /// The length of a slice; `None` for the pilot's, which is longer for slow subjects.
     pub slice: Option<Duration>,
     /// A fixed number of rounds in a block instead of one from the slices' length.
     pub rounds: Option<u32>,
-    /// For how long at least the first load of a block warms up, so that what a
-    /// fresh start gives can be compared.
+    /// For how long at least the first load of a block warms up, so that the throughput of a fresh
+    /// start can be compared.
     pub cold: Option<Duration>,
-    /// How a server that does nothing is started, to learn what the generator
-    /// can get at most; `None` to leave that out.
+    /// How a server that does nothing is started, to find the highest throughput of the generator;
+    /// `None` to leave that out.
     pub ceiling: Option<CeilingServer>,
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
@@ -58,7 +58,7 @@ pub struct Study {
     pub pin: Pin,
     /// How the generator waits for responses.
     pub wait: WaitChoice,
-    /// What all randomness is drawn from.
+    /// The seed of all randomness.
     pub seed: u64,
     /// The command line, for the record.
     pub command: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Study {
     pub name: Option<String>,
     /// The text that a person gives the record.
     pub label: Option<String>,
-    /// Subjects of the study that are not measured, for want of what they need.
+    /// Subjects of the study that are not measured, since a need of theirs is missing.
     pub skipped: Vec<SkippedSubject>,
     /// How long the pilot looks at each subject.
     pub pilot: PilotEffort,
@@ -75,7 +75,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// A study of one subject that is compared with nothing, with what is usual elsewhere.
+    /// A study of one subject that is compared with nothing, with the usual settings otherwise.
     #[must_use]
     pub fn of_one(subject: Subject, loads: Vec<Load>, seed: u64, command: Vec<String>) -> Study {
         Study {
@@ -115,10 +115,9 @@ impl Study {
         self.subjects.first().map_or("", |subject| &subject.name)
     }
 
-    /// The wall time that the study may take: by default two minutes for each
-    /// load or fault and each subject beside the baseline, or for each load or fault
-    /// when there is one subject alone; a search for rates and the grid around what it
-    /// finds have as long as five loads.
+    /// The wall time that the study may take: by default two minutes for each load or fault and
+    /// each subject other than the baseline, or for each load or fault when there is one subject
+    /// alone; a search for rates and the grid around its result have as long as five loads.
     #[must_use]
     pub fn budget(&self) -> Duration {
         let others = self.subjects.len().saturating_sub(1).max(1);
@@ -147,7 +146,7 @@ pub enum OrderedTime {
 pub struct CeilingServer {
     /// Its argument list, with `{port}`, and `{bytes}` for the length of its page.
     pub command: Vec<String>,
-    /// What is added to that where connections are encrypted.
+    /// Added to that if connections are encrypted.
     pub encrypted: Vec<String>,
 }
 

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn units_are_read_and_never_guessed() {
-        // Method: right and wrong words of each kind.
+        // Method: correct and wrong words of each kind.
         assert_eq!(time("100ms"), Some(Duration::from_millis(100)));
         assert_eq!(time("1m 30s"), Some(Duration::from_secs(90)));
         for (text, ms) in [

@@ -1,4 +1,4 @@
-//! What must hold for any bytes, called by the fuzz target and by property tests.
+//! Properties of any bytes, checked by the fuzz target and by property tests.
 
 use abx_engine::schedule::ReplaySpeed;
 

@@ -73,7 +73,7 @@ pub fn logged_request(line: &[u8]) -> Result<AccessLogLine, LogLineError> {
     })
 }
 
-/// The first time in brackets, and what stands behind it. A user's name may have brackets.
+/// The first time in brackets, and the text after it. A user's name may have brackets.
 fn first_time(line: &[u8]) -> Option<(i64, &[u8])> {
     let mut opened = (1..=line.len()).filter(|behind| line[behind - 1] == b'[');
     opened.find_map(|behind| {
@@ -82,8 +82,8 @@ fn first_time(line: &[u8]) -> Option<(i64, &[u8])> {
     })
 }
 
-/// Seconds since 1970 of a time such as `10/Oct/2000:13:55:36 -0700`. A leap second is the
-/// one behind it.
+/// Seconds since 1970 of a time such as `10/Oct/2000:13:55:36 -0700`. A leap second is the one
+/// after it.
 fn time(text: &[u8]) -> Option<i64> {
     let between = [
         (2, b'/'),
@@ -138,7 +138,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// What stands before the next quotation mark without a backslash, and behind it.
+/// The text before the next quotation mark without a backslash, and the text after it.
 fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut is_escaped = false;
     let end = text.iter().position(|byte| {
@@ -166,8 +166,8 @@ fn status(text: &[u8]) -> Option<Option<u16>> {
     }
 }
 
-/// A request without the backslashes of nginx and Apache: `\xHH`, `\"` and `\\`. What else
-/// they write so is no part of a path.
+/// A request without the backslashes of nginx and Apache: `\xHH`, `\"` and `\\`. Their other
+/// escapes are no part of a path.
 fn unescaped(text: &[u8]) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn damaged_lines_are_refused_for_what_is_wrong_with_them() {
-        // Method: one right line, and what each kind of damage makes of it.
+        // Method: one correct line, and the result of each kind of damage to it.
         let right = r#"h - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 200 5"#;
         assert!(logged_request(right.as_bytes()).is_ok());
         for (from, to, wrong) in [
@@ -266,7 +266,7 @@ mod tests {
         }
         let long = right.replace("/a", &format!("/{}", "a".repeat(LINE_BYTES_MAX)));
         assert_eq!(logged_request(long.as_bytes()), Err(LogLineError::TooLong));
-        // What is left of a line that was cut off anywhere is no request, until its status.
+        // The rest of a line that was cut off anywhere is no request, until its status.
         for end in 0..right.find(" 5").unwrap() {
             assert!(logged_request(&right.as_bytes()[..end]).is_err(), "{end}");
         }

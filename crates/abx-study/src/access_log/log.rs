@@ -84,7 +84,7 @@ pub struct LeftOutLines {
     pub websockets: u64,
     /// Lines that are no requests.
     pub damaged: u64,
-    /// The first of these, from 1, and what is wrong with it.
+    /// The first of these, from 1, and the error in it.
     pub first_damaged: Option<(u64, LogLineError)>,
 }
 
@@ -171,7 +171,7 @@ impl AccessLog {
         Ok(next)
     }
 
-    /// What is replayed, at a speed.
+    /// The replay of its requests, at a speed.
     ///
     /// # Errors
     /// [`AccessLogError::NoLog`], [`AccessLogError::OtherMethods`],
@@ -277,7 +277,7 @@ impl ReplayedLog {
     }
 }
 
-/// A request of a log, whose usual status is what is expected of it.
+/// A request of a log, whose usual status is the expected one.
 fn request(different: DifferentRequest) -> RequestSpec {
     let DifferentRequest {
         method,
@@ -310,7 +310,7 @@ fn expected_again(status: u16) -> Option<u16> {
     }
 }
 
-/// Where a damaged line stands, and what is wrong with it.
+/// Where a damaged line stands, and the error in it.
 fn place_of((line, wrong): (u64, LogLineError)) -> String {
     format!(" (line {line}: {wrong})")
 }
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn what_is_expected_is_what_the_log_has_most_often() {
-        // Method: for each list of statuses of one path what is expected of it.
+        // Method: for each list of statuses of one path the expected one.
         for (statuses, expected) in [
             (&["404"][..], Some(404)),
             (&["404", "200", "200"], Some(200)),
@@ -512,7 +512,7 @@ mod tests {
         fn any_words_of_logs_are_read_or_counted(
             words in prop::collection::vec(prop::sample::select(WORDS), 0..40),
         ) {
-            // Method: the same on what logs are made of, thrown together.
+            // Method: the same on parts of logs, thrown together.
             crate::access_log::fuzz::any_bytes(words.concat().as_bytes());
         }
     }

@@ -51,7 +51,7 @@ impl AccessLog {
     }
 }
 
-/// Reads on behind the end of this line.
+/// Reads to the end of this line.
 fn skip_line(text: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = text.fill_buf()?;
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_one_damaged_line() {
-        // Method: lines around the limit, several of its lengths, and the last one without an
-        // end, each between right ones.
+        // Method: lines around the limit, several of its lengths, and the last one without an end,
+        // each between correct ones.
         for length in [
             LINE_BYTES_MAX - 1,
             LINE_BYTES_MAX,

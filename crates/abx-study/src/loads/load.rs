@@ -26,7 +26,7 @@ pub struct Load {
     pub version: HttpVersion,
     /// Requests that a connection has in flight at most, at least 1; in HTTP/2 its streams.
     pub pipeline: u32,
-    /// How connections are encrypted to subjects that speak TLS.
+    /// How connections are encrypted to subjects that use TLS.
     pub tls: TlsSpec,
     /// When a connection that is free sends its next request.
     pub pacing: Pacing,
@@ -39,7 +39,7 @@ pub struct Load {
     pub rate: RateSpec,
     /// Whether the files that abx made leave memory before each slice.
     pub cold_cache: bool,
-    /// The right status, or the class of those that are.
+    /// The correct status, or the class of those that are.
     pub status: ExpectedStatus,
     pub body: ExpectBody,
 }
@@ -135,7 +135,7 @@ impl Load {
     }
 }
 
-/// Which bodies are right.
+/// Which bodies are correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExpectBody {
     /// All subjects respond with the same bytes.

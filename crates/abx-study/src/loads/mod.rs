@@ -1,4 +1,4 @@
-//! What is offered to subjects.
+//! The loads that are offered to subjects.
 
 pub mod load;
 pub mod load_records;

@@ -1,4 +1,4 @@
-//! How much a load offers, where that depends on what the subjects can do.
+//! How much a load offers, if that depends on the capacity of the subjects.
 
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_evidence::Objective;
@@ -18,7 +18,7 @@ pub enum RateSpec {
     },
     /// Several rates around the highest at which each subject meets an objective.
     Objective {
-        /// What has to be met.
+        /// The objective to meet.
         objective: Objective,
         /// How requests are laid out in time.
         spacing: Spacing,
@@ -27,7 +27,7 @@ pub enum RateSpec {
     Found {
         /// Of the slowest subject's throughput.
         share: Option<f64>,
-        /// What has to be met.
+        /// The objective to meet.
         objective: Option<Objective>,
     },
 }
@@ -50,7 +50,7 @@ pub const SHARES: [f64; 4] = [0.25, 0.50, 0.75, 0.90];
 pub enum Rate {
     /// Requests per second.
     Fixed(PerSecond),
-    /// A share of what the slowest subject can do.
+    /// A share of the slowest subject's capacity.
     Share(f64),
 }
 
@@ -66,7 +66,7 @@ impl Rate {
         text.parse().ok().map(Rate::Fixed)
     }
 
-    /// What follows the connections in the name of a load.
+    /// The part after the connections in the name of a load.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn rates_are_numbers_or_shares() {
-        // Method: each kind, its name, and what is neither.
+        // Method: each kind, its name, and words that are neither.
         let name = |text| Rate::parse(text).map(Rate::name);
         assert_eq!(name("2000").as_deref(), Some("r2000"));
         assert_eq!(name("0.5").as_deref(), Some("r0.5"));

@@ -6,23 +6,23 @@ use abx_model::LoadOptions;
 use crate::loads::load::Load;
 use crate::loads::rates::{Rate, RateSpec, Spacing};
 
-/// What a sweep visits: every number of connections with every rate.
+/// The points of a sweep: every number of connections with every rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepSpec {
     /// Connections; at least one number.
     pub connections: Vec<u32>,
     /// Rates; empty for the load's own pacing.
     pub rates: Vec<Rate>,
-    /// What has to be met, instead of rates.
+    /// The objective to meet, instead of rates.
     pub objective: Option<Objective>,
     /// How requests of a rate are laid out.
     pub spacing: Spacing,
 }
 
 impl SweepSpec {
-    /// The loads of a sweep, fewest connections first, each like `like` but for connections,
-    /// rate and name. `name` gives that of a number of connections; rates are appended
-    /// where there are several.
+    /// The loads of a sweep, fewest connections first, each like `like` except for connections,
+    /// rate and name. `name` gives that of a number of connections; rates are appended if there are
+    /// several.
     #[must_use]
     pub fn loads(&self, like: &Load, name: impl Fn(u32) -> String) -> Vec<Load> {
         let mut loads = Vec::new();

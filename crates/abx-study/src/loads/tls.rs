@@ -3,7 +3,7 @@
 use abx_engine::{HttpVersion, TlsIdentity, TlsPlan, TlsTrust, TlsVersion};
 use abx_evidence::record::{TlsSettings, TlsTrustKind};
 
-/// How the connections of a load are encrypted to those subjects that speak TLS.
+/// How the connections of a load are encrypted to those subjects that use TLS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsSpec {
     pub trust: TlsTrust,

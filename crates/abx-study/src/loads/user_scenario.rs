@@ -1,4 +1,4 @@
-//! A scenario as the load of a study: what each of its users does, over and over.
+//! A scenario as the load of a study: the actions of each of its users, over and over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use abx_evidence::record::{RequestSettings, ScenarioSettings};
 
 use crate::requests::request_spec::RequestSpec;
 
-/// What users do.
+/// The actions of users.
 #[derive(Debug, Clone)]
 pub struct UserScenario {
     file: String,

@@ -23,7 +23,7 @@ pub struct Form {
 /// Why a form cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum FormError {
-    /// Not a field. What was given may be secret.
+    /// Not a field. The given word may be secret.
     #[error(
         "a field of a form is NAME=VALUE, or NAME=@FILE for a file, or NAME=<FILE for its text"
     )]
@@ -42,7 +42,7 @@ pub enum FormError {
 }
 
 /// A field as a person writes it, like curl's: `name=value`, `name=@file`, `name=<file`, with
-/// `;type=TYPE` and `;filename=NAME` behind it where they are wanted.
+/// `;type=TYPE` and `;filename=NAME` after it if they are wanted.
 struct FieldWord<'a> {
     name: &'a str,
     source: FieldSource<'a>,
@@ -189,8 +189,8 @@ fn keep_files(parts: &mut [Part]) {
     }
 }
 
-/// What stands between parts: a hash of them, which is in none of them. The same form has the
-/// same one, so that it is the same body in every run.
+/// The boundary between parts: a hash of them, which is in none of them. The same form has the same
+/// one, so that it is the same body in every run.
 fn boundary(parts: &[Part]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {

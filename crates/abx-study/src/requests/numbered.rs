@@ -3,7 +3,7 @@
 
 use crate::requests::request_spec::RequestSpec;
 
-/// What stands for the number.
+/// Stands for the number.
 pub const NUMBER: &str = "{n}";
 /// The most requests of a load.
 pub const REQUESTS_MAX: u32 = 10_000;
@@ -77,7 +77,7 @@ impl RequestSpec {
         Ok((0..count).map(|number| self.with_number(number)).collect())
     }
 
-    /// The first part in which a number stands. A body that is no text is what it is.
+    /// The first part in which a number stands. A body that is no text stays as it is.
     fn numbered_part(&self) -> Option<RequestPart> {
         let is_text = || std::str::from_utf8(&self.body).is_ok();
         let mut values = self.headers.iter().map(|(_, value)| value);

@@ -40,7 +40,7 @@ pub enum RequestFileError {
     TooLarge,
 }
 
-/// What is wrong with a line.
+/// The error in a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestLineError {
     #[error("{0}")]
@@ -127,7 +127,7 @@ pub fn requests_in(
 /// The reader's message, with its place in the line.
 fn unread(error: &serde_json::Error) -> RequestLineError {
     let message = error.to_string();
-    // It counts lines of what it was given, which is one.
+    // It counts the lines of its input, which is one.
     let reported_message = message.replace(" at line 1 column ", " at column ");
     RequestLineError::Json(on_one_line(&reported_message))
 }

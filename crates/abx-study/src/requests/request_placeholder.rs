@@ -21,7 +21,7 @@ pub const LINES_BYTES_MAX: usize = 64 << 20;
 const NUMBER_MAX: u64 = 1_000_000_000_000_000_000;
 /// The words without a value.
 const PLAIN: [&str; 3] = ["n", "seq", "uuid"];
-/// What words with a value begin with.
+/// The beginning of words with a value.
 const RANDOM: &str = "rand:";
 const LINE: &str = "line:";
 
@@ -33,7 +33,7 @@ pub enum RequestPlaceholderError {
          such as {{rand:1..1000}}, or {{{{{word}}}}} for the text itself"
     )]
     Range {
-        /// What stands between the braces.
+        /// The text between the braces.
         word: String,
     },
     #[error(
@@ -68,7 +68,7 @@ pub struct LineFiles<'a> {
 struct Word<'a> {
     start: usize,
     end: usize,
-    /// What stands between the braces.
+    /// The text between the braces.
     inner: &'a str,
     is_escaped: bool,
 }
@@ -154,7 +154,7 @@ impl RequestSpec {
                 &mut request_placeholders,
             )?;
         }
-        // A body that is no text is what it is.
+        // A body that is no text stays as it is.
         let text = std::str::from_utf8(&self.body).ok();
         let text = text.filter(|_| !self.is_verbatim);
         if let Some(text) = text.filter(|text| words(text).next().is_some()) {
@@ -171,7 +171,7 @@ impl RequestSpec {
         Ok(self)
     }
 
-    /// Whether anything is filled in anew each time.
+    /// Whether anything is filled in for each request.
     #[must_use]
     pub fn has_placeholders(&self) -> bool {
         !self.placeholders.is_empty()
@@ -221,7 +221,7 @@ fn find(
     Ok(())
 }
 
-/// What a word stands for, if it is no letters.
+/// The meaning of a word, if it is no letters.
 fn kind(
     word: &Word,
     part: PlaceholderPart,
@@ -259,7 +259,7 @@ fn range(text: &str) -> Option<(u64, u64)> {
     Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last)
 }
 
-/// What a path has in place of a text: other than visible letters of ASCII as %XX.
+/// The form of a text in a path: other than visible letters of ASCII as %XX.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {

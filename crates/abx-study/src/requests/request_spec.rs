@@ -22,7 +22,7 @@ pub struct RequestSpec {
     pub is_form: bool,
     /// How often it is sent, compared with the weights of the others.
     pub weight: u32,
-    /// The right status; `None` for that of the load.
+    /// The correct status; `None` for that of the load.
     pub status: Option<ExpectedStatus>,
     /// The parts that are filled in for each request; the text there names them.
     pub placeholders: Vec<RequestPlaceholder>,

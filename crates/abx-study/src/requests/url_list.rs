@@ -73,7 +73,7 @@ pub fn path_in_list(
     line: usize,
     server: Option<&Target>,
 ) -> Result<String, UrlListError> {
-    // A terminal must not obey what a list has.
+    // A terminal must not obey the characters of a list.
     let shown = || text.replace(char::is_control, " ");
     let unknown = || UrlListError::Unknown {
         line,

@@ -32,12 +32,12 @@ pub struct ContainerEngine {
 /// No such program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoEngine {
-    /// What was looked for: `podman or docker`.
+    /// The programs that were searched: `podman or docker`.
     pub sought: String,
 }
 
 impl ContainerImage {
-    /// Whether a text can be the name of an image: what begins like an option would be one.
+    /// Whether a text can be the name of an image: a name that begins like an option would be one.
     #[must_use]
     pub fn is_name(text: &str) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:/@".contains(&byte);
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn names_of_images_are_told_from_options_and_other_text() {
-        // Method: names as registries and engines have them, and what is none.
+        // Method: names as registries and engines have them, and words that are none.
         for name in [
             "nginx",
             "nginx:1.27",

@@ -1,4 +1,4 @@
-//! What a study does to its subjects on purpose while they are under load.
+//! Faults of a study: actions on its subjects on purpose while they are under load.
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ pub struct Fault {
     pub delayed_after: Duration,
 }
 
-/// What is done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strike {
     Signal(Signal, Whom),
-    /// The main process gets the subject's own signal to take its configuration anew.
+    /// The main process gets the subject's own signal to reload its configuration.
     Reload,
     /// It is stopped and started again on the same port.
     Restart,

@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 
 use abx_sys::names;
 
-/// How a URL writes what stands between an address and its zone (RFC 6874).
+/// How a URL writes the separator between an address and its zone (RFC 6874).
 const ZONE: &str = "%25";
 
 /// A host and a port, as `Host` has them: without a zone, which means something on this machine
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_zone_is_an_interface_of_this_machine() {
-        // Method: the loopback interface by name and by number, and what is none.
+        // Method: the loopback interface by name and by number, and words that are none.
         for host in ["::1%25lo", "::1%lo", "::1%1", "::1%251"] {
             let socket_addrs = look_up(host, 81).unwrap();
             let SocketAddr::V6(address) = socket_addrs[0] else {

@@ -27,14 +27,14 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Files written into its folder before each start.
     pub templates: Vec<Template>,
-    /// The name that its certificate is for, when it speaks TLS.
+    /// The name that its certificate is for, if it uses TLS.
     pub tls_name: Option<String>,
     pub ready: ReadinessRule,
     pub stop: Stop,
     /// The program name of its workers; `None` for every process without children but
     /// the main one.
     pub worker: Option<String>,
-    /// The signal by which its main process takes its configuration anew, if it has one.
+    /// The signal by which its main process reloads its configuration, if it has one.
     pub reload: Option<Signal>,
     /// The folder that it starts in: that of its study; `None` is the one abx was started in.
     pub folder: Option<PathBuf>,
@@ -187,8 +187,8 @@ impl Launch {
         texts.flat_map(|text| placeholders(text).map(|placeholder| placeholder.word))
     }
 
-    /// Every placeholder with its value, for a start on `port` with `dir` as its folder;
-    /// `paths` are what paths of names stand for.
+    /// Every placeholder with its value, for a start on `port` with `dir` as its folder; `paths`
+    /// are the values of paths of names.
     #[must_use]
     pub fn fill(&self, port: u16, dir: &Path, paths: &[FilledWord]) -> FilledLaunch {
         let study = self.study_folder();

@@ -1,5 +1,5 @@
 //! `{port}`, `{dir}`, `{study}`, `{abx}` and `{build}` in commands, environments and templates;
-//! `{port.NAME}` for a further port, and what leads to a service, such as `{service.NAME.port}`.
+//! `{port.NAME}` for a further port, and placeholders of a service, such as `{service.NAME.port}`.
 //!
 //! Only braces around letters of `a-z` and `_`, or around such a path of names, are a
 //! placeholder, so the braces of a configuration need no care. `{{word}}` writes `{word}`
@@ -13,10 +13,10 @@ pub const WORDS: [&str; 5] = ["port", "dir", "study", "abx", "build"];
 /// The words that may begin a path of names.
 const PATHS: [&str; 2] = ["port", "service"];
 
-/// A word, and what it stands for.
+/// A word, and its value.
 pub type FilledWord = (String, String);
 
-/// What placeholders stand for.
+/// The values of placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct PlaceholderValues<'a> {
     /// The port that abx chose.
@@ -28,7 +28,7 @@ pub struct PlaceholderValues<'a> {
     pub abx: Option<&'a Path>,
     /// Where the subject's build is, when it has one.
     pub build: Option<&'a Path>,
-    /// What paths of names stand for.
+    /// The values of paths of names.
     pub paths: &'a [FilledWord],
 }
 

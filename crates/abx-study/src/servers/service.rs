@@ -16,7 +16,7 @@ pub struct StudyService {
     pub source: Source,
     /// The check that shows that it is ready.
     pub health: HealthCheck,
-    /// What fills it with data after each start.
+    /// The command that fills it with data after each start.
     pub seed: Option<SeedCommand>,
     /// How long one start of it serves.
     pub restart: ServiceRestart,
@@ -32,7 +32,7 @@ pub enum HealthCheck {
     Command(Vec<String>),
 }
 
-/// What fills a service with data.
+/// The command that fills a service with data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeedCommand {
     /// The argument list, not empty.
@@ -62,7 +62,7 @@ impl StudyService {
     }
 }
 
-/// What leads to a service of this name and ports, where its folder is `dir`.
+/// The placeholders of a service of this name and ports, whose folder is `dir`.
 #[must_use]
 pub fn leads(name: &str, ports: &[(Option<&str>, u16)], dir: &str) -> Vec<FilledWord> {
     let port = |(further, number): &(Option<&str>, u16)| {

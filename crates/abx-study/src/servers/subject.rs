@@ -1,4 +1,4 @@
-//! A server under test as a person names it, and what it becomes in a block.
+//! A server under test as a user names it, and its form in a block.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -53,7 +53,7 @@ impl Subject {
         }
     }
 
-    /// The name that it proves to have by TLS; `None` where it does not speak TLS.
+    /// The name that it proves to have by TLS; `None` if it does not use TLS.
     #[must_use]
     pub fn tls_name(&self) -> Option<&str> {
         match &self.source {
@@ -92,7 +92,7 @@ impl Subject {
     }
 }
 
-/// What is wrong with a text without a name, which may be a command as other tools take it.
+/// The error in a text without a name, which may be a command as other tools take it.
 fn unnamed(text: &str) -> SubjectError {
     let words = shell_words::split(text).unwrap_or_default();
     let program = words.iter().find(|word| !word.contains('='));
@@ -124,7 +124,7 @@ fn unnamed(text: &str) -> SubjectError {
 fn container(name: &str, text: &str) -> Result<Launch, SubjectError> {
     let mut words = words(name, text)?.into_iter();
     let image = words.next().unwrap_or_default();
-    // A space behind the colon is no image either.
+    // A space after the colon is no image either.
     if text.starts_with(' ') || !ContainerImage::is_name(&image) {
         let name = name.to_owned();
         return Err(SubjectError::BadImage { name, image });
@@ -186,8 +186,8 @@ pub fn local_ports() -> u32 {
     range.map_or(USUAL, |range| u32::try_from(range.len()).unwrap_or(USUAL))
 }
 
-/// Local addresses that connections to `address` come from: those that were
-/// `asked` for; empty where the kernel's own choice is right, and for a Unix socket.
+/// Local addresses that connections to `address` come from: those that were `asked` for; empty if
+/// the kernel's own choice is correct, and for a Unix socket.
 ///
 /// One address has `ports` for one destination, about 28,000 unless the machine is set
 /// otherwise, and each closed connection keeps its port for a while. So loads that take
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn an_image_is_named_behind_its_own_word() {
-        // Method: with words and without, tags that look like ports, and what is no image.
+        // Method: with words and without, tags that look like ports, and words that are no image.
         let read = |text: &str| match Subject::parse(text).map(|subject| subject.source) {
             Ok(Source::Command(launch)) => launch.words().join("|"),
             Ok(Source::Address(target)) => target.url,
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_host_and_a_port_are_a_url_without_its_scheme() {
-        // Method: what people type for a server on this machine, and words of other kinds.
+        // Method: common forms of a server on this machine, and words of other kinds.
         for (text, url) in [
             ("127.0.0.1:81/a", "http://127.0.0.1:81/a"),
             ("b=127.0.0.1:81", "http://127.0.0.1:81"),

@@ -63,7 +63,7 @@ pub enum SubjectError {
     )]
     Url {
         url: String,
-        /// What is wrong with it.
+        /// The error in it.
         why: &'static str,
     },
     #[error("`{url}` has an IPv6 address without brackets: write `{right}` for its host and port")]
@@ -75,7 +75,7 @@ pub enum SubjectError {
     #[error("`{url}`: {why}: write http://unix:/SOCKET:/PATH")]
     Socket {
         url: String,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
     },
     #[error("`{host}` does not resolve ({why}): check the name, or give an address")]

@@ -11,7 +11,7 @@ use crate::servers::host;
 use crate::servers::subject_error::SubjectError;
 use crate::units;
 
-/// What is spoken at a URL.
+/// The protocol of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     Http,
@@ -171,7 +171,7 @@ fn sendable(path: &str) -> Option<String> {
     units::is_url_path(&path).then_some(path)
 }
 
-/// What stands behind a URL's host, from its slash on.
+/// The part after a URL's host, from its slash on.
 fn rooted(path: &str) -> String {
     match path.as_bytes().first() {
         None => "/".to_owned(),
@@ -244,7 +244,7 @@ impl Target {
         })
     }
 
-    /// What a subject is called that has no other name: its host and port, or its socket.
+    /// The name of a subject that has no other one: its host and port, or its socket.
     #[must_use]
     pub fn title(&self) -> String {
         match self.address {
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_unix_socket_stands_in_place_of_host_and_port() {
-        // Method: with a path and without, as a subject and behind a flag, and what is none.
+        // Method: with a path and without, as a subject and after a flag, and words that are none.
         let there = |target: Target| (target.address.to_string(), target.host, target.path);
         let parts = |path: &str| {
             let [address, host, path] = ["unix:/run/x.sock", "localhost", path];

@@ -1,4 +1,4 @@
-//! The commands that a study file has abx run: what a person reads before trusting it.
+//! The commands that a study file has abx run: the list for a user before trusting it.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ use crate::units;
 /// A command that a study file has abx run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StudyCommand {
-    /// What it does, and for which subject or service, such as `seed of db`.
+    /// Its purpose, and its subject or service, such as `seed of db`.
     pub purpose: String,
     /// The command as it is written, its words quoted for a shell.
     pub text: String,
 }
 
 impl StudyFile {
-    /// Every command that it has abx run, and what `--install` has it install: of its services, then
-    /// of its subjects.
+    /// Every command that it has abx run, and the packages that `--install` installs: of its
+    /// services, then of its subjects.
     #[must_use]
     pub fn commands(&self) -> Vec<StudyCommand> {
         let mut commands = Vec::new();
@@ -40,8 +40,8 @@ impl StudyFile {
         commands
     }
 
-    /// The SHA-256 of what its commands do, in hexadecimal: their words, environment and files, and
-    /// the study's folder, from which they are started.
+    /// The SHA-256 of its commands, in hexadecimal: their words, environment and files, and the
+    /// study's folder, from which they are started.
     #[must_use]
     pub fn commands_digest(&self, folder: &Path) -> String {
         let mut text = format!("{folder:?}");
@@ -92,7 +92,7 @@ fn add_server(commands: &mut Vec<StudyCommand>, name: &str, server: &ServerSpec)
     }
 }
 
-/// What is run to have something, if anything is: installers run what packages bring.
+/// The packages that are installed for a need, if any: installers run the code of packages.
 fn installation(need: &Need) -> Option<(&'static str, &[String])> {
     match need {
         Need::Packages(list) => Some(("system packages", list)),

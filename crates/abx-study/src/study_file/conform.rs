@@ -1,5 +1,5 @@
-//! Holds a file against the JSON Schema of [`super::raw`], so that what an
-//! editor marks and what abx refuses are the same.
+//! Compares a file with the JSON Schema of [`super::raw`], so that an editor marks and abx refuses
+//! the same errors.
 
 use std::sync::LazyLock;
 
@@ -19,8 +19,8 @@ use super::raw::{RawOffer, RawStudy};
 const KEYS_NOT_YET: [(&str, &[&str]); 2] =
     [("", &["factor", "rate", "stages"]), ("load", &["stages"])];
 
-/// The JSON Schema of study files: draft 7, which editors know best, and
-/// without a `null`, which TOML has not.
+/// The JSON Schema of study files: draft 7, which editors support best, and without a `null`, which
+/// TOML has not.
 #[must_use]
 pub fn schema() -> Value {
     let mut schema = schema_of::<RawStudy>();
@@ -28,7 +28,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Removes what only [`key_suits`] reads.
+/// Removes the parts that only [`key_suits`] reads.
 fn remove_shapes(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -282,7 +282,7 @@ impl Walk<'_> {
             PathStep::Key(key) => Some(key),
             PathStep::Item(_) => None,
         })?;
-        // The example of a list is none for what is in it.
+        // The example of a list is none for its items.
         match self.path.last() {
             Some(PathStep::Key(_)) => example(name, schema),
             _ => None,

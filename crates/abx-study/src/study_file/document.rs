@@ -30,7 +30,7 @@ impl LineIndex {
     }
 }
 
-/// One step from a table or list to what it holds.
+/// One step from a table or list to a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathStep {
     Key(String),
@@ -42,7 +42,7 @@ impl<'t> TomlDocument<'t> {
     /// Reads TOML.
     ///
     /// # Errors
-    /// What is not TOML, with its line.
+    /// The part that is not TOML, with its line.
     pub fn parse(file: &'t Path, text: &'t str) -> Result<TomlDocument<'t>, StudyFileError> {
         let text = units::without_mark(text);
         match DeTable::parse(text) {
@@ -69,7 +69,7 @@ impl<'t> TomlDocument<'t> {
             .map_err(|error| toml_error(self.file, &self.lines, &error))
     }
 
-    /// What is wrong at the end of a path.
+    /// An error at the end of a path.
     pub fn fault(&self, path: &[PathStep], wrong: String) -> Diagnostic {
         Diagnostic {
             file: self.file.to_owned(),
@@ -157,7 +157,7 @@ pub fn key(path: &[PathStep]) -> String {
     keys.join(".")
 }
 
-/// What a value is, in a person's words.
+/// The kind of a value, in common words.
 pub fn kind(value: &DeValue) -> &'static str {
     match value {
         DeValue::String(_) => "text",

@@ -7,15 +7,15 @@ use abx_engine::input_file::open_input;
 
 use super::mistake::{Diagnostic, StudyFileError};
 
-/// Far above what a person writes; a longer file is another one.
+/// Far above the length of a study file; a longer file is another one.
 const BYTES_MAX: u64 = 1_000_000;
-/// Several times what the deepest tree needs that TOML's reader lets through.
+/// Several times the need of the deepest tree that TOML's reader lets through.
 const STACK_BYTES: usize = 64 << 20;
 
 /// Gives the text of a template, or of another file, by its path beside the study file.
 pub type Templates<'a> = &'a (dyn Fn(&Path) -> io::Result<String> + Sync);
 
-/// Does what may need many levels of calls.
+/// Runs work that may need many levels of calls.
 ///
 /// SUBTLE: keys joined by points inside of tables in braces make a tree of
 /// thousands of levels, and it is taken down by recursion.
@@ -69,7 +69,7 @@ pub(super) fn file_text(file: &Path, bytes: Vec<u8>) -> Result<String, StudyFile
         .map_err(|_| whole_file(file, "the file is not UTF-8 text: is it the right one?"))
 }
 
-/// Refuses a text that is longer than what a person writes.
+/// Refuses a text that is longer than any study file.
 pub(super) fn check_length(file: &Path, bytes: usize) -> Result<(), StudyFileError> {
     if bytes as u64 <= BYTES_MAX {
         return Ok(());

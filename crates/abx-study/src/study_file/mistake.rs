@@ -1,4 +1,4 @@
-//! Why a study file is refused: where, what, and what to write instead.
+//! Why a study file is refused: the place, the error, and a replacement.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub struct Diagnostic {
     pub line: usize,
     /// The table that it stands in, such as `subject "nginx"`; `None` outside of lists of tables.
     pub place: Option<String>,
-    /// What is wrong, and what to write instead; on one line.
+    /// The error, and a replacement; on one line.
     pub wrong: String,
 }
 

@@ -36,13 +36,13 @@ pub struct StudyFile {
     pub wait: Option<WaitChoice>,
     /// Worker threads of the generator.
     pub threads: Option<u16>,
-    /// What all randomness is drawn from.
+    /// The seed of all randomness.
     pub seed: Option<u64>,
     /// Files that are made in each subject's folder.
     pub files: Vec<GeneratedFile>,
     /// The servers under test, at least one, in the order of the file.
     pub subjects: Vec<SubjectSpec>,
-    /// What they need beside themselves, in the order in which it is started.
+    /// The services of the subjects, in the order in which they are started.
     pub services: Vec<ServiceSpec>,
     /// The pairs that are compared, of [`StudyFile::subjects`] and under
     /// [`StudyFile::loads`]; none for each subject beside the baseline.
@@ -51,7 +51,7 @@ pub struct StudyFile {
     pub loads: Vec<Load>,
     /// For each of the loads, its position in its sweep, from 0.
     pub positions: Vec<usize>,
-    /// What is done to subjects on purpose, under [`StudyFile::loads`].
+    /// The faults of subjects, under [`StudyFile::loads`].
     pub faults: Vec<Fault>,
 }
 
@@ -87,7 +87,7 @@ pub struct ServiceSpec {
     pub server: ServerSpec,
     /// The check that shows that it is ready.
     pub health: HealthCheck,
-    /// What fills it with data after each start.
+    /// The command that fills it with data after each start.
     pub seed: Option<SeedCommand>,
     /// How long one start of it serves.
     pub restart: ServiceRestart,
@@ -99,8 +99,7 @@ pub struct ServiceSpec {
 pub struct ServerSpec {
     /// The line of the file with its start, for messages.
     pub line: usize,
-    /// What is needed, in the order in which it is to be had; empty when the
-    /// program is simply there.
+    /// The needs, in the order in which they are installed; empty when the program is simply there.
     pub needs: Vec<Need>,
     /// The revision that it is built from, if it is one.
     pub revision: Option<RevisionSpec>,
@@ -112,7 +111,7 @@ pub struct ServerSpec {
 pub struct RevisionSpec {
     /// The repository or a folder in it, from the study's folder.
     pub repository: PathBuf,
-    /// What git finds the commit by, or `.` for the working tree.
+    /// The name by which git finds the commit, or `.` for the working tree.
     pub name: String,
     /// The commands that build it, in order.
     pub build: Vec<String>,
@@ -226,7 +225,7 @@ impl StudyFile {
         Ok(())
     }
 
-    /// Leaves out of contrasts and faults what is of loads that are left out.
+    /// Leaves out the parts of contrasts and faults that refer to loads that are left out.
     fn keep_contrasts(&mut self) {
         let loads = &self.loads;
         self.faults

@@ -2,7 +2,7 @@
 
 use strsim::osa_distance;
 
-/// What to write instead of an unknown word, for a message.
+/// The suggestion instead of an unknown word, for a message.
 pub fn meant(word: &str, known: &[&str]) -> String {
     const LISTED: usize = 30;
     match nearest(word, known) {

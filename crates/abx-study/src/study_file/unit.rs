@@ -85,7 +85,7 @@ pub fn method(text: Option<String>, has_body: bool) -> Result<String, String> {
     }
 }
 
-/// Refuses what cannot be a header's name.
+/// Refuses a text that cannot be a header's name.
 pub fn check_header_name(name: &str) -> Result<(), String> {
     if units::is_token(name) {
         return Ok(());
@@ -108,7 +108,7 @@ pub fn url_path(key: &str, text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Reads what subjects are to keep to.
+/// Reads the objective of subjects.
 pub fn objective(text: &str) -> Result<Objective, String> {
     text.parse()
         .map_err(|error: ObjectiveError| format!("`slo`: {error}"))

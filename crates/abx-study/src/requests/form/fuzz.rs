@@ -1,4 +1,4 @@
-//! What must hold for any form, called by the fuzz target and by tests.
+//! Properties of any form, checked by the fuzz target and by tests.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What must hold for any text, called by the fuzz target and by property tests.
+//! Properties of any text, checked by the fuzz target and by property tests.
 
 use super::requests_in;
 use crate::requests::numbered::REQUESTS_MAX;
@@ -7,7 +7,7 @@ use crate::servers::target::Target;
 use crate::units::{is_token, is_url_path};
 
 /// Reads a text as a file of requests and as a list of paths, for any server and for one.
-/// What is read can be sent; what is not has a message on one line, with a line of the text.
+/// A request that is read can be sent; an error has a message on one line, with a line of the text.
 ///
 /// # Panics
 /// When a promise is broken.

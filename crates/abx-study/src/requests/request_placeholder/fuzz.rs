@@ -1,4 +1,4 @@
-//! What must hold for placeholders in any text, called by the fuzz target and by tests.
+//! Properties of placeholders in any text, checked by the fuzz target and by tests.
 
 use std::io;
 

@@ -87,7 +87,7 @@ fn no_such_name(kind: &str, name: &str, known: &[&str], here: &KeyPosition) -> D
     ))
 }
 
-/// What each name of a load or fault stands for.
+/// The values of each name of a load or fault.
 struct ContrastNames<'a> {
     /// A row for its own name, all rows of a sweep for its table's, a fault for its own.
     rows: HashMap<&'a str, Vec<&'a str>>,

@@ -243,7 +243,7 @@ fn is_file(text: &str) -> bool {
     text.starts_with('@') && !text.starts_with("@@")
 }
 
-/// What a body's text means: itself, or by `@` what a file beside the study file holds.
+/// The meaning of a body's text: itself, or after `@` the content of a file beside the study file.
 ///
 /// # Errors
 /// A file that cannot be read.

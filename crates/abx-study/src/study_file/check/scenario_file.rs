@@ -1,4 +1,4 @@
-//! Scenario files: what each user does, step by step. They are read as study files are, by the
+//! Scenario files: the actions of each user, step by step. They are read as study files are, by the
 //! same means; every key stands in docs/guides/scenarios.md. Start at [`read`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_scenario_says_what_each_user_does() {
-        // Method: a file with every key; what it means, step by step.
+        // Method: a file with every key; its meaning, step by step.
         let text = r#"
             cookies = true
             timeout = "2s"

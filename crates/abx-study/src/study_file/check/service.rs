@@ -1,4 +1,4 @@
-//! What a service's table means.
+//! Checks a service's table.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::study_file::unit;
 /// How long a service may take to be filled, unless the file allows more.
 const SEED_WITHIN: Duration = Duration::from_secs(120);
 
-/// What the tables of services mean. Each may use those before it.
+/// The services of these tables. Each may use those before it.
 pub fn services(
     raw: Vec<RawService>,
     top: &KeyPosition,

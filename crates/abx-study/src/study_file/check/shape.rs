@@ -1,4 +1,4 @@
-//! What the connections of a load carry: its shape, and that its keys fit it.
+//! The payload of a load's connections: its shape, and that its keys fit it.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ fn version(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<HttpVe
 /// Refuses the first key that has no meaning for this shape.
 fn check_keys(raw: &RawOffer, kind: LoadShape, here: &KeyPosition) -> Result<(), Diagnostic> {
     let refuse_in = |table: &KeyPosition, prefix: &str| {
-        // What is spoken was looked at already.
+        // The protocol was checked already.
         for name in table.keys().into_iter().filter(|name| *name != "protocol") {
             let key = format!("{prefix}{name}");
             if !key_suits(kind, &key) {

@@ -1,5 +1,5 @@
-//! From the file as written to what it means: texts with units, names that
-//! must be unique, and what must fit together. The first fault ends it.
+//! From the file as written to its meaning: texts with units, names that must be unique, and parts
+//! that must fit together. The first fault ends it.
 
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_engine::{HttpVersion, Pacing};
@@ -38,7 +38,7 @@ use crate::study_file::unit;
 /// Connections of a load that names no number.
 const CONNECTIONS: u32 = 50;
 
-/// What a file means that has the right keys and types.
+/// The meaning of a file that has correct keys and types.
 pub fn check(
     raw: RawStudy,
     name: String,
@@ -377,7 +377,7 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
     Ok((rates, spacing))
 }
 
-/// When a connection that is free sends its next request, but for rates.
+/// When a connection that is free sends its next request, except for rates.
 fn pacing(raw: &RawOffer, here: &KeyPosition) -> Result<Pacing, Diagnostic> {
     here.key("think").time(raw.sessions.think.as_ref())?;
     Ok(Pacing {

@@ -1,4 +1,4 @@
-//! What a subject's table means.
+//! Checks a subject's table.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,7 @@ use crate::study_file::raw::{RawReady, RawServer, RawStop, RawSubject};
 use crate::study_file::raw_from::RawFrom;
 use crate::study_file::unit;
 
-/// What a subject's table means; its name is checked already. `leading` are the words
-/// that lead to services.
+/// The subject of a table; its name is checked already. `leading` are the placeholders of services.
 pub fn subject(
     raw: RawSubject,
     here: &KeyPosition,
@@ -334,7 +333,7 @@ fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
     }
 }
 
-/// What has to be had before it starts.
+/// The needs that must be installed before it starts.
 pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic> {
     type Make = fn(Vec<String>) -> Need;
     let lists: [(&str, &Option<Vec<String>>, Make); 5] = [

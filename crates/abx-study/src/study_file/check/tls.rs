@@ -10,7 +10,7 @@ use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::Diagnostic;
 use crate::study_file::raw::RawTls;
 
-/// What the table means; `files` gives texts beside the study file.
+/// The TLS settings of a table; `files` gives texts beside the study file.
 pub fn tls(
     raw: Option<RawTls>,
     here: &KeyPosition,
