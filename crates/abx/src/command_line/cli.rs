@@ -1,4 +1,4 @@
-//! What abx accepts: a command and its flags.
+//! The command line of abx: a command and its flags.
 
 use std::ffi::OsString;
 
@@ -129,7 +129,7 @@ pub fn try_parse_again(words: Vec<OsString>) -> Result<Cli, Error> {
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The command line as people are to see it: what abx starts itself by is left out.
+/// The command line as users are to see it: without the commands by which abx starts itself.
 pub fn shown() -> clap::Command {
     let whole = Cli::command();
     let visible = whole

@@ -14,7 +14,7 @@ use super::resumed::with_recorded;
 use super::secrets;
 use crate::ui::invocation;
 
-/// A flag of other tools that abx does not have, and what to write instead.
+/// A flag of other tools that abx does not have, and its replacement.
 #[derive(Debug)]
 struct Habit {
     flags: &'static [&'static str],
@@ -166,7 +166,7 @@ const HABITS: &[Habit] = &[
     ),
 ];
 
-/// What a comparison has instead of what only a run has.
+/// The replacements in a comparison of flags that only a run has.
 const OF_RUNS: &[Habit] = &[
     habit(
         &["-d", "-z", "--duration"],
@@ -183,7 +183,7 @@ const OF_RUNS: &[Habit] = &[
     ),
 ];
 
-/// What a run has instead of what only a comparison has.
+/// The replacements in a run of flags that only a comparison has.
 const OF_COMPARISONS: &[Habit] = &[habit(
     &["--budget", "--blocks", "--slice", "--margin"],
     "a run lasts for -d TIME, or for -n N requests; this is a flag of abx compare",
@@ -223,8 +223,8 @@ pub fn parse() -> Cli {
         return cli;
     }
     if !secret.is_empty() {
-        // SUBTLE: No thread runs yet, and nothing reads the words again. Where the kernel forbids
-        // this, `ps` shows what it shows of every program.
+        // SUBTLE: No thread runs yet, and nothing reads the words again. If the kernel forbids
+        // this, `ps` shows the words as of every program.
         let _ = hide_arguments(&secret);
     }
     keep_memory_private();
@@ -281,7 +281,7 @@ fn command_paths(parent: &Command) -> Vec<String> {
     each.collect()
 }
 
-/// Words of other tools that abx would read as something else, and what to write instead.
+/// Words of other tools that abx would misread, and their replacement.
 fn misread(command: &str, words: &[OsString]) -> Option<String> {
     if !matches!(command, "run" | "compare") {
         return None;
@@ -334,8 +334,8 @@ fn flags_of(whole: &Command, path: &str) -> Vec<String> {
     names.flatten().map(|name| format!("--{name}")).collect()
 }
 
-/// The same error; its tip is what to write instead of a flag that abx does not have, or a word
-/// that is really close.
+/// The same error; its tip is the replacement of a flag that abx does not have, or a word that is
+/// really close.
 fn explained(mut error: Error, path: &str) -> Error {
     let text = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -380,7 +380,7 @@ fn explained(mut error: Error, path: &str) -> Error {
     error
 }
 
-/// What to write instead of a word that is no command: of abx, or of the command at this path.
+/// The replacement of a word that is no command: of abx, or of the command at this path.
 fn instead_of_command(unknown: &str, path: &str) -> String {
     let whole = Cli::command();
     // Otherwise this word itself is the unknown one.
@@ -419,7 +419,7 @@ fn without_value_tip(mut error: Error) -> Error {
     error
 }
 
-/// What to write instead of an unknown flag of other tools.
+/// The replacement of an unknown flag of other tools.
 fn instead(unknown: &str, command: &str) -> Option<&'static str> {
     let of_others = match command {
         "run" => OF_COMPARISONS,

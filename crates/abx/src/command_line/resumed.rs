@@ -18,7 +18,7 @@ struct Recorded {
 /// `None` if the line has a study of its own, or continues none.
 ///
 /// # Errors
-/// Why these words cannot be had, and what to do instead.
+/// Why these words cannot be had, and a remedy.
 pub fn with_recorded(words: &[OsString], cli: &Cli) -> Result<Option<Vec<OsString>>, String> {
     let Command::Compare(compare) = &cli.command else {
         return Ok(None);

@@ -1,5 +1,5 @@
 //! The command line: as it is read, with a command of curl translated to our own words, and as
-//! records keep it, without what is secret.
+//! records keep it, without secrets.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use clap::{ArgMatches, CommandFactory};
 use super::cli::Cli;
 use super::curl;
 
-/// What records have in place of a secret.
+/// Replaces a secret in records.
 pub const HIDDEN: &str = "<hidden>";
 /// Headers with one of these words in their names are secret.
 const SECRET: [&str; 10] = [
@@ -29,7 +29,7 @@ const SECRET_WORDS: [&str; 6] = ["pass", "pwd", "sig", "sid", "csrf", "xsrf"];
 /// How a word ends that names a key.
 const KEY: &str = "key";
 
-/// What is left of a secret value.
+/// The visible rest of a secret value.
 type Hide = fn(&str) -> String;
 
 /// A value as it was given, and as records have it.
@@ -46,7 +46,7 @@ pub struct GivenWords {
     pub secret: Vec<String>,
 }
 
-/// What becomes of the words that were given.
+/// The forms of the words that were given.
 #[must_use]
 pub fn words(given: &[OsString]) -> GivenWords {
     let ours = in_our_words(given.to_vec()).unwrap_or_default();
@@ -56,7 +56,7 @@ pub fn words(given: &[OsString]) -> GivenWords {
     }
 }
 
-/// What is secret of the words as they were given, and in our words.
+/// The secrets among the words as they were given, and in our words.
 fn secret_words(given: &[OsString], ours: &[OsString]) -> Vec<String> {
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     if let Some(tool) = given.get(1).and_then(|word| word.to_str())
@@ -94,7 +94,7 @@ fn joined_by_ab(word: &str) -> Option<&str> {
     Some(&letters[place + 1..])
 }
 
-/// As `getopt_long` reads it: the name or its beginning, and a value behind `=`.
+/// As `getopt_long` reads it: the name or its beginning, and a value after `=`.
 fn joined_by_httperf(word: &str) -> Option<&str> {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let is_header = name.len() > "--".len() && "--add-header".starts_with(name);
@@ -244,7 +244,7 @@ fn invalid_header(text: &str) -> String {
 }
 
 // clap reports a value that is missing as an empty one.
-/// Hides a secret in what clap reports of a value that is not valid.
+/// Hides a secret in clap's message about a value that is not valid.
 pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
     let kinds: [(&str, Hide); 7] = [
         ("--user", user),
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn what_is_secret_is_hidden_however_it_is_written() {
-        // Method: each flag with its value apart, joined and behind other letters; and values
-        // that are no secrets.
+        // Method: each flag with its value apart, joined and after other letters; and values that
+        // are no secrets.
         for (words, shown) in [
             (&["-u", "me:hunter2"][..], "-u me:<hidden>"),
             (&["-ume:hunter2"], "-ume:<hidden>"),

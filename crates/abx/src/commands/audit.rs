@@ -43,13 +43,14 @@ pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
     })
 }
 
-/// What the reports in these files show; `-` is standard input.
+/// The audit of the reports in these files; `-` is standard input.
 fn audit_of(files: &[String]) -> Result<Audit, Failure> {
     let texts: Result<Vec<ReportText>, Failure> = files.iter().map(|file| read(file)).collect();
     Ok(abx_audit::audit(&texts?))
 }
 
-/// Above what an audit reads, in UTF-16 too, so that a device without an end is no trap.
+/// Above the size of any input to an audit, in UTF-16 too, so that a device without an end is no
+/// trap.
 const BYTES_MOST: u64 = 80 << 20;
 
 fn read(file: &str) -> Result<ReportText, Failure> {

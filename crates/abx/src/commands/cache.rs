@@ -63,7 +63,7 @@ struct ListedBuild {
     /// The subject line of the commit.
     title: Option<String>,
     author_date: Option<String>,
-    /// A hash of what a working tree had over the commit.
+    /// A hash of a working tree's changes over the commit.
     changes: Option<String>,
     /// The commands that built it.
     build: Vec<String>,

@@ -1,5 +1,5 @@
-//! `abx completions`: what shells complete, made of the definitions that read the command line,
-//! and the ids of records and names of studies, which `abx words` lists while a person types.
+//! `abx completions`: completions for shells, made of the definitions that read the command line,
+//! and the ids of records and names of studies, which `abx words` lists while a user types.
 
 use abx_lab::catalog;
 use abx_lab::history::{Archive, Query, short_id_of_file};

@@ -1,4 +1,4 @@
-//! `abx doctor`: what can this machine measure?
+//! `abx doctor`: the capacity of this machine to measure.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ fn noise_for(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Looks, and prints what was seen.
+/// Examines the machine, and prints the result.
 pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     let flags = &doctor.output;
     let [usual, ceiling_for] = if doctor.quick { QUICK } else { USUAL };
@@ -98,7 +98,7 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     })
 }
 
-/// What the person may wait for.
+/// The message of a step that takes a while.
 fn begins(step: DoctorStep, noise_for: Duration) -> String {
     match step {
         DoctorStep::Noise => format!(

@@ -124,7 +124,7 @@ fn check_without_trend(history: &HistoryArgs) -> Result<(), Failure> {
     }
 }
 
-/// Adds every file that is a record, and reports what became of each.
+/// Adds every file that is a record, and reports the result for each.
 fn add(flags: &HistoryAdd) -> Result<End, Failure> {
     let archive = Archive::open(&state_folder()).map_err(Failure::usage)?;
     let mut adding = archive.adding().map_err(Failure::no_claim)?;
@@ -150,7 +150,7 @@ fn add(flags: &HistoryAdd) -> Result<End, Failure> {
 }
 
 fn add_file(adding: &mut Adding, file: &Path) -> Result<Added, Failure> {
-    // Whatever is added can be reported.
+    // Any record that is added can be reported.
     saved::read(file)?;
     let text = read_text(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
@@ -226,8 +226,7 @@ pub fn record_path(word: &str) -> Result<PathBuf, Failure> {
     resolve(word, &state_folder()).map_err(Failure::usage)
 }
 
-/// What a record that was saved can be named by: its id, or its path where it is not among
-/// the others.
+/// The name of a record that was saved: its id, or its path if it is not among the others.
 pub fn name_of(store: &Store) -> String {
     match listed_name(store.path()) {
         Some(name) => short_id_of_file(&name),

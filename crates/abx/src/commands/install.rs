@@ -1,5 +1,5 @@
-//! `abx study install`, and `--install` of `abx study check`: having what the subjects of
-//! studies need.
+//! `abx study install`, and `--install` of `abx study check`: installs the needs of the subjects of
+//! studies.
 
 use std::path::Path;
 

@@ -120,7 +120,7 @@ fn page(command: &Command, name: String) -> io::Result<ManualPage> {
     Ok(ManualPage { name, roff })
 }
 
-/// What stands below the flags of a help text, in sections of a manual page.
+/// The text below the flags of a help text, in sections of a manual page.
 fn sections(after: &str) -> Roff {
     let mut roff = Roff::default();
     for part in after.split("\n\n").map(str::trim_end) {
@@ -215,9 +215,9 @@ mod tests {
 
     #[test]
     fn every_help_text_is_whole_and_true_for_its_command() {
-        // Method: both texts of each command and subcommand, and each manual page: no blanks
-        // within a sentence, no percentage without its blank, the placeholder of `--count`, and
-        // a text of `--json` that names what each command saves.
+        // Method: both texts of each command and subcommand, and each manual page: no blanks within
+        // a sentence, no percentage without its blank, the placeholder of `--count`, and a text of
+        // `--json` that names the kind of file that each command saves.
         let mut whole = shown();
         whole.build();
         let mut commands = vec![&whole];

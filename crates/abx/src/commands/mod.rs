@@ -1,4 +1,4 @@
-//! What each command does, a file or folder per verb.
+//! The action of each command, a file or folder per verb.
 
 #[cfg(feature = "audit")]
 pub mod audit;

@@ -133,7 +133,7 @@ impl Run {
         Target::on_socket(&url, &socket.to_string_lossy()).map_err(Failure::usage)
     }
 
-    /// What the server is loaded with.
+    /// The loads for the server.
     fn loads(&self, target: &Target) -> Result<Vec<Load>, Failure> {
         let is_encrypted = target.is_encrypted;
         if let Some(file) = &self.scenario {
@@ -201,7 +201,7 @@ impl Run {
     }
 }
 
-/// What is about to be done.
+/// The announcement of a run.
 fn announcement(url: &str, load: &Load, end: RunEnd, warm_up: Duration) -> String {
     let how_long = match end {
         RunEnd::After(span) => format!("for {}", humantime::format_duration(span)),
@@ -232,7 +232,7 @@ fn announcement(url: &str, load: &Load, end: RunEnd, warm_up: Duration) -> Strin
     }
 }
 
-/// What is about to be done under several loads, or to find one, and how long that takes.
+/// The announcement of several loads, or of a search for one, and how long that takes.
 fn announcement_of_several(study: &Study, url: &str) -> String {
     let loads = u32::try_from(study.loads.len()).unwrap_or(u32::MAX);
     let time = |span: Duration| humantime::format_duration(span);
@@ -254,7 +254,7 @@ fn announcement_of_several(study: &Study, url: &str) -> String {
     }
 }
 
-/// Loads, and prints what came of it.
+/// Loads, and prints the result.
 pub fn run(run: &Run) -> Result<End, Failure> {
     let outputs = Outputs::new(&run.output, &run.formats, run.measured_formats.given())?;
     run.measured_formats.refuse_unsampled(run.why)?;
@@ -280,7 +280,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         }
     };
     let (end, warm_up) = (run.end(&load)?, run.warm_up(&load)?);
-    // A mistake in what is expected is found before anything is loaded.
+    // A mistake in the expectations is found before anything is loaded.
     expect.read(&KnownNames {
         subjects: vec![target.url.clone()],
         loads: vec![load.name.clone()],

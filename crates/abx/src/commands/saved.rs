@@ -21,7 +21,7 @@ pub enum SavedRecord {
     Study(Box<StudyRecord>),
     /// A search for a commit.
     Bisect(Box<BisectRecord>),
-    /// What was seen of a machine, concluded from.
+    /// The record of a machine, with conclusions.
     Machine(Box<DoctorRecord>),
     /// Where the time of a command went, concluded from its runs.
     Timer(Box<TimerRecord>),

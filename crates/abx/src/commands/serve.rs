@@ -221,7 +221,7 @@ enum SendingName {
 }
 
 impl Serve {
-    /// What clients are shown over TLS.
+    /// The certificate that clients receive over TLS.
     fn certificate(&self) -> Option<ServerCertificate> {
         match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(ServerCertificate::Files {
@@ -362,7 +362,7 @@ fn worker_command(number: u32) -> Command {
     command
 }
 
-/// What to do about connections that the kernel does not give.
+/// The remedy for connections that the kernel does not give.
 fn refusal(error: &io::Error) -> String {
     format!(
         "abx: a connection cannot be accepted: {error}; others wait until one is closed. Each \

@@ -148,8 +148,8 @@ struct StudyRun {
     tiny: bool,
 }
 
-/// Whether it is a flag of `abx compare` about what a built-in study sets itself: its loads, its
-/// subjects, and whether its commands may run.
+/// Whether it is a flag of `abx compare` for settings of a built-in study: its loads, its subjects,
+/// and whether its commands may run.
 fn is_refused(argument: &Arg) -> bool {
     let heading = argument.get_help_heading().unwrap_or_default();
     let name = argument.get_id().as_str();
@@ -170,8 +170,8 @@ const OF_LOADS: [&str; 8] = [
 
 /// Blocks of `--quick`: the fewest that carry a verdict where their number is ordered.
 const QUICK_BLOCKS: u32 = 6;
-/// The time into which they are fitted, which leaves some of the twenty minutes for
-/// what `--install` has to do first.
+/// The time into which they are fitted, which leaves some of the twenty minutes for the
+/// installations of `--install`.
 const QUICK_TIME: std::time::Duration = std::time::Duration::from_secs(17 * 60);
 /// Rounds of a block of `--tiny`, unless the user sets them, and slices.
 const TINY_ROUNDS: u32 = 4;
@@ -367,7 +367,7 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     })
 }
 
-/// Has what the subjects of studies need.
+/// Installs the needs of the subjects of studies.
 fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
     let cache = provision::cache_folder();
     refuse_lone_trust(flags.names.iter(), flags.trust)?;

@@ -36,7 +36,7 @@ impl BuildFlags {
         Repository::open(folder).map_err(failure)
     }
 
-    /// What builds them.
+    /// The builder with these flags.
     pub fn builder<'a>(&self, repository: &'a Repository) -> Result<Builder<'a>, Failure> {
         let builder = Builder::new(repository, &self.build, BuildCache::here());
         let within = self.build_within.unwrap_or(BUILD_WITHIN);

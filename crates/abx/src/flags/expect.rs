@@ -186,7 +186,7 @@ pub fn remark(record: &StudyRecord, expectation_results: &[ExpectationResult]) -
     Some(format!("abx: {flags}: {what}"))
 }
 
-/// What would settle these.
+/// The remedy that would settle these.
 fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
     let are = |doubt| {
         open.iter()

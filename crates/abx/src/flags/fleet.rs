@@ -133,7 +133,7 @@ fn told(event: &FleetEvent, is_quiet: bool) {
     tell(&line);
 }
 
-/// What this program is, as agents and controllers compare it.
+/// The build of this program, as agents and controllers compare it.
 pub fn build() -> Result<String, Failure> {
     own_build()
         .map_err(|error| Failure::usage(format!("cannot read abx's own program file: {error}")))

@@ -9,7 +9,7 @@ pub fn brief(argument: Arg, shown: &[&str]) -> Arg {
 }
 
 /// Leaves a flag out of every help text of a command that refuses it. The command still reads the
-/// flag, so that its message can name what to write instead.
+/// flag, so that its message can name the replacement.
 pub fn without(argument: Arg, is_refused: impl Fn(&Arg) -> bool) -> Arg {
     if is_refused(&argument) {
         argument.hide(true)

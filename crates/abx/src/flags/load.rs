@@ -151,8 +151,8 @@ pub struct GeneratorFlags {
 }
 
 impl LoadFlags {
-    /// The loads, under the names that reports use, for servers of which one at least speaks
-    /// TLS or none does; `server` is the only one that is loaded.
+    /// The loads, under the names that reports use, for servers of which at least one uses TLS or
+    /// none does; `server` is the only one that is loaded.
     ///
     /// # Errors
     /// A usage failure for flags that contradict each other or have no meaning here.
@@ -218,7 +218,7 @@ impl LoadFlags {
         })
     }
 
-    /// The numbers of connections, none of them below what their stages reach.
+    /// The numbers of connections, none of them below the highest of their stages.
     fn sweep_connections(&self) -> Result<Vec<u32>, Failure> {
         let highest = self.connection_stages.as_ref().map_or(0, highest);
         let is_lower = |connections: &&u32| **connections < highest;
@@ -235,7 +235,7 @@ impl LoadFlags {
         })
     }
 
-    /// A load but for its name, connections and rate.
+    /// A load except for its name, connections and rate.
     fn like(&self, shape: Shape, tls: &TlsSpec, requests: Vec<RequestSpec>) -> Load {
         let usual = Load::default();
         Load {
@@ -263,7 +263,7 @@ impl LoadFlags {
         }
     }
 
-    /// What a flag means that has another meaning in other tools; `None` if none was given.
+    /// A hint about a flag that has another meaning in other tools; `None` if none was given.
     pub fn hint(&self, is_encrypted: bool) -> Option<&'static str> {
         (self.keepalive && is_encrypted && !self.tls.trusts_any()).then_some(
             "-k keeps connections open, which abx always does; to trust any certificate (curl's \
@@ -343,7 +343,7 @@ impl LoadFlags {
         }
     }
 
-    /// When a connection that is free sends its next request, but for rates.
+    /// When a connection that is free sends its next request, except for rates.
     fn pacing(&self) -> Pacing {
         Pacing {
             arrivals: self

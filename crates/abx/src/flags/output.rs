@@ -247,7 +247,7 @@ impl<'a> Outputs<'a> {
 /// A record with the results of its expectations.
 pub type Judged<'a> = (&'a StudyRecord, &'a [ExpectationResult]);
 
-/// What the format of a flag makes of a record.
+/// The texts of a flag's format for a record.
 fn texts(flag: &str, (record, results): Judged, place: RecordPlace) -> Vec<ExportedText> {
     let exporter = EXPORTERS.iter().find(|exporter| exporter.flag == flag);
     exporter.map_or_else(Vec::new, |exporter| {
@@ -321,7 +321,7 @@ impl FormatFlags {
 }
 
 impl MeasuredFormatFlags {
-    /// Refuses a format of what was sampled if nothing is.
+    /// Refuses a format of samples if nothing is sampled.
     pub fn refuse_unsampled(&self, is_sampled: bool) -> Result<(), Failure> {
         match self.folded {
             Some(_) if !is_sampled => Err(Failure::usage(
@@ -386,8 +386,8 @@ fn with_names(place: &str, names: &[String; 2]) -> String {
     path.display().to_string()
 }
 
-/// A name as a part of a file's name: short enough for two of them, and without what has a meaning
-/// in paths and on terminals.
+/// A name as a part of a file's name: short enough for two of them, and without characters that
+/// have a meaning in paths and on terminals.
 fn file_name(name: &str) -> String {
     let mut part = clean_name(name).replace(['/', '\u{fffd}'], "_");
     while part.len() > NAME_BYTES_MAX {

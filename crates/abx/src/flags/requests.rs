@@ -76,17 +76,18 @@ pub struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// The requests of a load. URLs of a list have to be those of the server, where
-    /// there is but one. Their placeholders are refused where none `may_vary`.
+    /// The requests of a load. URLs of a list have to be those of the server, if there is only one.
+    /// Their placeholders are refused unless they `may_vary`.
     ///
     /// # Errors
-    /// A usage failure for files that cannot be read, and for what does not fit together.
+    /// A usage failure for files that cannot be read, and for flags that do not fit together.
     pub fn requests(
         &self,
         server: Option<&Target>,
         may_vary: bool,
     ) -> Result<Vec<RequestSpec>, Failure> {
-        // Others may have written the file: it does not choose what is read here and sent.
+        // Others may have written the file: it does not choose the files that are read here and
+        // sent.
         let read: fn(&str) -> io::Result<String> = match self.request_file {
             Some(_) => read_lines_here,
             None => read_lines,
@@ -133,7 +134,7 @@ impl RequestFlags {
         Ok(requests)
     }
 
-    /// What all requests have in common.
+    /// The common part of all requests.
     fn like(&self, mut headers: Vec<Header>) -> Result<RequestSpec, Failure> {
         let body = match &self.form[..] {
             [] => self
@@ -190,7 +191,7 @@ impl RequestFlags {
         }
         if let Some(token) = &self.bearer {
             let token = read_file_or("--bearer", token)?;
-            // What is no text is no token.
+            // Bytes that are no text are no token.
             let token = String::from_utf8(token).unwrap_or_default();
             add("--bearer", credentials::bearer(&token))?;
         }
@@ -256,7 +257,7 @@ fn file_in(word: &str) -> Option<&str> {
     (!file.starts_with('@')).then_some(file)
 }
 
-/// What a flag's word means: itself, or by `@` what a file holds, as for curl.
+/// The value of a flag's word: itself, or after `@` the content of a file, as for curl.
 fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
     let Some(file) = file_in(word) else {
         let text = word.strip_prefix('@').unwrap_or(word);
@@ -270,7 +271,7 @@ fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// What `{line:FILE}` takes its lines from.
+/// The text from which `{line:FILE}` takes its lines.
 fn read_lines(file: &str) -> io::Result<String> {
     let text = read_text(Path::new(input(file)), LINES_BYTES_MAX)?;
     if text.len() > LINES_BYTES_MAX {

@@ -8,7 +8,7 @@ use clap::Args;
 /// A record that is saved.
 #[derive(Debug, Clone)]
 pub struct SavedFile {
-    /// What `abx report` finds it by.
+    /// The name by which `abx report` finds it.
     pub name: String,
     pub path: PathBuf,
 }

@@ -49,7 +49,7 @@ enum ShapeName {
 }
 
 impl ShapeFlags {
-    /// The shape to what is spoken.
+    /// The shape for this scheme.
     ///
     /// # Errors
     /// A usage failure for flags of WebSocket beside HTTP.

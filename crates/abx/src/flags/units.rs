@@ -73,8 +73,8 @@ pub fn threads(text: &str) -> Result<u16, String> {
 #[derive(Debug, Clone)]
 pub struct RateList(pub Vec<Rate>);
 
-/// Reads rates per second such as `2000`, shares of what the slowest server can
-/// do such as `25%`, several of both, or `auto`.
+/// Reads rates per second such as `2000`, shares of the slowest server's capacity such as `25%`,
+/// several of both, or `auto`.
 pub fn rates(text: &str) -> Result<RateList, String> {
     if text == "auto" {
         return Ok(RateList(SHARES.map(Rate::Share).into()));
@@ -175,7 +175,7 @@ pub fn local_address(text: &str) -> Result<IpAddr, String> {
         })
 }
 
-/// Reads which body is right.
+/// Reads which body is correct.
 pub fn expect_body(text: &str) -> Result<ExpectBody, String> {
     ExpectBody::parse(text).ok_or_else(|| {
         format!(
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn stalls_and_headers_have_two_parts() {
-        // Method: one right and one wrong of each; names that no header can have.
+        // Method: one correct and one wrong of each; names that no header can have.
         let (length, period) = stall("100ms/1s").unwrap();
         assert_eq!((length.as_millis(), period.as_millis()), (100, 1000));
         assert!(stall("100ms").is_err());
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn percentages_have_a_range() {
-        // Method: the ends of each range, beyond them, and what is no number.
+        // Method: the ends of each range, beyond them, and words that are no number.
         assert!(margin("100%").is_ok());
         for wrong in ["0%", "200%"] {
             let message = margin(wrong).unwrap_err();
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn numbers_and_times_are_read_as_other_tools_take_them() {
-        // Method: each way to write them, and what would have to be guessed.
+        // Method: each way to write them, and texts that would have to be guessed.
         assert_eq!(
             (requests("10k"), requests("2.5M")),
             (Ok(10_000), Ok(2_500_000))
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn work_is_a_time_or_turns() {
-        // Method: one right of each, and what is neither.
+        // Method: one correct of each, and words that are neither.
         assert_eq!(work("10us"), Ok(Work::Time(Duration::from_micros(10))));
         assert_eq!(work("4000turns"), Ok(Work::Turns(4_000)));
         assert!(work("4000").is_err() && work("turns").is_err() && work("-1turns").is_err());

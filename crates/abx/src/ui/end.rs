@@ -9,7 +9,7 @@ use abx_report::printing::clean;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Done,
-    /// What was expected is not so.
+    /// An expectation does not hold.
     Failed,
     /// The request cannot be carried out as given.
     Usage,

@@ -1,4 +1,4 @@
-//! What abx was started as: its program file, and its command line as records keep it.
+//! How abx was started: its program file, and its command line as records keep it.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use abx_lab::CeilingServer;
 
 use crate::ui::end::Failure;
 
-/// The words of the command line, without what is secret.
+/// The words of the command line, without secrets.
 static RECORDED: OnceLock<Vec<String>> = OnceLock::new();
 
 /// Keeps the words that records are to have, once for the process.
@@ -20,7 +20,7 @@ pub fn recorded() -> Vec<String> {
     RECORDED.get().cloned().unwrap_or_default()
 }
 
-/// The built-in server that does nothing, which shows what the generator can get at most.
+/// The built-in server that does nothing, which shows the generator's highest throughput.
 pub fn ceiling_server() -> Result<CeilingServer, Failure> {
     let program = own_program()?;
     let program = program.to_string_lossy();

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_collector_has_the_usual_path_unless_it_is_given() {
-        // Method: none, the usual one, one below another, and what is no collector.
+        // Method: none, the usual one, one below another, and words that are no collector.
         for (url, path) in [
             ("http://127.0.0.1:4318", "/v1/metrics"),
             ("http://127.0.0.1:4318/", "/v1/metrics"),

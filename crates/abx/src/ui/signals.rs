@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and a closed terminal stop what runs; a second one ends abx at once.
+//! Ctrl-C, SIGTERM and a closed terminal stop the current work; a second one ends abx at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use abx_engine::Stopper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What a second signal ends abx with.
+/// The exit code after a second signal.
 const INTERRUPTED: i32 = 130;
 
 /// From now on signals stop the engine. Its keepers end their servers also

@@ -1,4 +1,4 @@
-//! What must hold for any command of curl, called by the fuzz target and by tests.
+//! Properties of any command of curl, checked by the fuzz target and by tests.
 
 use super::{KNOWN, Meaning, translated};
 

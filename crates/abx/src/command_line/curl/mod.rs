@@ -5,7 +5,7 @@ pub mod fuzz;
 
 use abx_lab::without_placeholders;
 
-/// What a flag of curl means here.
+/// The meaning of a flag of curl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// Nothing, with no value or with one.
@@ -29,7 +29,7 @@ enum Meaning {
     Redirects,
 }
 
-/// How curl reads what is sent.
+/// How curl reads the data to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DataKind {
     /// With `@` for a file without its line ends.
@@ -285,7 +285,7 @@ impl CurlCommand {
         Ok(words)
     }
 
-    /// Those that curl adds for a body, for cookies and for what is compressed.
+    /// Those that curl adds for a body, for cookies and for compression.
     fn add_usual_headers(&mut self, has_body: bool) {
         let mut usual = Vec::new();
         if has_body && self.is_json {
@@ -331,7 +331,7 @@ fn name(header: &str) -> String {
     name.trim().to_ascii_lowercase()
 }
 
-/// What `--data-urlencode` makes of `content`, `=content` or `name=content`.
+/// The result of `--data-urlencode` for `content`, `=content` or `name=content`.
 fn encoded(text: &str) -> Result<String, String> {
     let (name, content) = match text.split_once('=') {
         Some(("", content)) => (String::new(), content),
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_command_as_browsers_copy_it_is_said_in_our_words() {
-        // Method: what Chromium and Firefox put on the clipboard, shortened.
+        // Method: commands that Chromium and Firefox put on the clipboard, shortened.
         let chromium = said(
             "'https://localhost/a?b=c' -X 'PUT' -H 'Accept: */*' -b 'x=1; y' \
              -H 'content-type: application/json' --data-raw '{\"a\": \"@\"}' --insecure",

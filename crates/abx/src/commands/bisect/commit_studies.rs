@@ -22,7 +22,7 @@ use crate::ui::invocation::{self, own_program};
 use crate::ui::signals::Interruption;
 use crate::ui::watch::Watch;
 
-/// What all comparisons of one search have in common.
+/// The common settings of all comparisons of one search.
 pub struct CommitStudies<'a> {
     flags: &'a Bisect,
     interruption: &'a Interruption,
@@ -53,7 +53,7 @@ pub enum NotCompared {
     Failed(Failure),
 }
 
-/// What is compared in one study, and until when.
+/// The comparison of one study, and its end.
 pub struct CommitQuestion<'a> {
     /// The first is the baseline.
     pub subjects: Vec<Subject>,
@@ -96,7 +96,7 @@ impl<'a> CommitStudies<'a> {
         self.launch.clone()
     }
 
-    /// What distinguishes the loads of two searches.
+    /// The part of the loads that distinguishes two searches.
     pub fn described(&self) -> String {
         format!("{:?} {} {:?}", self.metric, self.margin.share(), self.loads)
     }
@@ -192,7 +192,7 @@ fn loads(flags: &Bisect, subject: &Subject) -> Result<Vec<Load>, Failure> {
     }
 }
 
-/// What is compared, if this load has it.
+/// The metric to compare, if this load has it.
 fn metric(flags: &Bisect, loads: &[Load]) -> Result<Metric, Failure> {
     let mut loads = loads.iter();
     let is_open = loads.any(|load| load.pacing.arrivals != Arrivals::Closed);

@@ -51,7 +51,7 @@ impl<'a> Commits<'a> {
         self.revisions.len() - 1
     }
 
-    /// What distinguishes the commits of two searches.
+    /// The part of the commits that distinguishes two searches.
     pub fn described(&self) -> String {
         let each = self.revisions.iter();
         let each = each.map(|revision| (&revision.commit, &revision.changes));

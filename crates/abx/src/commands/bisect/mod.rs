@@ -99,7 +99,7 @@ fn finish(
     Ok(end)
 }
 
-/// What a search works with.
+/// The state of a search.
 struct Search<'a> {
     studies: CommitStudies<'a>,
     commits: Commits<'a>,

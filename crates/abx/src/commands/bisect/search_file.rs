@@ -17,7 +17,7 @@ use crate::ui::invocation;
 pub struct SearchFile {
     pub record: BisectRecord,
     store: Store,
-    /// What was spent on it before this process began.
+    /// The time that was spent on it before this process began.
     before_s: f64,
     began: Instant,
 }
@@ -68,7 +68,7 @@ impl SearchFile {
         Ok(file)
     }
 
-    /// Saves what is known now.
+    /// Saves the results so far.
     pub fn save(&mut self) -> Result<(), Failure> {
         self.record.elapsed_s = self.before_s + self.began.elapsed().as_secs_f64();
         let saved = self.store.save_somewhere(&self.record);

@@ -61,7 +61,7 @@ const STEP_MIN: u64 = 100;
 /// So often is looked whether there is something to show, or a reason to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Does what ab would.
+/// Runs as ab would.
 pub fn ab(words: &AbWords) -> ExitCode {
     let done = match AbCommand::read(&words.words) {
         Ok(AbCommand::Version) => say(&banner(false)).map(|()| 0),
@@ -156,7 +156,7 @@ fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRe
     Ok(())
 }
 
-/// What stands before the report.
+/// The text before the report.
 fn beginning(options: &AbOptions, request: &AbRequest, is_watched: bool) -> String {
     let mut text = banner(options.markup.is_some());
     if options.markup.is_none() {
@@ -217,7 +217,7 @@ fn read_body(options: &AbOptions) -> Result<Vec<u8>, AbRefusal> {
 fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
     let url = match &options.proxy {
         Some((host, port)) => format!("http://{host}:{port}/"),
-        // What follows the authority is sent as it is, whatever it is.
+        // The part after the authority is sent as it is.
         None => options.url.origin(),
     };
     Target::parse(&url).map_err(|error| AbRefusal {
@@ -231,7 +231,7 @@ fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
 const TLS_OF_PROXY: &str = "abx: with -X and https:// TLS is spoken with the proxy itself, as ab \
                             does it: no tunnel (CONNECT) is asked for";
 
-/// What ab ends with when a host is not found.
+/// The exit code of ab when a host is not found.
 const UNRESOLVED: u8 = 50;
 
 fn plan(
@@ -323,7 +323,7 @@ fn pacing(options: &AbOptions) -> Result<Pacing, AbRefusal> {
     })
 }
 
-/// As ab, which believes every certificate.
+/// As ab, which trusts every certificate.
 fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
     let suites = suites(options.tls.suites.iter().map(String::as_str));
     let suites = suites.map_err(|why| AbRefusal {
@@ -439,7 +439,7 @@ impl<'a> AbWatch<'a> {
         let left = || deadline.map(|moment| moment.saturating_duration_since(Instant::now()));
         let (mut shown, mut has_stopped) = (0, false);
         loop {
-            // Looked at first, so that what has ended by then is shown.
+            // Read first, so that requests that have ended by then are shown.
             let is_over = self.is_over.load(Ordering::Acquire);
             shown = self.show(shown);
             if is_over {

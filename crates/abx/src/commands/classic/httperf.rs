@@ -1,5 +1,5 @@
-//! `abx httperf`: httperf's command line and report. What its words mean and what its figures
-//! are is in `abx-classic`, the load in the engine's sessions.
+//! `abx httperf`: httperf's command line and report. The meaning of its words and figures is in
+//! `abx-classic`, the load in the engine's sessions.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -49,10 +49,10 @@ pub struct HttperfArgs {
     words: Vec<String>,
 }
 
-/// What waits to be printed is so much at most, in bytes.
+/// The most output that waits to be printed, in bytes.
 const WAITING_MAX: usize = 64 * 1024;
 
-/// Loads, and prints what came of it.
+/// Loads, and prints the result.
 pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
     let options = match HttperfCommand::parse(&args.words) {
         Err(refusal) => return Ok(refuse(&refusal.to_string())),
@@ -130,7 +130,7 @@ fn printed(text: &str) -> Result<End, Failure> {
     print(text).map(|()| End::Done)
 }
 
-/// What stands in the file of `--wlog` or `--wsesslog`.
+/// The content of the file of `--wlog` or `--wsesslog`.
 fn log(options: &HttperfOptions) -> Result<Vec<u8>, String> {
     let sessions = options.session.load.as_ref();
     let file = match (&options.uris, sessions.map(|sessions| &sessions.calls)) {
@@ -182,7 +182,7 @@ fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
     }))
 }
 
-/// What holds for every connection.
+/// The settings of every connection.
 fn terms(options: &HttperfOptions, address: SocketAddr, tls: Option<TlsPlan>) -> SessionOptions {
     let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (send, receive) = options.buffers;

@@ -6,7 +6,7 @@ use crate::ui::end::{Failure, tell};
 
 /// How much of a study file is conducted.
 pub struct Extent<'a> {
-    /// What a person types to get here, for messages.
+    /// The command to get here, for messages.
     pub command: String,
     /// Only these subjects; empty for all of them.
     pub subjects: &'a [String],

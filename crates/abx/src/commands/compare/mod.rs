@@ -38,7 +38,7 @@ pub use self::resumed::Resumed;
 pub use self::study::of_catalog;
 pub use self::trust::{TrustFlag, confirm};
 
-/// Conducts the study that the flags describe, and prints what came of it.
+/// Conducts the study that the flags describe, and prints its result.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     perform(&study::study(compare)?, compare)
 }
@@ -67,10 +67,10 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
 /// The kind of records that can be continued.
 const RESUMED_KIND: &str = "compare";
 
-/// With what a study begins.
+/// The beginning of a study.
 #[derive(Default)]
 pub struct StudyStart {
-    /// What makes the load; `None` for this process.
+    /// The generator of the load; `None` for this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
     /// The record that it continues; `None` for a new study.
     pub resumed: Option<Resumed>,
@@ -259,7 +259,7 @@ pub fn keep(
     let file = saved.is_ok().then(|| history::file_of(&store));
     let printed = print(file.as_ref());
     match saved {
-        // What was measured is in the report all the same.
+        // The measurement is in the report all the same.
         Err(error) => tell(&format!("abx: {error}")),
         Ok(()) => {
             history::note(&store);

@@ -1,4 +1,5 @@
-//! `abx compare --plan`: what a study can find, by what earlier ones on this machine had.
+//! `abx compare --plan`: the results that a study can have, by those of earlier ones on this
+//! machine.
 
 use abx_lab::history::{Archive, Query};
 use abx_lab::{Source, Study, WHY_SHARE, read_text, state_folder, this_machine};
@@ -13,7 +14,7 @@ use crate::ui::end::{End, Failure};
 
 /// Prints it, and measures nothing.
 pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
-    // A mistake in what is expected is found now, and not when the study runs.
+    // A mistake in the expectations is found now, and not when the study runs.
     compare.expect.read(&known_of_study(study))?;
     let machine = this_machine().map_err(Failure::usage)?;
     let pairs = match study.contrasts.len() {

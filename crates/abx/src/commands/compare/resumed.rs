@@ -45,7 +45,7 @@ impl Resumed {
         }
     }
 
-    /// Reports what stays, unless nothing can be added.
+    /// Reports the parts that stay, unless nothing can be added.
     pub fn tell(&self) {
         if !is_resumable(&self.measured) {
             return;

@@ -67,7 +67,7 @@ fn leave_out(file: &mut StudyFile, names: &[&str]) -> Result<Vec<String>, Failur
     Ok(lacks(file, &contrasts))
 }
 
-/// What a study lacks that had these contrasts.
+/// The comparisons that a study without these contrasts lacks.
 fn lacks(file: &StudyFile, contrasts: &[Contrast]) -> Vec<String> {
     let left_out = contrasts
         .iter()
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// What a study of the catalog lacks without these subjects.
+    /// The comparisons that a study of the catalog lacks without these subjects.
     fn without(study: &str, names: &[&str]) -> Vec<String> {
         let entry = catalog::entry(study).unwrap();
         leave_out(&mut entry.study().unwrap(), names).unwrap()

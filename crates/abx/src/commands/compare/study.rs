@@ -139,7 +139,7 @@ fn has_placeholder(subject: &Subject) -> bool {
     }
 }
 
-/// Refuses flags about what a study file sets.
+/// Refuses flags for settings of a study file.
 fn check_flags_beside_file(compare: &Compare) -> Result<(), Failure> {
     if let Some((flag, key)) = compare.load.given().next() {
         return Err(Failure::usage(format!(
@@ -308,7 +308,7 @@ fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
     )))
 }
 
-/// What is missing, and what would bring it.
+/// The missing needs, and their remedies.
 fn lines(missing: &[&Missing]) -> String {
     let each = missing.iter();
     let each = each.map(|missing| {
@@ -366,7 +366,7 @@ fn service(
     }
 }
 
-/// Gives a server what was had for it.
+/// Gives a server the results of its installation.
 fn equip(name: &str, source: &mut Source, had: &[Provision]) {
     if let Some(had) = had.iter().find(|provision| provision.subject() == name) {
         had.equip(source);
@@ -426,7 +426,7 @@ fn pin(compare: &Compare) -> Option<Pin> {
     })
 }
 
-/// What is wrong with the words for a subject; they may also have meant a study.
+/// The error in the words for a subject; they may also have meant a study.
 fn not_a_subject(error: SubjectError) -> Failure {
     match &error {
         SubjectError::Unnamed(text) => Failure::usage(format!(

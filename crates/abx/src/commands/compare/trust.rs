@@ -111,7 +111,7 @@ fn list(commands: &[StudyCommand], shown: &str) -> String {
     }
 }
 
-/// What a person agrees to.
+/// The user's consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Consent {
     /// These commands, until they change.

@@ -119,7 +119,7 @@ fn plan(agent: &Agent) -> Result<AgentPlan, Failure> {
     })
 }
 
-/// Where it keeps what it has counted.
+/// The folder in which it keeps its counts.
 fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
     match &agent.finals {
         Some(folder) => std::path::absolute(folder).map_err(Failure::usage),

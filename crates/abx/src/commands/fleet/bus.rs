@@ -1,4 +1,4 @@
-//! `abx bus init`: what a NATS server needs that agents and controllers may trust.
+//! `abx bus init`: the files of a NATS server that agents and controllers may trust.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -105,7 +105,7 @@ fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a person does next, on three kinds of machines.
+/// The next steps of the user, on three kinds of machines.
 fn next_steps(init: &BusInit, files: usize) -> String {
     let host = init.hosts.first().map_or("localhost", String::as_str);
     let address = if host.contains(':') {

@@ -1,4 +1,4 @@
-//! `abx collect`: what agents have kept of a run becomes a record.
+//! `abx collect`: turns the counts that agents have kept of a run into a record.
 
 use std::path::PathBuf;
 

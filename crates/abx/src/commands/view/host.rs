@@ -35,7 +35,7 @@ impl HostNames {
     }
 }
 
-/// The part before the port; `None` when what follows is no port.
+/// The part before the port; `None` when the rest is no port.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,

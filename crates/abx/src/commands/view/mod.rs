@@ -96,8 +96,8 @@ fn kept() -> Result<(RecordIndex, String), Failure> {
     Ok((RecordIndex::Folder(folder), what))
 }
 
-/// The records that these words name. What a file holds is looked at later; that
-/// it is there is looked at now.
+/// The records that these words name. The content of a file is read later; that it is there is
+/// checked now.
 fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
     let path = |word: &String| -> Result<PathBuf, Failure> {
         let path = record_path(word)?;

@@ -170,8 +170,7 @@ fn pairs(query: &str) -> Vec<(String, String)> {
     parts.map(pair).collect()
 }
 
-/// A text of a query, with `+` and `%XX` as what they stand for. What is no such
-/// sign stays as it is.
+/// A text of a query, with `+` and `%XX` decoded. Invalid escapes stay as they are.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

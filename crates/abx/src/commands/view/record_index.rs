@@ -83,7 +83,7 @@ impl RecordIndex {
     }
 }
 
-/// What the named files hold now.
+/// The current content of the named files.
 fn list(named_files: &[NamedFile]) -> History {
     let mut history = History {
         head: OutputKind::History.into(),

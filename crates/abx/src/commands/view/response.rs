@@ -8,7 +8,7 @@ use abx_report::{notice_html, page_policy};
 
 use super::request::{Access, ViewRequestError};
 
-/// What the browser gets.
+/// The response to the browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewResponse {
     pub status: ResponseStatus,

@@ -1,11 +1,11 @@
-//! What `abx view` shows, and under which names.
+//! The records of `abx view`, and its names.
 
 use std::net::IpAddr;
 
 use super::host::HostNames;
 use super::record_index::RecordIndex;
 
-/// What is shown, and under which names.
+/// The records to show, and the names of the server.
 pub struct Site {
     pub records: RecordIndex,
     pub names: HostNames,

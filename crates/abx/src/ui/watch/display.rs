@@ -1,5 +1,5 @@
-//! Where progress is shown: one line that is drawn anew on a terminal, lines one
-//! below the other in a file or a pipe.
+//! Where progress is shown: one line that is redrawn on a terminal, lines one below the other in a
+//! file or a pipe.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub enum Display {
     },
 }
 
-/// What is worth a line of its own.
+/// An event with a line of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
     LivenessEvent,
@@ -35,7 +35,7 @@ pub enum Urgency {
 }
 
 impl Display {
-    /// What suits standard error.
+    /// The display that suits standard error.
     pub fn of(quiet: bool) -> Display {
         if quiet {
             return Display::None;
@@ -59,7 +59,7 @@ impl Display {
 
     fn line() -> Display {
         let bar = ProgressBar::no_length();
-        // Cut where the terminal ends: a line that is broken cannot be drawn anew.
+        // Cut where the terminal ends: a line that is broken cannot be redrawn.
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
         }
@@ -99,7 +99,7 @@ impl Display {
         }
     }
 
-    /// Takes the line of a terminal away; what was written to a file stays.
+    /// Clears the line of a terminal; lines that were written to a file stay.
     pub fn clear(&self) {
         if let Display::Line { bar, .. } = self {
             bar.finish_and_clear();

@@ -12,7 +12,7 @@ use abx_report::{RunGoal, RunNow, opening_line, responses_line, run_line, verifi
 use super::display::{Display, Urgency};
 use super::waiting::waiting;
 
-/// Stretches that are read together as what is so lately: a second.
+/// The intervals that make up the recent figures: a second.
 const LATELY: usize = 10;
 /// Stretches of each column of the sparkline, and its columns.
 const COLUMN: usize = 5;
@@ -48,7 +48,7 @@ impl RunWatch {
         })
     }
 
-    /// Takes note of what happens.
+    /// Takes note of an event.
     pub fn see(&mut self, progress: RunProgress) {
         match progress {
             RunProgress::Pending(Pending::Over) => self.display.return_to_last(),
@@ -62,7 +62,7 @@ impl RunWatch {
         }
     }
 
-    /// Takes away what is not to stay.
+    /// Clears the line, which is not to stay.
     pub fn finish(&self) {
         self.display.clear();
     }
@@ -115,7 +115,7 @@ impl RunWatch {
     }
 }
 
-/// What is waited for, of the only server there is.
+/// The current wait, for the only server there is.
 fn waiting_for_server(pending: &Pending) -> String {
     const SERVER: &str = "the server";
     match *pending {

@@ -1,5 +1,5 @@
-//! Shows a person how far a study is, and what fails. Drawn between slices only, so that
-//! the drawing never meets the measuring.
+//! Shows the user how far a study is, and failures. Drawn between slices only, so that drawing
+//! never overlaps a measurement.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -21,11 +21,11 @@ pub struct Watch {
     started: Instant,
     budget: Duration,
     ordered: Option<u32>,
-    /// What decides when the study ends, if there is any.
+    /// The limits that decide when the study ends, if there are any.
     limits: Vec<Expectation>,
     /// The results of the blocks so far.
     so_far: String,
-    /// What became of each subject's requests so far, warm-up left out.
+    /// The outcomes of each subject's requests so far, warm-up left out.
     came: BTreeMap<String, Outcomes>,
     /// How many blocks there will be, as far as one can tell.
     expected: u32,
@@ -33,7 +33,7 @@ pub struct Watch {
     is_estimated: bool,
     /// How many blocks the budget has room for, by those so far.
     room: Option<u32>,
-    /// What another block will take, with the loads that are still open.
+    /// The length of another block, with the loads that are still open.
     next_block: Option<Duration>,
 }
 
@@ -67,7 +67,7 @@ impl Watch {
         }
     }
 
-    /// Takes note of what happens.
+    /// Takes note of an event.
     pub fn see(&mut self, progress: &StudyProgress) {
         match progress {
             StudyProgress::Pilot => {
@@ -146,12 +146,12 @@ impl Watch {
         self.display.show(&text, Urgency::Movement);
     }
 
-    /// Takes away what is not to stay.
+    /// Clears the line, which is not to stay.
     pub fn finish(&self) {
         self.display.clear();
     }
 
-    /// Where the study is after so many blocks, what failed, and what is known.
+    /// The position of the study after so many blocks, its failures, and its results.
     fn text(&self, place: &str, done: f64) -> String {
         let parts = [
             place.to_owned(),
@@ -289,8 +289,8 @@ mod tests {
 
     #[test]
     fn a_budget_without_room_for_a_verdict_is_told() {
-        // Method: blocks of 10 s, and 70 s left for them, then a second less; a number of
-        // blocks that was ordered takes what it takes.
+        // Method: blocks of 10 s, and 70 s left for them, then a second less; a requested number of
+        // blocks may take any time.
         let message = |left, ordered| {
             let watch = Watch::new(true, Duration::from_secs(100), ordered, &[]);
             watch.too_short(Duration::from_secs(left), Duration::from_secs(10))

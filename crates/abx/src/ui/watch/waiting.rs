@@ -1,8 +1,8 @@
-//! What is waited for while nothing is measured, in a line.
+//! The current wait while nothing is measured, in a line.
 
 use abx_lab::Pending;
 
-/// What is waited for while nothing is measured.
+/// The current wait while nothing is measured.
 pub fn waiting(pending: &Pending) -> String {
     match *pending {
         Pending::Files {
