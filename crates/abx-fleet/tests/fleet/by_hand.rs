@@ -1,4 +1,4 @@
-//! A controller that is spoken by hand, in the words of the protocol.
+//! A controller that is driven by hand, in the messages of the protocol.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;

@@ -1,4 +1,4 @@
-//! What is so on every bus.
+//! Behaviour on every bus.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -112,8 +112,9 @@ pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestB
 }
 
 pub(crate) fn a_rate_is_parted_without_a_request_more_or_less(bus: &impl TestBus) {
-    // Method: a constant and a random rate of which three agents have a share each; what was
-    // sent and what was due and not sent are together what the schedule has, counted alone.
+    // Method: a constant and a random rate of which three agents have a share each; the requests
+    // that were sent, and those that were due and not sent, are together those of the schedule,
+    // counted alone.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a", "b", "c"]);
     let Gathered { mut fleet, .. } = gather(bus, 3);
@@ -186,8 +187,8 @@ fn while_loaded(
 }
 
 pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: &impl TestBus) {
-    // Method: cut one of three off in the middle of a slice of five minutes. What the others
-    // had counted is kept, the record names the lost one, and no slice is made any more.
+    // Method: cut one of three off in the middle of a slice of five minutes. The counts of the
+    // others are kept, the record names the lost one, and no slice is made any more.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b", "c"]);
     let Gathered {
@@ -415,7 +416,7 @@ pub(crate) fn a_slot_is_given_once(bus: &impl TestBus) {
 }
 
 pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
-    // Method: speak to an agent by hand, and send a plan with the hash of another.
+    // Method: send messages to an agent by hand, and a plan with the hash of another.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);
@@ -427,8 +428,8 @@ pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
 }
 
 pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bus: &impl TestBus) {
-    // Method: speak to an agent by hand: parts that there are not, and a slice that begins in
-    // years, which an agent that waited for it could not be ended in. Then an ordinary load.
+    // Method: send messages to an agent by hand: parts that there are not, and a slice that begins
+    // in years, which an agent that waited for it could not be ended in. Then an ordinary load.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);

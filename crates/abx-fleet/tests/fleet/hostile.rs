@@ -1,4 +1,4 @@
-//! Controllers and agents that do what this program never does.
+//! Controllers and agents that behave as this program never does.
 
 use std::thread;
 use std::time::{Duration, Instant};

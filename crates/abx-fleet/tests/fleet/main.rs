@@ -1,7 +1,7 @@
 //! A controller and its agents through their doors: one suite for every bus.
 //!
-//! Agents run on threads of this process, each with a connection of its own that can be
-//! cut. How many requests came is what the server counted.
+//! Agents run on threads of this process, each with a connection of its own that can be cut. The
+//! server counts how many requests came.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -28,7 +28,7 @@ pub(crate) trait TestBus: Sync {
     /// Starts it.
     fn start() -> Self;
 
-    /// A connection to it, and what cuts that.
+    /// A connection to it, and a handle that cuts that.
     fn connect(&self) -> (Arc<dyn Bus>, Arc<dyn Cut>);
 }
 
