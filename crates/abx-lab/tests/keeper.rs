@@ -566,8 +566,8 @@ fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
 }
 
 fn the_command_finds_what_was_planned() {
-    // Method: the command prints what it found; the limit is too low for
-    // nothing but the test, and the keeper must still do its work under it.
+    // Method: the command prints its surroundings; the limit suffices only for the test, and the
+    // keeper must still do its work under it.
     let directory = folder();
     let text = "echo \"$GREETING\"; ulimit -n; pwd; grep Cpus_allowed_list /proc/self/status; \
         readlink /proc/self/fd/0; exec sleep 1000";

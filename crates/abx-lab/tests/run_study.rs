@@ -271,8 +271,8 @@ fn a_stop_between_rounds_keeps_the_blocks_before() {
 }
 
 fn a_block_is_on_disk_before_it_is_judged() {
-    // Method: at the end of each block, what is on disk has the block's slices
-    // and only the conclusions of the blocks before it.
+    // Method: at the end of each block, the record on disk has the block's slices and only the
+    // conclusions of the blocks before it.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     let mut judged_on_disk = Vec::new();

@@ -88,7 +88,7 @@ impl TrustStore {
     }
 }
 
-/// What begins the line of a digest, and of a folder.
+/// The beginning of the line of a digest, and of a folder.
 const COMMANDS: &str = "commands";
 const FOLDER: &str = "folder";
 

@@ -1,12 +1,12 @@
-//! What must hold for any text, called by fuzz targets and by property tests.
+//! Properties of any text, checked by fuzz targets and by property tests.
 
 use std::path::Path;
 
 use abx_lab::scenario_file::{self, ScenarioFileError};
 use abx_lab::study_file::{StudyFileError, parse};
 
-/// Parses a text that is also the text of its templates. Whatever is wrong with
-/// it has a line of it, and a message on one line.
+/// Parses a text that is also the text of its templates. Any error has a line of it, and a message
+/// on one line.
 ///
 /// # Panics
 /// When a promise is broken.

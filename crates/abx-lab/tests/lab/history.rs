@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 const INDEX: &str = "history.sqlite3";
 
-/// A study's record, without what is not looked at.
+/// A study's record, without the parts that are not read.
 fn study(subject: &str, started: u64) -> String {
     format!(
         r#"{{"schema":"abx.study/1","abx_version":"0.1.0","started_unix_ms":{started},
@@ -94,7 +94,7 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(outline.loads, ["c50"]);
     assert_eq!(outline.machine.kernel.as_deref(), Some("6.18"));
     assert_eq!(outline.machine.generator_cpus, [1]);
-    // Only what the study was made for.
+    // Only the comparisons of the study's purpose.
     assert_eq!(outline.comparisons.len(), 1);
     assert_eq!(outline.comparisons[0].verdict, Verdict::Faster);
     let run = &first.entries[2].outline;
@@ -445,7 +445,7 @@ fn an_id_that_two_records_begin_with_is_refused() {
     );
 }
 
-/// What may happen to a folder between two looks.
+/// The changes of a folder between two looks.
 #[derive(Debug, Clone)]
 enum Change {
     Study { file: u8, started: u64 },
@@ -468,7 +468,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn an_index_that_is_kept_says_what_a_new_one_says(changes in prop::collection::vec(change(), 1..12)) {
-        // Method: any changes, a look after each; then one made anew.
+        // Method: any changes, a look after each; then one made again.
         let folder = tempfile::tempdir().unwrap();
         let path = |file: u8| folder.path().join(format!("{file}.json"));
         for change in changes {

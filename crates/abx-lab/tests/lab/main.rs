@@ -1,5 +1,5 @@
-//! The lab without a subject that runs: study files, what subjects need, revisions of
-//! repositories, and records found again.
+//! The lab without a subject that runs: study files, needs of subjects, revisions of repositories,
+//! and records found again.
 
 mod fuzz;
 mod history;

@@ -1,5 +1,5 @@
-//! What subjects need: found out, built, and named when it is missing. Nothing
-//! here uses the network or changes the system.
+//! Needs of subjects: found, built, and named when they are missing. Nothing here uses the network
+//! or changes the system.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -116,7 +116,7 @@ fn a_build_is_made_once_and_anew_when_its_sources_change() {
 
 #[test]
 fn an_interrupted_build_begins_again_with_nothing() {
-    // Method: what a killed build leaves is put in its place by hand.
+    // Method: the leftovers of a killed build are put in its place by hand.
     let place = BuildSite::new();
     let needs = [build("ls -A $1 >list.$$ 2>&1; mv list.$$ $1/list")];
     let folder = place.survey(&needs).build().unwrap().to_owned();

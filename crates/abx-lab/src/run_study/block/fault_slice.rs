@@ -289,7 +289,7 @@ struct Striker<'a> {
     draw: ChaCha8Rng,
 }
 
-/// What was done.
+/// The time of a fault, and the processes that it struck.
 #[derive(Default)]
 struct Blow {
     /// When; `None` when no process was there.

@@ -170,8 +170,8 @@ impl StudyContext<'_> {
         Ok(present)
     }
 
-    /// The name of a subject that failed before any load, and why, when a block goes on
-    /// without it: so many others must be left, and a service must not be the reason.
+    /// The name of a subject that failed before any load, and why, when a block continues without
+    /// it: so many others must be left, and a service must not be the reason.
     fn goes_on_without(
         &mut self,
         abort: Abort,

@@ -11,7 +11,7 @@ const INSTALL: [&str; 5] = [
     "install",
     "-y",
     "--no-install-recommends",
-    // What follows is a name, whatever it begins with.
+    // The next word is a name, whatever it begins with.
     "--",
 ];
 

@@ -226,7 +226,7 @@ impl Sources {
     }
 }
 
-/// The words, and the list behind a `--`, whatever its own words begin with.
+/// The words, and the list after a `--`, whatever its own words begin with.
 fn command(words: &[&str], list: &[String]) -> Vec<String> {
     let words = words.iter().copied().chain(["--"]);
     let list = list.iter().map(String::as_str);

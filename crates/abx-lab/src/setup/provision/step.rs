@@ -16,7 +16,7 @@ use abx_study::study_file::Need;
 pub enum ProvisionStep {
     Image(String),
     Packages(Vec<String>),
-    /// What a recipe needs itself.
+    /// The tool that a recipe needs itself.
     Tool(Tool),
     Folder(Recipe),
     Bring {
@@ -29,7 +29,7 @@ pub enum ProvisionStep {
     /// It cannot be had as it is written.
     Impossible {
         what: String,
-        /// What has to be changed.
+        /// The change that is required.
         how: String,
     },
 }
@@ -119,7 +119,7 @@ impl ProvisionStep {
         }
     }
 
-    /// What of it is not there. Nothing is changed, and the network is not used.
+    /// The missing part of it. Nothing is changed, and the network is not used.
     pub fn missing(
         &self,
         subject: &str,

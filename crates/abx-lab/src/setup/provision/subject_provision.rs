@@ -1,4 +1,4 @@
-//! What one subject needs and has.
+//! The needs of one subject, and those that it has.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::missing::{Missing, Remedy};
 use super::step::ProvisionStep;
 use super::system::System;
 
-/// What one subject needs, as the survey of packages found it.
+/// The needs of one subject, as the survey of packages found them.
 #[derive(Debug, Clone)]
 pub struct Provision {
     pub(super) subject: String,
@@ -34,7 +34,7 @@ impl Provision {
         &self.subject
     }
 
-    /// What was not there, in the order in which it is to be had.
+    /// The missing needs, in the order in which they are to be installed.
     #[must_use]
     pub fn missing(&self) -> &[Missing] {
         &self.missing

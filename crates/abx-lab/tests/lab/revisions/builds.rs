@@ -42,8 +42,8 @@ fn each_commit_is_built_once_by_the_same_commands() {
 
 #[test]
 fn commands_run_in_the_folder_that_was_named_and_know_their_commit() {
-    // Method: a repository opened at a folder inside, whose command asks git for its place; and a
-    // revision that lacks this folder.
+    // Method: a repository opened at a folder inside, whose command queries git for its place; and
+    // a revision that lacks this folder.
     let repository = TestRepository::of(&["First"]);
     repository.write("server/main.c", "");
     let commit = repository.commit("Second");

@@ -1,4 +1,4 @@
-//! What the cache of builds lists and removes.
+//! The list of the cache of builds, and its removals.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

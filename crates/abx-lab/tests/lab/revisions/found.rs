@@ -1,4 +1,4 @@
-//! What texts name in a repository, and what lies between two commits.
+//! The commits that texts name in a repository, and those between two commits.
 
 use abx_lab::revisions::{Repository, Revision, RevisionError};
 

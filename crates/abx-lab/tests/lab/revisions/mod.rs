@@ -113,7 +113,7 @@ impl TestRepository {
     }
 }
 
-/// What is in the cache's folders of builds, without logs and locks.
+/// The content of the cache's folders of builds, without logs and locks.
 pub fn build_folders(cache: &BuildCache) -> Vec<PathBuf> {
     let entries = fs::read_dir(cache.folder()).into_iter().flatten();
     let paths = entries.map(|entry| entry.unwrap().path());

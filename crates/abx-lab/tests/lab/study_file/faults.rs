@@ -1,5 +1,5 @@
-//! Faults: what they mean, which of them cannot be done, and what stays of them when loads
-//! are left out.
+//! Faults: their meaning, which of them cannot be done, and which of them stay when loads are left
+//! out.
 
 use std::path::Path;
 use std::time::Duration;
@@ -147,7 +147,7 @@ const WRONG: [(usize, &str, &str); 11] = [
 
 #[test]
 fn a_fault_that_cannot_be_done_is_refused_where_it_stands() {
-    // Method: one line of a right fault changed at a time; each message names the line.
+    // Method: one line of a correct fault changed at a time; each message names the line.
     let line = STUDY.lines().count();
     for (place, changed, expected) in WRONG {
         let mut fault = CRASH;

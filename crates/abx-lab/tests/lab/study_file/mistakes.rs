@@ -1,4 +1,4 @@
-//! What may be wrong in a study file, one mistake each.
+//! Mistakes in a study file, one each.
 
 /// A text of the good file, its replacement, and the message.
 pub const MISTAKES: &[(&str, &str, &str)] = &[

@@ -356,7 +356,7 @@ fn a_cold_load_needs_files_that_abx_makes() {
 
 #[test]
 fn a_file_becomes_what_it_says_with_every_default() {
-    // Method: one file with all sections; what is written and what is not.
+    // Method: one file with all sections; keys that are written and keys that are not.
     let study = parsed(GOOD).unwrap();
     assert_eq!(study.baseline.as_deref(), Some("two"));
     assert!((study.margin.unwrap().share() - 0.025).abs() < 1e-12);
@@ -612,7 +612,7 @@ fn only_what_is_built_knows_where() {
 
 #[test]
 fn a_row_of_a_sweep_takes_its_name() {
-    // Method: another load is called what the sweep calls one of its rows.
+    // Method: another load has the name that the sweep gives to one of its rows.
     let text = GOOD.replace("[[load]]\nname = \"one\"", "[[load]]\nname = \"small-c10\"");
     let message = message(&text);
     assert!(
@@ -623,8 +623,8 @@ fn a_row_of_a_sweep_takes_its_name() {
 
 #[test]
 fn a_sweep_visits_every_number_of_connections_at_every_rate() {
-    // Method: rates as whole numbers, fractions, shares and `auto`, the names of
-    // the rows, and what is left to be found.
+    // Method: rates as whole numbers, fractions, shares and `auto`, the names of the rows, and the
+    // rates that are left to be found.
     let names = |rate: &str| {
         let text = GOOD.replace("[10, 100]", &format!("[10, 100]\nrate = {rate}"));
         let study = parsed(&text).unwrap();
@@ -668,8 +668,8 @@ fn a_file_with_a_line_lost_or_doubled_is_read_or_refused_with_a_line() {
 
 #[test]
 fn long_and_deep_texts_end_in_a_message() {
-    // Method: what makes a parser recurse, or work in squares: nested lists and
-    // tables, long dotted keys, very many keys, names, numbers and long words.
+    // Method: texts that make a parser recurse, or work in squares: nested lists and tables, long
+    // dotted keys, very many keys, names, numbers and long words.
     let dotted = vec!["a"; 79].join(".");
     let nested = format!("{}{}", format!("{{{dotted}=").repeat(70), "1");
     let many: String = (0..60_000).map(|index| format!("k{index}=1\n")).collect();

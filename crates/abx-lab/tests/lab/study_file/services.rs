@@ -1,4 +1,4 @@
-//! Services that a study file declares, and what leads subjects to them.
+//! Services that a study file declares, and their placeholders for subjects.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn parsed(text: &str) -> Result<StudyFile, String> {
 
 #[test]
 fn a_service_has_what_its_table_says() {
-    // Method: every key of services, and what is meant where they are left out.
+    // Method: every key of services, and their defaults.
     let study = parsed(GOOD).unwrap();
     let [db, cache] = &study.services[..] else {
         panic!("{:?}", study.services)

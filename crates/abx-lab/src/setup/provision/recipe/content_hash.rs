@@ -48,7 +48,7 @@ struct TreeEntry {
 }
 
 impl ContentHash {
-    /// Of nothing yet; `kind` keeps fingerprints of different things apart.
+    /// Empty at first; `kind` separates fingerprints of different things.
     pub fn new(kind: &str) -> ContentHash {
         let mut fingerprint = ContentHash(Sha256::new());
         fingerprint.add_bytes(kind.as_bytes());

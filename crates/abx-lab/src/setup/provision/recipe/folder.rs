@@ -41,7 +41,7 @@ impl CacheFolder {
         is_trusted(&self.0) && is_trusted(&self.0.join(STAMP))
     }
 
-    /// Makes it anew, with nothing in it.
+    /// Creates it again, with nothing in it.
     ///
     /// # Errors
     /// The error of the system.
@@ -62,7 +62,7 @@ impl CacheFolder {
         fs::rename(part, self.0.join(STAMP))
     }
 
-    /// What it was completed with; `None` if it is not complete.
+    /// The text that it was completed with; `None` if it is not complete.
     pub fn content(&self) -> Option<String> {
         self.is_complete()
             .then(|| fs::read_to_string(self.0.join(STAMP)).ok())?
