@@ -119,7 +119,7 @@ const BRIEF: &[&str] = &[
     "help",
 ];
 
-/// What `-d` is when neither it nor `-n` is given.
+/// The duration when neither `-d` nor `-n` is given.
 const DURATION: Duration = Duration::from_secs(10);
 
 impl Run {

@@ -1,4 +1,5 @@
-//! What abx shows and heeds: its own command line, exit codes, signals, progress, and metrics that it posts.
+//! The surface of abx: its own command line, exit codes, signals, progress, and metrics that it
+//! posts.
 
 pub mod end;
 pub mod invocation;

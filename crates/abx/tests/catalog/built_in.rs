@@ -24,8 +24,8 @@ fn names() -> Vec<String> {
 
 #[test]
 fn every_study_is_listed_and_shown() {
-    // Method: the folders of this repository against what the program carries,
-    // without any of them at hand.
+    // Method: the folders of this repository against those that the program carries, without any of
+    // them at hand.
     let home = Home::new();
     let listed = home.run_abx(&["study", "list"]);
     listed.expect(0, &[]);
@@ -244,14 +244,14 @@ fn a_study_is_installed_without_being_started_and_checked_after_it_is() {
         .expect(2, &["no built-in study `mein`"]);
 }
 
-/// The event servers, with what has to be built had on the way; run once.
+/// The event servers, with those that have to be built installed on the way; run once.
 static EVENT_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
     let words = ["study", "run", "event-servers", "--tiny", "--install"];
     let some = "libevent-1,libevent-2,php-extension,cached,shortfin";
     Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
 });
 
-/// The WebSocket servers, with what npm and pypi have of them; run once.
+/// The WebSocket servers, with those of npm and pypi; run once.
 pub static WEBSOCKET: LazyLock<Ended> = LazyLock::new(|| {
     let words = ["study", "run", "websocket", "--tiny", "--install"];
     Home::new().run_with_cache(&[&words[..], &["--json", "-"]].concat())
@@ -303,8 +303,8 @@ fn the_study_of_application_servers_is_conducted() {
 
 #[test]
 fn the_study_of_many_servers_is_conducted() {
-    // Method: the tiny form over a subject of each kind; every response is right, and the
-    // bodies that differ are named where they do, in the load of the original.
+    // Method: the tiny form over a subject of each kind; every response is correct, and the bodies
+    // that differ are named where they do, in the load of the original.
     let record = HTTP_SERVERS.json();
     HTTP_SERVERS.expect_measured(&record);
     is_measured(&record, &["kept-c100", "post", "original"]);
@@ -360,7 +360,7 @@ fn every_subject_that_packages_give_starts_and_responds_correctly() {
 
 #[test]
 fn the_study_of_files_is_conducted() {
-    // Method: the tiny form over a subject of each kind; every response is right.
+    // Method: the tiny form over a subject of each kind; every response is correct.
     let some = "lighttpd-epoll-writev,nginx-read-aio,apache-sendfile,abx-read";
     conduct(
         "static-files",

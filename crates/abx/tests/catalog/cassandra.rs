@@ -192,12 +192,12 @@ fn cached(is_meant: impl Fn(&Path) -> bool) -> PathBuf {
     dir_entry.expect("the study was run").path()
 }
 
-/// What nodes of a version are made of.
+/// The parts of nodes of a version.
 struct Version {
     /// The folder of its study.
     folder: PathBuf,
     jars: PathBuf,
-    /// What fills a node, and its environment beside the node's port.
+    /// The program that fills a node, and its environment beside the node's port.
     seed: [PathBuf; 2],
     build: Option<PathBuf>,
 }
@@ -226,7 +226,7 @@ impl Version {
     }
 }
 
-/// A node of a study's, beside what abx keeps.
+/// A node of a study, which abx does not keep.
 struct Node<'a> {
     home: &'a Home,
     version: &'a Version,

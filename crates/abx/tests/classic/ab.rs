@@ -26,7 +26,7 @@ const TIMED: [&str; 11] = [
     "%  ",
 ];
 
-/// The same words for both, in the same folder: what ab of the system does, and what abx does.
+/// The same words for both, in the same folder: the result of the system's ab, and that of abx.
 fn both(home: &Home, words: &[&str]) -> [Ended; 2] {
     let mut system = Command::new("ab");
     home.settle(system.args(words));
@@ -65,7 +65,7 @@ fn masked(line: &str) -> String {
     mask + rest
 }
 
-/// A report's lines without what depends on how times are spread.
+/// A report's lines without the parts that depend on how times are spread.
 fn structure(report: &str) -> Vec<String> {
     let hedges = [
         "WARNING: The median",
@@ -104,8 +104,8 @@ fn assert_same(home: &Home, words: &[&str]) -> Ended {
 
 #[test]
 fn reports_have_the_lines_of_the_systems_ab() {
-    // Method: both load the same built-in server with the same words. Every line is the same
-    // but for times; those stand in the same columns.
+    // Method: both load the same built-in server with the same words. Every line is the same except
+    // for times; those stand in the same columns.
     let home = Home::new();
     home.write("body", "a=b\n");
     fs::create_dir(home.join("www")).unwrap();
@@ -143,7 +143,7 @@ fn reports_have_the_lines_of_the_systems_ab() {
 
 #[test]
 fn bodies_are_sent_and_counted_as_by_the_systems_ab() {
-    // Method: POST and PUT, to a peer that keeps what it was sent; both send the same bytes.
+    // Method: POST and PUT, to a peer that keeps the requests; both send the same bytes.
     let home = Home::new();
     home.write("body", "a=b\n");
     let peer = AbPeer::start();
@@ -457,8 +457,8 @@ fn time_ends_a_load_and_sets_its_requests() {
 
 #[test]
 fn wrappers_find_what_they_look_for() {
-    // Method: expressions as scripts around ab have them, over the system's report and over what
-    // a link named ab prints; and abx's own audit of that.
+    // Method: expressions as scripts around ab have them, over the system's report and over that of
+    // a link named ab; and abx's own audit of that.
     let home = Home::new();
     let server = Server::start(&["--fail", "50"]);
     fs::create_dir(home.join("bin")).unwrap();
@@ -482,7 +482,7 @@ fn wrappers_find_what_they_look_for() {
     assert!(!text.contains("contradiction"), "{audit}");
 }
 
-/// Scripts around a tool find in all these reports what they look for.
+/// Scripts around a tool find their figures in all these reports.
 pub(super) fn assert_read_by_wrappers(home: &Home, tool: &str, reports: &[&str]) {
     home.write("wrappers.py", include_str!("../peers/wrappers.py"));
     let mut python = Command::new("python3");

@@ -13,7 +13,7 @@ use abx_sys::process::Signal;
 use crate::classic::ab::assert_read_by_wrappers;
 use crate::support::{ABX, Ended, Home, Server};
 
-/// What begins a line that must be the same to the last character: no time is in it.
+/// The beginning of a line that must be the same to the last character: no time is in it.
 const EXACT: [&str; 12] = [
     "httperf --",
     "Connection length",
@@ -65,7 +65,7 @@ pub(super) fn shape(report: &str) -> Vec<String> {
     report.lines().map(masked).collect()
 }
 
-/// What the system's httperf and abx print for the same words.
+/// The output of the system's httperf and of abx for the same words.
 pub(super) fn both(home: &Home, words: &[&str]) -> (Ended, Ended) {
     let foreign = Command::new("httperf")
         .args(words)
@@ -159,8 +159,8 @@ impl Drop for Responding {
 
 #[test]
 fn reports_are_those_of_httperf_line_by_line() {
-    // Method: the system's httperf and abx with the same words on the same server. Lines are
-    // the same but for times and rates; counts and bytes are the same.
+    // Method: the system's httperf and abx with the same words on the same server. Lines are the
+    // same except for times and rates; counts and bytes are the same.
     let home = Home::new();
     let server = Server::start(&[]);
     let to = ["--server", "127.0.0.1", "--port", server.port()];
@@ -292,7 +292,7 @@ fn the_command_that_is_named_makes_the_same_load() {
 
 #[test]
 fn abx_audit_reads_the_report() {
-    // Method: what abx prints as httperf, read back; nothing of it is left unread.
+    // Method: the output of abx as httperf, read back; nothing of it is left unread.
     let home = Home::new();
     let server = Server::start(&[]);
     let ended = home.run_abx(&[

@@ -1,5 +1,5 @@
-//! Options of httperf that change how its connections are made, beside the system's where it has
-//! them too: what is set on sockets, TLS, and when a load ends.
+//! Options of httperf that change how its connections are made, compared with the system's if it
+//! has them too: options of sockets, TLS, and the end of a load.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;

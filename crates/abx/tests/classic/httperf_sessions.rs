@@ -3,7 +3,7 @@
 use crate::classic::httperf::{Responding, assert_alike, both, shape};
 use crate::support::{Ended, Home, Server};
 
-/// What both print for the same words, at a port of this machine; lines and counts are alike.
+/// The output of both for the same words, at a port of this machine; lines and counts are alike.
 #[track_caller]
 fn alike_at(home: &Home, port: &str, load: &str) -> Ended {
     let to = ["--server", "127.0.0.1", "--port", port];

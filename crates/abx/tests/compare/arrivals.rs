@@ -57,8 +57,8 @@ fn stages_last_as_long_as_they_say() {
 
 #[test]
 fn connections_speak_as_they_are_told() {
-    // Method: pipelines, sessions with thinking, HTTP/1.0 with and without
-    // keep-alive; all responses are right.
+    // Method: pipelines, sessions with thinking, HTTP/1.0 with and without keep-alive; all
+    // responses are correct.
     for flags in [
         &["--pipeline", "16"][..],
         &["--calls", "5", "--think", "1ms"],

@@ -30,7 +30,7 @@ fn compare(home: &Home, fault: &str, more: &[&str]) -> Ended {
     home.run_abx(&[&words[..], more].concat())
 }
 
-/// What a person reads first: the report, or else why there is none.
+/// The first sentence for the user: of the report, or else why there is none.
 fn first_sentence(ended: &Ended) -> String {
     let report = ended.stdout.split("\n\n").next().unwrap_or_default();
     let why = ended.stderr.lines().find(|line| line.starts_with("abx: "));
@@ -49,10 +49,10 @@ const BRIEF: [&str; 8] = [
 
 #[test]
 fn who_breaks_is_named_and_the_other_is_measured() {
-    // Method: faults that differ most, each behind some correct responses to a load: silence of
-    // some, silence of all, half a response, a server that comes and goes, wrong responses.
-    // Some silence is suffered for 5 s in all, which are three timeouts here: the pilot or
-    // a block ends with the third.
+    // Method: faults that differ most, each after some correct responses to a load: silence of
+    // some, silence of all, half a response, a server that comes and goes, wrong responses. Some
+    // silence is allowed for 5 s in all, which are three timeouts here: the pilot or a block ends
+    // with the third.
     for (fault, timeout, message) in [
         (
             "mute-tenth --after 50",
@@ -197,7 +197,7 @@ fn the_budget_bounds_a_start_too() {
     assert!(!ended.stderr.contains("within 30 s"), "{ended:#?}");
 }
 
-/// What a terminal shows of a study of these words, line by line; it is made by `script`.
+/// The output on a terminal of a study of these words, line by line; it is made by `script`.
 fn lines_on_a_terminal(words: &[&str]) -> Vec<String> {
     let home = Home::new();
     let words = [&["compare"], words, &["--no-ceiling"], &BRIEF].concat();

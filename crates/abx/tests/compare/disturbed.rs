@@ -39,8 +39,8 @@ fn found(record: &Value, id: &str, subject: Option<&str>) -> Value {
     result.unwrap_or_else(|| panic!("no {id}: {:#}", record["validity"]))
 }
 
-/// Whatever the study was made for must carry what limits it, and no verdict but
-/// `invalid` may stand beside a void finding.
+/// The comparisons of the study's purpose must carry their limit, and no verdict except `invalid`
+/// may stand beside a void finding.
 #[track_caller]
 fn assert_limited(record: &Value) {
     let comparisons = record["comparisons"].as_array().unwrap();
@@ -181,8 +181,8 @@ fn foreign_work_on_the_subjects_processors_is_found() {
 
 #[test]
 fn what_may_disturb_is_read_for_every_slice_and_load() {
-    // Method: two plain servers with 20 connections; what every Linux has must be
-    // there, and what one server held.
+    // Method: two plain servers with 20 connections; the figures of every Linux must be there, and
+    // the resources of one server.
     let record = compared(&subject("other", ""), &["-c", "20", "--blocks", "1"]);
     let values = slices(&record, "good");
     assert!(values.iter().any(|slice| slice["server_switches"].is_u64()));

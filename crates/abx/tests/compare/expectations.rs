@@ -15,8 +15,8 @@ fn record(home: &Home, study: Measured) -> String {
 
 #[test]
 fn the_exit_code_says_whether_what_was_expected_holds() {
-    // Method: a record in which `new` serves 1.1 times what `old` does, compared in each way; the
-    // report begins with the result.
+    // Method: a record in which `new` has 1.1 times the throughput of `old`, compared in each way;
+    // the report begins with the result.
     let home = Home::new();
     let path = record(&home, pair());
     let cases: &[(&[&str], i32, &str)] = &[

@@ -11,7 +11,7 @@ use crate::support::{
     subject,
 };
 
-/// Each fault, and what becomes of the requests that meet it.
+/// Each fault, and the outcome of the requests that meet it.
 const FAULTS: [(&str, &str); 4] = [
     ("--fail", "wrong_status"),
     ("--wrong-length", "wrong_length"),
@@ -19,7 +19,7 @@ const FAULTS: [(&str, &str); 4] = [
     ("--close-early", "early_close"),
 ];
 
-/// How often a faulty server is started anew until its first responses are right.
+/// How often a faulty server is started again until its first responses are correct.
 const SEEDS: u32 = 50;
 
 /// Repeats with other faults until the ones before the load were none: `ended`
@@ -156,7 +156,7 @@ fn peer(response: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static
     url
 }
 
-/// Runs a load against it; gives what became of the requests, and the findings.
+/// Runs a load against it; returns the outcomes of the requests, and the findings.
 fn run_at(url: &str, load: &[&str]) -> (Value, Value) {
     let home = Home::new();
     let ended = home.run_abx(&[&["run", url], load, &["--json", "-"]].concat());
@@ -203,8 +203,8 @@ fn a_server_that_ends_each_connection_is_named() {
 
 #[test]
 fn bytes_that_nobody_asked_for_are_told() {
-    // Method: something comes 5 ms behind each response, at 10 requests a second. On a
-    // busy machine it may meet the next request, which is then malformed.
+    // Method: something comes 5 ms after each response, at 10 requests a second. On a busy machine
+    // it may meet the next request, which is then malformed.
     let url = peer(|stream, _| {
         let is_sent = stream.write_all(HELLO.as_bytes()).is_ok();
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -221,7 +221,7 @@ fn bytes_that_nobody_asked_for_are_told() {
 
 #[test]
 fn a_head_that_is_too_large_under_load_has_a_name() {
-    // Method: right responses to the probes; under load, each has 257 fields.
+    // Method: correct responses to the probes; under load, each has 257 fields.
     let url = peer(|stream, number| {
         let fields = "X: y\r\n".repeat(if number == 0 { 0 } else { 256 });
         let response = HELLO.replace("\r\n\r\n", &format!("\r\n{fields}\r\n"));
@@ -360,8 +360,8 @@ fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
 
 #[test]
 fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
-    // Method: two right servers beside one that starts for the pilot and the first block
-    // only, in three blocks.
+    // Method: two correct servers beside one that starts for the pilot and the first block only, in
+    // three blocks.
     let home = Home::new();
     let starts = format!(
         "bad=sh -c 'echo x >> starts; test $(wc -l < starts) -lt 3 && exec {ABX} serve --port \

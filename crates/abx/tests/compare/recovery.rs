@@ -1,5 +1,4 @@
-//! Faults of a study: servers that are struck while they are under load, and what they
-//! themselves saw of it.
+//! Faults of a study: servers that are struck while they are under load, and their own logs of it.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +32,7 @@ const DELAYED_AFTER_S: f64 = 0.9;
 fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
     let supervisor = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/supervisor.py");
     let logs = home.join("logs");
-    // Process ids come again: what an earlier look has logged is none of this one's.
+    // Process ids come again: the logs of an earlier look do not belong to this one.
     let _ = fs::remove_dir_all(&logs);
     fs::create_dir_all(&logs).unwrap();
     let text = text
@@ -71,7 +70,7 @@ fn counts(slice: &Value, what: &str) -> Vec<u64> {
     list.map(|value| value.as_u64().unwrap()).collect()
 }
 
-/// Whether some fault came far behind its time.
+/// Whether some fault came long after its time.
 fn has_late(record: &Value) -> bool {
     let blocks = record["blocks"].as_array().unwrap().iter();
     let mut everything = blocks.flat_map(|block| block["faults"].as_array().unwrap());
@@ -232,8 +231,8 @@ fn fault(name: &str, what: &str) -> String {
 
 #[test]
 fn each_fault_is_done_to_those_who_can_have_it() {
-    // Method: every kind of fault to nginx with two workers and to a server of one process
-    // beside it, in one block; what is left out is named, and nothing stays.
+    // Method: every kind of fault to nginx with two workers and to a server of one process beside
+    // it, in one block; omitted faults are named, and nothing stays.
     let home = Home::new();
     home.write("nginx.conf.in", NGINX_CONF);
     let alone =

@@ -11,7 +11,7 @@ use crate::support::{ABX, Home};
 const SHORT: [&str; 8] = [
     "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
 ];
-/// What builds the server, and what starts it.
+/// The command that builds the server, and the one that starts it.
 const BUILD: [&str; 4] = [
     "--build",
     "cp server.sh server",
@@ -207,7 +207,7 @@ fn one_revision_is_compared_with_the_working_tree() {
 
 #[test]
 fn revisions_that_cannot_be_compared_are_refused_with_their_remedy() {
-    // Method: one mistake per row, each with what its message must have.
+    // Method: one mistake per row, each with the required part of its message.
     let home = home();
     let pair = ["v1", "main"];
     let with = |more: &[&'static str]| compare(&pair, more);

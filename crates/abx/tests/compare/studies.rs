@@ -53,7 +53,7 @@ fn start_script() -> String {
     )
 }
 
-/// A folder with the good study and what it needs, changed by one exchange.
+/// A folder with the good study and its needs, changed by one exchange.
 fn study(home: &Home, right: &str, wrong: &str) -> PathBuf {
     let text = good();
     assert!(text.contains(right), "{right}");
@@ -64,7 +64,7 @@ fn study(home: &Home, right: &str, wrong: &str) -> PathBuf {
     folder
 }
 
-/// The loads of what the study was made for.
+/// The loads of the study's purpose.
 fn rows(record: &Value) -> Vec<String> {
     let comparisons = record["comparisons"].as_array().unwrap().iter();
     let primary = comparisons.filter(|comparison| comparison["role"] == "primary");
@@ -175,8 +175,8 @@ name = "fresh""#
 
 #[test]
 fn the_studies_of_this_repository_are_conducted() {
-    // Method: both in a short form, from their folders; every row is there, and
-    // every response right.
+    // Method: both in a short form, from their folders; every row is there, and every response
+    // correct.
     for (name, expected) in [
         (
             "nginx-vs-lighttpd",
@@ -372,7 +372,7 @@ fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
     let ended = home.run_abx(&[&words[..], &["--install"]].concat());
     let record = ended.json();
     ended.expect_measured(&record);
-    // What is there is not had again.
+    // Needs that are there are not installed again.
     let again = home.run_abx(&words);
     again.expect_measured(&again.json());
 

@@ -73,8 +73,8 @@ fn a_subject_that_dies_in_a_block_leaves_the_blocks_before() {
 
 #[test]
 fn a_subject_that_responds_differently_from_its_third_start_on_ends_the_study() {
-    // Method: the pilot and the first block see the page that the other has,
-    // the second block another one. What was measured before is kept.
+    // Method: the pilot and the first block see the page that the other has, the second block
+    // another one. The measurements before are kept.
     let home = Home::new();
     let changes = format!(
         "changes=sh -c 'echo >>starts; [ $(wc -l <starts) -lt 3 ] || more=\"--page-bytes 88\"; \

@@ -1,4 +1,4 @@
-//! Several subjects, several loads, and rates that depend on what subjects can do.
+//! Several subjects, several loads, and rates that depend on the capacity of subjects.
 
 use serde_json::Value;
 
@@ -88,9 +88,9 @@ fn a_list_of_connections_is_a_sweep() {
 
 #[test]
 fn shares_become_rates_of_the_slowest() {
-    // Method: a server of 2 ms for each response over one connection can do fewer
-    // than 500 a second; shares of it are rates below that, in this order. What a
-    // pilot measures is never the same twice, so where it is, it was one pilot.
+    // Method: a server of 2 ms for each response over one connection can do fewer than 500 a
+    // second; shares of it are rates below that, in this order. A pilot's results are never the
+    // same twice, so where they are, it was one pilot.
     let subjects = [subject("quick", ""), subject("slow", "--delay 2ms")];
     let record = compared(&subjects, &["-r", "20%,40%", "-c", "1,2"]);
     let loads = list(&record, "loads");
@@ -111,9 +111,8 @@ fn shares_become_rates_of_the_slowest() {
 
 #[test]
 fn an_objective_finds_its_own_rates() {
-    // Method: an objective that is met up to what a server of 5 ms can do; the
-    // rates of the grid all have it, and both subjects have a capacity, by short tries and
-    // by the only block.
+    // Method: an objective that is met up to the capacity of a server of 5 ms; the rates of the
+    // grid all have it, and both subjects have a capacity, by short tries and by the only block.
     let subjects = [
         subject("one", "--delay 5ms"),
         subject("other", "--delay 5ms"),
@@ -164,8 +163,9 @@ fn alone(server: &Server, words: &[&str]) -> (Value, String) {
 
 #[test]
 fn one_server_alone_has_a_curve_over_connections() {
-    // Method: a server of 2 ms for each response gives eight connections eight times what it
-    // gives one, so that its highest throughput may lie beyond. The time is announced.
+    // Method: a server of 2 ms for each response has eight times the throughput over eight
+    // connections as over one, so that its highest throughput may lie beyond. The time is
+    // announced.
     let server = Server::start(&["--delay", "2ms"]);
     let (record, report) = alone(&server, &["-c", "8,1", "-d", "2s"]);
     // Each load is measured for as long as requested, in six blocks.

@@ -7,7 +7,7 @@ use crate::support::{Home, Server};
 #[test]
 fn a_run_fails_by_its_thresholds_and_so_does_its_record() {
     // Method: a limit that any server meets and one that none does, of a run and of its record,
-    // with every format that shows what was measured or expected.
+    // with every format that shows measurements or expectations.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-n", "500", "-c", "4"];

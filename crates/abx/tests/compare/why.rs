@@ -169,8 +169,8 @@ fn threads_that_sleep_are_seen_to_wait() {
 
 #[test]
 fn without_privileges_the_work_of_the_kernel_is_one_line() {
-    // Method: 100 more system calls per response, for an abx without capabilities; the kernel as
-    // a whole costs more, and the report shows what allows more.
+    // Method: 100 more system calls per response, for an abx without capabilities; the kernel as a
+    // whole costs more, and the report shows the setting that allows more.
     let home = Home::new();
     let Some(difference) = compared(&home, UNPRIVILEGED, "--extra-syscalls 100") else {
         return;

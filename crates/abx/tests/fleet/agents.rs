@@ -108,7 +108,7 @@ impl Agent {
         });
     }
 
-    /// The only file in which it keeps what it has counted.
+    /// The only file in which it keeps its counts.
     pub(crate) fn saved(&self) -> PathBuf {
         let files = fs::read_dir(self.home.join("state/abx/finals")).unwrap();
         let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
@@ -241,7 +241,7 @@ fn a_server_logs_as_many_requests_from_agents_as_from_abx_itself() {
             assert_eq!(record["conclusions"]["scope"]["agents"], agents);
         }
     }
-    // What verifies the responses before the load is the same each time.
+    // The requests that verify the responses before the load are the same each time.
     assert!((1_000..1_010).contains(&logged[0]), "{logged:?}");
     assert_eq!(logged, [logged[0]; 3]);
     agents[0].says("The load is over");

@@ -1,4 +1,4 @@
-//! `abx bus init`, and what a real NATS server makes of what it writes.
+//! `abx bus init`, and its files in a real NATS server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

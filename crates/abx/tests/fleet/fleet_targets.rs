@@ -1,5 +1,5 @@
-//! What agents load: servers of IPv6, and what only one machine can load, which is refused by
-//! name before anything is sent.
+//! Targets of agents: servers of IPv6, and loads for one machine only, which are refused by name
+//! before anything is sent.
 
 use crate::fleet::agents::{Agent, Bus, fleet_of};
 use crate::run::requests::Listener;

@@ -1,6 +1,5 @@
-//! The manifests in `deploy/kubernetes`: right by Kubernetes' own schemas, in step with what
-//! `abx bus init` writes, and with commands that work where they can be run. No Kubernetes
-//! runs here.
+//! The manifests in `deploy/kubernetes`: correct by Kubernetes' own schemas, in step with the files
+//! of `abx bus init`, and with commands that work where they can be run. No Kubernetes runs here.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +20,7 @@ const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kuber
 /// The oldest and the newest that there are schemas of, and one between.
 const VERSIONS: [&str; 3] = ["1.25", "1.31", "1.37"];
 
-/// The manifests by kind, or what is wrong with them.
+/// The manifests by kind, or the errors in them.
 fn checked(folder: &Path) -> Result<Value, String> {
     let ended = Command::new(PYTHON)
         .arg(CHECK)
@@ -36,7 +35,7 @@ fn checked(folder: &Path) -> Result<Value, String> {
     }
 }
 
-/// A home with the manifests, and beside them what `abx bus init` writes.
+/// A home with the manifests, and beside them the files of `abx bus init`.
 fn furnished() -> Home {
     let home = Home::new();
     for file in fs::read_dir(MANIFESTS).unwrap().flatten() {

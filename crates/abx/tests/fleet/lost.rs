@@ -1,5 +1,5 @@
-//! What is lost while several machines load: an agent, the bus, the controller, a disk. What a
-//! server wrote down, or what agents counted to the last request, is the judge.
+//! Losses while several machines load: an agent, the bus, the controller, a disk. The log of a
+//! server, or the counts of agents to the last request, are the reference.
 
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn the_others_go_on_without_a_lost_agent_where_that_is_wanted() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(printed.contains("3 of 9 connections"), "{printed}");
-    // What the six that are left had done, and not what nine would have.
+    // The clocks of the six that are left, and not those of nine.
     let clocks = &record["blocks"][0]["loads"][0]["slices"];
     assert!(clocks.to_string().contains("6"), "{clocks}");
 }

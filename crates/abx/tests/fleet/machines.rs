@@ -98,6 +98,6 @@ wait $load || {{ cat said said.*; exit 1; }}
     }
     assert!(findings(&record, "agent_lost").is_empty());
     let logged = fs::read_to_string(home.join("access.log")).unwrap();
-    // What looks at the server's responses before the load is in it too.
+    // The requests that verify the server's responses before the load are in it too.
     assert!((30_000..30_010).contains(&logged.lines().count()));
 }

@@ -1,5 +1,5 @@
-//! Containers as subjects: what runs in them is measured, bound and ended like any command, and
-//! no other container is touched. They are run by podman, with a store of their own.
+//! Containers as subjects: their processes are measured, bound and ended like any command, and no
+//! other container is touched. They are run by podman, with a store of their own.
 
 use std::fs;
 use std::net::TcpListener;
@@ -148,7 +148,7 @@ impl ContainerHome {
 
 impl Drop for ContainerHome {
     fn drop(&mut self) {
-        // What a failed test has left would keep its folder; the store is its own.
+        // The leftovers of a failed test would keep its folder; the store is its own.
         let mut command = Command::new("podman");
         let _ = self
             .settle(command.args(["rm", "--all", "--force"]))

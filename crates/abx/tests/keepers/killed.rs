@@ -1,5 +1,5 @@
-//! Whatever of abx, its guardians and its keepers is killed: no process, no port and no
-//! temporary folder stays, as long as one kind of them is left to see to that.
+//! Whichever of abx, its guardians and its keepers is killed: no process, no port and no temporary
+//! folder stays, as long as one kind of them is left to clean up.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -164,7 +164,7 @@ fn a_killed_abx_leaves_no_server_behind() {
         assert_eq!(running.wait_alone().status.code(), None);
         home.wait_until_empty();
         assert_eq!(home.scratch(), [""; 0], "left behind");
-        // What was saved last is whole.
+        // The record that was saved last is whole.
         assert_eq!(home.record()["end"]["reason"], "running");
     }
 }
@@ -195,8 +195,8 @@ fn a_second_ctrl_c_does_not_wait() {
 
 #[test]
 fn three_interrupts_at_once_leave_nothing_behind() {
-    // Method: SIGINT three times in a row, in a block and in the pilot: the first ends what runs,
-    // and the others end abx at once; its guardian and keepers see to the rest.
+    // Method: SIGINT three times in a row, in a block and in the pilot: the first ends the current
+    // work, and the others end abx at once; its guardian and keepers end the rest.
     for whole_min in [0, 1] {
         let home = Home::new();
         let mut running = home.start(&mut home.abx(&LONG));
@@ -246,8 +246,8 @@ fn ctrl_c_in_a_run_reports_what_was_measured() {
 
 #[test]
 fn the_reference_server_ends_when_told() {
-    // Method: SIGTERM to `abx serve`. While it runs it is seen by what looks for
-    // processes that are left; else that could find none anywhere.
+    // Method: SIGTERM to `abx serve`. While it runs, the search for leftover processes finds it;
+    // otherwise that search could find none anywhere.
     let home = Home::new();
     let mut running = home.start(&mut home.abx(&["serve", "--port", "0"]));
     let path = home.join("stderr");

@@ -249,7 +249,7 @@ fn a_blog_is_the_same_page_of_421_bytes_by_every_model() {
     }
 }
 
-/// What a foreign client gets.
+/// The response to a foreign client.
 fn curl(url: &str) -> String {
     let output = Command::new("curl")
         .args(["-sS", "--fail", "--max-time", "60", url])

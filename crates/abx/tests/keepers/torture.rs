@@ -59,7 +59,7 @@ struct Case {
     kind: Kind,
     around: Around,
     words: &'static [&'static str],
-    /// What is added to the study.
+    /// Keys that are added to the study.
     more: &'static str,
 }
 
@@ -76,7 +76,7 @@ enum Kind {
     Run,
 }
 
-/// What a command finds around it, outside of its folder.
+/// The environment of a command, outside of its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Around {
     Nothing,
@@ -194,7 +194,7 @@ const CASES: [Case; 8] = [
     },
 ];
 
-/// Where a command is killed, with what is around it.
+/// Where a command is killed, with its environment.
 struct Scene {
     place: Place,
     /// The words of the command.
@@ -279,7 +279,7 @@ impl Scene {
     }
 }
 
-/// What kills left behind, over all moments.
+/// The leftovers of kills, over all moments.
 #[derive(Debug, Default)]
 struct Left {
     moments: u64,
@@ -464,7 +464,7 @@ fn settle(scene: &Scene) {
     }
 }
 
-/// A study of a subject that never listens: what is left is swept before it starts.
+/// A study of a subject that never listens: leftovers are swept before it starts.
 const ONE: &str = r#"
 schema = "abx.study_file/1"
 [[subject]]

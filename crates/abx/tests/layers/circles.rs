@@ -43,7 +43,7 @@ fn in_circles(uses: &Uses) -> Vec<&str> {
     uses.keys().filter(leads_back).map(String::as_str).collect()
 }
 
-/// What is wrong with these modules: the neighbours of a folder that are in circles.
+/// The errors in these modules: the neighbours of a folder that are in circles.
 fn circles(name: &str, modules: &Modules) -> Vec<String> {
     let texts = neighbours(modules);
     let each = texts.iter().filter_map(|(folder, uses)| {
@@ -56,7 +56,7 @@ fn circles(name: &str, modules: &Modules) -> Vec<String> {
 
 #[test]
 fn modules_use_each_other_one_way() {
-    // Method: every path in the source of every crate, but for tests.
+    // Method: every path in the source of every crate, except for tests.
     let crates = crates();
     let texts: Vec<String> = crates
         .iter()
@@ -69,8 +69,8 @@ fn modules_use_each_other_one_way() {
 
 #[test]
 fn a_planted_circle_is_found() {
-    // Method: three neighbours in a circle, each by another way to write a path; a
-    // folder and its child that use each other; and what tests and comments use.
+    // Method: three neighbours in a circle, each by another way to write a path; a folder and its
+    // child that use each other; and uses of tests and comments.
     let modules = planted(&[
         ("", "pub use one::One;"),
         (

@@ -23,7 +23,7 @@ fn full(folder: &Path, path: &str, full_folders: &mut Vec<(String, usize)>) {
     }
 }
 
-/// What is wrong with these folders.
+/// The errors in these folders.
 fn wrong(full_folders: &[(String, usize)]) -> Vec<String> {
     let each = full_folders.iter();
     each.map(|(path, files)| format!("{path} has {files} files, at most {FILES_MAX}"))

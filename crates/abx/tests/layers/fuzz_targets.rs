@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The most bytes that all targets keep together.
 const KEPT_BYTES_MAX: u64 = 200_000;
 
-/// What is missing of these targets: inputs, or a test with the target's name.
+/// The missing parts of these targets: inputs, or a test with the target's name.
 fn missing(targets: &[String], keeps: impl Fn(&str) -> bool, tests: &[String]) -> Vec<String> {
     let mut missing = Vec::new();
     for target in targets {

@@ -1,5 +1,5 @@
-//! A module uses its children, and they do not use what it defines itself: what both need
-//! is in a child of its own.
+//! A module uses its children, and they do not use its own items: a common item is in a child of
+//! its own.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn defined(code: &str) -> BTreeSet<&str> {
     names.collect()
 }
 
-/// The modules that define what a child of theirs uses, each with that child.
+/// The modules that define an item for a child of theirs, each with that child.
 fn loops(name: &str, modules: &Modules) -> BTreeSet<(String, String)> {
     let mut loops = BTreeSet::new();
     for (child, text) in modules {

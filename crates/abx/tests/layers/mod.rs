@@ -88,7 +88,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What is wrong with these arrows, each from the crate that uses to the one used.
+/// The errors in these arrows, each from the crate that uses to the one used.
 fn wrong<'a>(arrows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let allowed = |name: &str| ALLOWED.iter().find(|(crate_name, _)| *crate_name == name);
     arrows
@@ -134,7 +134,7 @@ fn crates_use_only_what_the_design_allows() {
 
 #[test]
 fn a_wrong_arrow_is_found() {
-    // Method: an invented graph with a right arrow, a wrong one, and a crate that is not in the
+    // Method: an invented graph with a correct arrow, a wrong one, and a crate that is not in the
     // table.
     let texts = wrong([
         ("abx-lab", "abx-sys"),

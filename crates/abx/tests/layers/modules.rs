@@ -1,4 +1,4 @@
-//! The modules of every crate, and what each uses of the others.
+//! The modules of every crate, and the uses of each of the others.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,8 +59,7 @@ pub fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every path in code that begins at the crate or above the module. Groups in
-/// braces are taken apart.
+/// Every path in code that begins at the crate or above the module. Groups in braces are split.
 pub fn paths(code: &str) -> Vec<Vec<String>> {
     let mut texts = Vec::new();
     for start in ["crate::", "super::"] {
@@ -96,7 +95,7 @@ fn take(
         if text.next_if_eq(&'{').is_some() {
             while !matches!(text.peek(), None | Some('}')) {
                 take(text, before, texts);
-                // What a name in a group may be called here is no path.
+                // The new name of a name in a group is no path.
                 while text
                     .next_if(|character| !matches!(character, ',' | '}' | '{'))
                     .is_some()

@@ -1,8 +1,8 @@
-//! Words that were replaced stay out of what abx prints: one word per idea, that of the field.
+//! Words that were replaced stay out of the output of abx: one word per idea, that of the field.
 
 use super::modules::{Modules, code, crates, planted};
 
-/// Each rejected word or phrase, and what to write instead.
+/// Each rejected word or phrase, and its replacement.
 const REJECTED: &[(&str, &str)] = &[
     ("inconclusive", "undecided"),
     ("equivalent", "same"),

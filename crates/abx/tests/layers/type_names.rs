@@ -1,5 +1,5 @@
-//! A type's name says one thing: two types that are seen outside of their file have
-//! two names, in whichever crates they are, unless they are the same idea.
+//! A type's name has one meaning: two types that are seen outside of their file have two names, in
+//! whichever crates they are, unless they are the same idea.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Names that stand twice on purpose.
 const SAME_IDEA: &[&str] = &[
-    // HTTP and WebSocket each have these, and users say `http1::Client`.
+    // HTTP and WebSocket each have these, and users write `http1::Client`.
     "Client",
     "Event",
     "Fault",
@@ -45,7 +45,7 @@ fn visible_types(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What is wrong with the names in these files.
+/// The errors in the names in these files.
 fn wrong(files: &BTreeMap<PathBuf, String>, same_idea: &[&str]) -> Vec<String> {
     let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, text) in files {

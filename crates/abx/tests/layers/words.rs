@@ -2,8 +2,8 @@
 
 use super::modules::{Modules, code, crates, planted};
 
-/// Each replaced word, in the spelling of functions, and what is written instead. It is found
-/// in types and constants too.
+/// Each replaced word, in the spelling of functions, and its replacement. It is found in types and
+/// constants too.
 const REPLACED: &[(&str, &str)] = &[
     ("agent_news", "agent_event"),
     ("agent_order", "agent_command"),
@@ -56,7 +56,7 @@ fn words(identifier: &str) -> Vec<String> {
     words
 }
 
-/// The identifiers of these modules that have a replaced word, and what to write.
+/// The identifiers of these modules that have a replaced word, and the replacement.
 fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String> {
     let table: Vec<(Vec<String>, &str)> = table
         .iter()
@@ -84,7 +84,7 @@ fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String
     texts
 }
 
-/// Code without what stands in quotes on one line.
+/// Code without the text in quotes on one line.
 fn without_texts(code: &str) -> String {
     let parts = code.split('"').step_by(2);
     parts.collect::<Vec<_>>().join(" ")

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Ended, Home};
 
-/// What a page holds that tests write, between two lines.
+/// The part of a page that tests write, between two lines.
 const BEGIN: &str = "<!-- written by the tests -->\n";
 
 /// The reports of two published comparisons.
@@ -33,7 +33,7 @@ fn home() -> Home {
     home
 }
 
-/// What abx prints of these, as an example of the page.
+/// The output of abx for these, as an example of the page.
 fn example(home: &Home, names: &[&str]) -> String {
     let words: Vec<&str> = [&["audit"][..], names].concat();
     let ended = home.run(
@@ -53,7 +53,7 @@ fn example(home: &Home, names: &[&str]) -> String {
     )
 }
 
-/// What of a page of examples stands before those that tests write, and those themselves.
+/// The part of a page of examples before those that tests write, and those themselves.
 fn halves(page: &Path) -> (String, String) {
     let text = fs::read_to_string(page).unwrap_or_default();
     match text.find(BEGIN) {
@@ -95,7 +95,8 @@ fn the_page_shows_what_is_printed() {
 
 #[test]
 fn reports_come_from_files_and_from_standard_input() {
-    // Method: the same report both ways; and what is no report, no text, and no file.
+    // Method: the same report both ways; and a text that is no report, a file that is no text, and
+    // no file.
     let home = home();
     let name = REPORTS[4];
     let file = home.run_abx(&["audit", name, "--json", "-", "--quiet"]);

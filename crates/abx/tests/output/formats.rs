@@ -20,7 +20,7 @@ const PYTHON: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../target/test-tools/python/bin/python"
 );
-/// What Prometheus looks at metrics with.
+/// The checker of metrics of Prometheus.
 const PROMTOOL: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../target/test-tools/promtool"
@@ -42,7 +42,7 @@ fn record(home: &Home) -> String {
     home.write("record.json", &text)
 }
 
-/// What a tool prints, which must be content.
+/// The output of a tool, which must succeed.
 #[track_caller]
 fn tool(home: &Home, program: &str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
@@ -82,8 +82,8 @@ fn comma_separated_values_are_read_by_python() {
 
 #[test]
 fn openmetrics_is_read_by_the_reference_parser() {
-    // Method: the parser of prometheus_client, which refuses what the standard
-    // does; of a study and of a run.
+    // Method: the parser of prometheus_client, which refuses the same as the standard; of a study
+    // and of a run.
     let home = Home::new();
     let path = record(&home);
     let server = Server::start(&[]);

@@ -1,12 +1,12 @@
-//! Saved records, each with the reports that it gives: what was measured once can be
-//! looked at in the same way at any later time.
+//! Saved records, each with its reports: one measurement can be read in the same way at any later
+//! time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::Home;
 
-/// What each record is read as, and how its file of that is called.
+/// The formats of each record, and the suffix of its file.
 const FORMATS: [(&str, &str); 3] = [("", "txt"), ("--markdown", "md"), ("--html", "html")];
 
 /// The records, each of a study or run of another make.
@@ -18,7 +18,7 @@ const RECORDS: [&str; 7] = [
     // Several requests to a load, open loops, pipelines.
     "study-open-loop",
     "run-open-loop",
-    // Many metrics, what the machine counts of its troubles, a rate in stages.
+    // Many metrics, the machine's trouble counters, a rate in stages.
     "study-many-metrics",
     "run-stages",
 ];
@@ -68,8 +68,8 @@ fn without_parts(report: &str) -> String {
 
 #[test]
 fn saved_records_give_the_same_reports_at_any_later_time() {
-    // Method: each record in each format beside the file of what it gave before;
-    // UPDATE=1 writes them.
+    // Method: each record in each format beside the file of its earlier report; UPDATE=1 writes
+    // them.
     let home = Home::new();
     for name in RECORDS {
         let record = folder("records").join(format!("{name}.json"));

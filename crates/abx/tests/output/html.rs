@@ -66,9 +66,9 @@ fn browser_at_measured(claim: &str) {
 
 #[test]
 fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
-    // Method: a browser at 360 and at 1280 pixels, each with both colours: no
-    // scrolling sideways, no label over another, enough contrast, no word on the
-    // console, and no request but for the file.
+    // Method: a browser at 360 and at 1280 pixels, each with both colours: no scrolling sideways,
+    // no label over another, enough contrast, no message on the console, and no request except for
+    // the file.
     browser_at_measured("fits");
 }
 
@@ -172,7 +172,7 @@ fn a_subject_can_be_hidden_in_all_pictures() {
 
 #[test]
 fn a_page_gives_its_record_back() {
-    // Method: a click on its button; the file is what `--json` wrote.
+    // Method: a click on its button; the file is that of `--json`.
     browser_at_measured("gives");
 }
 
@@ -277,7 +277,7 @@ fn a_page_that_cannot_be_written_loses_nothing() {
 
 #[test]
 fn what_has_no_page_is_refused_one() {
-    // Method: what `abx doctor` saw of a machine of which nothing is known.
+    // Method: the results of `abx doctor` for a machine of which nothing is known.
     let home = Home::new();
     let seen = DoctorRecord {
         head: OutputKind::Doctor.into(),

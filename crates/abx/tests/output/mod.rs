@@ -1,4 +1,4 @@
-//! What is written: records, reports, formats, and pages in a browser.
+//! The outputs: records, reports, formats, and pages in a browser.
 
 pub mod audit;
 pub mod foreign;

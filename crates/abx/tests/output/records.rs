@@ -1,5 +1,5 @@
-//! Exit code 0: what is measured, saved, printed, and printed again, and that
-//! none of it depends on the surroundings.
+//! Exit code 0: a measurement is saved, printed, and printed again, and none of it depends on the
+//! surroundings.
 
 use std::fs;
 use std::fs::File;

@@ -130,7 +130,7 @@ static RECORDS: LazyLock<(Vec<KeptFile>, [String; 2])> = LazyLock::new(|| {
     (kept.collect(), [ids[1].clone(), ids[0].clone()])
 });
 
-/// A file's name and what is in it.
+/// A file's name and its content.
 type KeptFile = (OsString, Vec<u8>);
 
 /// Puts [`RECORDS`] into a folder's history, and returns their ids.
@@ -146,8 +146,8 @@ fn two_records(home: &Home) -> [String; 2] {
 
 #[test]
 fn records_are_listed_shown_and_put_side_by_side() {
-    // Method: a study and a run; the list, each page beside what `abx report`
-    // writes, both on one page, HEAD, a search, and the end by Ctrl-C.
+    // Method: a study and a run; the list, each page beside that of `abx report`, both on one page,
+    // HEAD, a search, and the end by Ctrl-C.
     let home = Home::new();
     let [study, run] = two_records(&home);
     let reports = [&study, &run].map(|id| {
@@ -314,8 +314,8 @@ fn no_path_comes_from_a_url() {
 
 #[test]
 fn only_names_that_cannot_be_rebound_are_served() {
-    // Method: names as browsers send them under an attacker's name, none, two,
-    // and those that are right, with another port too.
+    // Method: names as browsers send them under an attacker's name, none, two, and correct ones,
+    // with another port too.
     let home = Home::new();
     let view = View::start(&home, &[]);
     let port = view.address().rsplit(':').next().unwrap();

@@ -28,7 +28,7 @@ fn prose(text: &str) -> String {
     kept
 }
 
-/// A line without what stands between single backticks.
+/// A line without the text between single backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
@@ -130,7 +130,7 @@ fn every_link_of_the_book_leads_somewhere() {
 
 #[test]
 fn every_page_of_the_book_is_in_its_table_of_contents() {
-    // Method: the pages below docs, decisions apart, against the links of SUMMARY.md.
+    // Method: the pages below docs, except decisions, against the links of SUMMARY.md.
     let docs = root().join("docs");
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     let listed: BTreeSet<PathBuf> = links(&summary).iter().map(|link| docs.join(link)).collect();

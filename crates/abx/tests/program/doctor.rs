@@ -1,4 +1,4 @@
-//! `abx doctor`: what this machine can measure, whatever machine it is.
+//! `abx doctor`: the capacity of this machine to measure, whatever machine it is.
 
 use std::fs;
 
@@ -17,8 +17,8 @@ fn check<'a>(record: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn a_doctor_reads_and_measures_and_leaves_nothing() {
-    // Method: the shortest look. Figures are the machine's, so only their presence
-    // and what follows from them is claimed.
+    // Method: the shortest look. Figures are the machine's, so only their presence and their
+    // consequences are claimed.
     let home = Home::new();
     let ended = home.run_abx(&[&SHORT[..], &["--json", "-"]].concat());
     let record = ended.expect(0, &["comparisons here", "stops: "]).json();

@@ -52,8 +52,8 @@ fn furnished() -> Home {
     home
 }
 
-/// One block as a program: each example must end well, or stay when it ends in
-/// `&`. What is run is noted in the file `at`.
+/// One block as a program: each example must end well, or stay when it ends in `&`. Each command is
+/// noted in the file `at`.
 fn script(block: &Block) -> String {
     let mut script = "ip link set lo up\nservers=\"\"\n\
         stop() { kill $servers 2>/dev/null || true; wait; exit $1; }\n\

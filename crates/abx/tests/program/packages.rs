@@ -64,7 +64,7 @@ fn one(folder: &Path, end: &str) -> PathBuf {
     found_paths[0].clone()
 }
 
-/// What every way of installing abx has, below the prefix.
+/// The files of every way of installing abx, below the prefix.
 const PARTS: [&str; 9] = [
     "bin/abx",
     "share/bash-completion/completions/abx",
@@ -252,8 +252,8 @@ fn container() -> (String, String) {
     (everything("ENV").join(" "), entry[0].clone())
 }
 
-/// A shell in namespaces of its own that runs this. In its folder `root` is what a container
-/// would have, and `inside` runs abx with that as its root and nothing else to see.
+/// A shell in namespaces of its own that runs this. In its folder `root` are the files of a
+/// container, and `inside` runs abx with that as its root and nothing else to see.
 fn in_a_bare_root(home: &Home, dist: &Path, script: &str) -> Command {
     let (environment, program) = container();
     said(

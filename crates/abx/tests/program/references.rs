@@ -1,5 +1,5 @@
-//! The pages that are written from elsewhere: all commands and flags are what the program itself
-//! prints, and all keys of records are those of their schema.
+//! The pages that are written from elsewhere: all commands and flags are the program's own output,
+//! and all keys of records are those of their schema.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn hold(page: &str, text: &str) {
     );
 }
 
-/// What a command prints as its help.
+/// The help of a command.
 fn help(home: &Home, words: &[&str]) -> String {
     let ended = home.run(home.abx(words).arg("--help").env("COLUMNS", "100"));
     ended.expect(0, &[]);
@@ -128,7 +128,7 @@ fn without_path(word: &str) -> &str {
     name.map_or(word, |name| name.trim_start_matches('['))
 }
 
-/// What a value of the schema may be, in words.
+/// The kind of a value of the schema, in words.
 fn kind(value: &Value) -> String {
     if let Some(name) = value["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap_or_default();
@@ -168,7 +168,7 @@ fn key_rows(object: &Value) -> String {
     properties.map(row).collect()
 }
 
-/// One definition of the schema: its keys, its values, or what else it may be.
+/// One definition of the schema: its keys, its values, or its alternatives.
 fn definition(name: &str, value: &Value) -> String {
     let mut text = format!("\n## {name}\n\n{}\n", one_line(value));
     let choices = value["oneOf"].as_array();

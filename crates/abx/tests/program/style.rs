@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::transcript::documents;
 
-/// Each rejected word or phrase in small letters, and what is written instead.
+/// Each rejected word or phrase in small letters, and its replacement.
 const REJECTED: &[(&str, &str)] = &[
     ("afresh", "again, or leave it out"),
     ("also not", "even if … not"),
@@ -63,7 +63,7 @@ fn words(page: &str) -> Vec<(usize, String)> {
     words
 }
 
-/// The rejected words and phrases of a page: line, phrase and what to write.
+/// The rejected words and phrases of a page: line, phrase and replacement.
 fn rejected(page: &str) -> Vec<String> {
     let words = words(page);
     let mut reasons = Vec::new();
@@ -82,7 +82,7 @@ fn rejected(page: &str) -> Vec<String> {
     reasons
 }
 
-/// What tests write into a page of the audit comes from the program.
+/// The part of an audit page that tests write comes from the program.
 const GENERATED: &str = "<!-- written by the tests -->";
 
 #[test]

@@ -1,4 +1,4 @@
-//! HTTP/2 to servers that are not ours, which count what they served.
+//! HTTP/2 to servers that are not ours, which count their responses.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::protocols::tls::certify;
 use crate::support::{Home, assert_honest, findings, only_slice, response, send, wait_for};
 
-/// Speaks HTTP/2 by nghttp2's library, which holds each frame against the standard. It
-/// counts requests, and the bytes of their bodies, and writes both down when it ends.
+/// Serves HTTP/2 by nghttp2's library, which checks each frame against the standard. It counts
+/// requests, and the bytes of their bodies, and writes both down when it ends.
 const NODE: &str = r#"
 const http2 = require('http2');
 let served = 0, bytes = 0;
@@ -44,7 +44,7 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// Starts what `command` makes for a port, and waits until it listens there.
+    /// Starts the command for a port, and waits until it listens there.
     pub fn start(command: impl Fn(u16) -> Command) -> Foreign {
         // Another process may be faster at the port.
         for _ in 0..5 {
@@ -155,7 +155,7 @@ fn a_run_over_streams_is_what_nginx_logged() {
         assert_honest(&requests);
         assert_eq!(requests["ok"], 5_000, "{requests}");
         let outcomes = requests["outcomes"].as_object().unwrap();
-        // What nginx had not looked at when it ended a connection was sent again.
+        // Requests that nginx had not read when it ended a connection were sent again.
         let are_known = outcomes
             .keys()
             .all(|name| name == "ok" || name == "idle_close");
@@ -272,8 +272,8 @@ fn who_speaks_no_http2_is_told_before_the_load() {
 
 #[test]
 fn the_protocol_is_a_factor_of_a_study() {
-    // Method: two equal nginx under TLS, spoken to in HTTP/1.1 and in HTTP/2 on one port; the
-    // second one always in HTTP/2.
+    // Method: two equal nginx under TLS, with HTTP/1.1 and HTTP/2 on one port; the second one
+    // always in HTTP/2.
     let home = Home::new();
     certify(&home);
     home.write("n.conf.in", &configuration(&home, "ssl http2"));

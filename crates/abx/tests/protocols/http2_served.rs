@@ -1,5 +1,5 @@
-//! The built-in server over HTTP/2, with abx itself and with clients that are not ours, which
-//! count what they got.
+//! The built-in server over HTTP/2, with abx itself and with clients that are not ours, which count
+//! their responses.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -230,9 +230,9 @@ fn h2load_gets_what_it_asks_for() {
 
 #[test]
 fn the_server_counts_the_same_requests_in_both_versions() {
-    // Method: faults are drawn for each request that the server counts, by a seed: as many
-    // requests have as many wrong responses, in HTTP/1.1 and over streams. What cuts a
-    // connection off there resets a stream here.
+    // Method: faults are drawn for each request that the server counts, by a seed: as many requests
+    // have as many wrong responses, in HTTP/1.1 and over streams. A fault that cuts a connection
+    // off there resets a stream here.
     let home = Home::new();
     let words = "--fail 5 --wrong-length 5 --wrong-body 5 --close-early 5 --seed 7";
     let words: Vec<&str> = words.split(' ').collect();
@@ -262,8 +262,8 @@ fn the_server_counts_the_same_requests_in_both_versions() {
 
 #[test]
 fn workers_are_replaced_without_losing_a_stream() {
-    // Method: a load over streams while all workers are replaced, again and again: each
-    // connection is ended by a GOAWAY, and what was behind that is sent again.
+    // Method: a load over streams while all workers are replaced, again and again: each connection
+    // is ended by a GOAWAY, and the requests after that are sent again.
     let home = Home::new();
     let server = Server::start(&["--workers", "2"]);
     let words = "-c 4 --streams 16 -d 2s --verify-every 10 --quiet --json - --http2";
@@ -340,7 +340,7 @@ fn a_load_over_streams_has_a_ceiling() {
 #[test]
 fn the_first_bytes_tell_the_version_however_they_come() {
     // Method: byte by byte: a request that begins as the preface does, and the preface with a
-    // request behind it; then first bytes that are neither's.
+    // request after it; then first bytes that are neither's.
     for model in ["event", "null"] {
         let server = Server::start(&["--model", model]);
         let talk = |bytes: &[u8], end: &[u8]| {

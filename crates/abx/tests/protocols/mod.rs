@@ -1,4 +1,4 @@
-//! What is spoken: HTTP/2, TLS, WebSocket, sockets of other kinds.
+//! Protocols: HTTP/2, TLS, WebSocket, sockets of other kinds.
 
 pub mod http2;
 pub mod http2_served;

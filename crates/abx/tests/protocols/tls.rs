@@ -1,4 +1,4 @@
-//! Encrypted connections to servers that are not ours, which log what they served.
+//! Encrypted connections to servers that are not ours, which log their responses.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -39,12 +39,11 @@ pub fn certify(home: &Home) {
     assert!(made.status.success(), "{message}");
 }
 
-/// What is usually logged of each response: protocol, whether its session was resumed, and which
-/// request of its connection it was.
+/// The usual log of each response: protocol, whether its session was resumed, and which request of
+/// its connection it was.
 const USUAL_LOG: &str = "$ssl_protocol $ssl_session_reused $connection_requests";
 
-/// The configuration of an nginx that speaks TLS at `PORT`, and logs a line for each
-/// response.
+/// The configuration of an nginx that uses TLS at `PORT`, and logs a line for each response.
 fn configuration(home: &Home, versions: &str, locations: &str, log: &str) -> String {
     let folder = home.path().display();
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]

@@ -35,7 +35,7 @@ fn outcomes_of(url: &str, words: &str) -> Value {
 
 #[test]
 fn a_run_ends_by_its_timeout_whatever_comes_without_end() {
-    // Method: each kind of piece behind 20 correct responses; also for sessions of a few calls.
+    // Method: each kind of piece after 20 correct responses; also for sessions of a few calls.
     for (kind, outcome, words) in [
         ("chunks", "timeout", ""),
         ("chunks", "timeout", "--calls 30"),
@@ -148,7 +148,7 @@ fn a_scenario_fails_the_step_whose_response_does_not_end() {
 /// The output of a command that is stopped by one SIGINT once a response continues without end.
 fn stopped(kind: &str, words: &dyn Fn(&Home, &str) -> Vec<String>) -> Ended {
     let home = Home::new();
-    // Its own folder: what a peer makes in a home would count as left behind.
+    // Its own folder: files of a peer in a home would count as left behind.
     let marks = tempfile::tempdir().unwrap();
     let mark: PathBuf = marks.path().join("mark");
     let server = peer(kind, &["--mark", mark.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! Loads of one server, and what is requested of it.
+//! Loads of one server, and their requests.
 
 pub mod endless;
 pub mod odd_inputs;

@@ -1,5 +1,5 @@
 //! Inputs that are odd and still mean one thing: paths, addresses and files as other tools take
-//! them, and messages about what a server responds.
+//! them, and messages about a server's responses.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -36,7 +36,7 @@ impl Logger {
         Logger { address, requests }
     }
 
-    /// Forgets what it has, runs this, and gives the requests that came.
+    /// Forgets its requests, runs this, and returns the requests that came.
     fn during(&self, work: impl FnOnce()) -> Vec<String> {
         self.requests.lock().unwrap().clear();
         work();
@@ -115,7 +115,7 @@ fn odd_paths_are_sent_as_the_original_tools_send_them() {
 #[test]
 fn a_run_encodes_paths_as_curl_does() {
     // Method: the request lines of curl for a URL beyond ASCII; by --path and by a list with a
-    // byte-order mark; and what curl refuses too.
+    // byte-order mark; and URLs that curl refuses too.
     let home = Home::new();
     let logger = Logger::start(OK);
     let server = format!("http://{}", logger.address);
@@ -412,7 +412,7 @@ fn a_header_that_closes_connections_is_refused_with_the_flag_that_does_it() {
 #[test]
 fn no_run_reports_more_than_it_offered() {
     // Method: few requests at a low rate, and a time that is no multiple of the interval between
-    // two of them; the record has what the report is printed from.
+    // two of them; the record has the figures of the report.
     let home = Home::new();
     let server = Server::start(&[]);
     for (words, offered) in [

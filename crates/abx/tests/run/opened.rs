@@ -11,8 +11,8 @@ const FEW_PORTS: &str =
 
 const NONE: [Value; 0] = [];
 
-/// Holds connections to a server that `before` a shell starts, in a namespace with
-/// what `apart` sets up.
+/// Holds connections to a server that `before` a shell starts, in a namespace with the settings of
+/// `apart`.
 fn hold(apart: &str, before: &str, words: &str) -> Ended {
     let home = Home::new();
     let server =
@@ -31,7 +31,7 @@ fn hold(apart: &str, before: &str, words: &str) -> Ended {
     home.run(&mut home.abx_apart("n", apart, &texts))
 }
 
-/// One column of what came of held connections: a value for each subject.
+/// One column of the results of held connections: a value for each subject.
 fn held<'a>(record: &'a Value, column: &str) -> &'a Value {
     let readings = &record["blocks"][0]["loads"][0]["sides"]["readings"];
     &readings["held"]["values"][column]

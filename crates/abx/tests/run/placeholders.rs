@@ -14,7 +14,7 @@ use crate::support::{Home, Server, only_slice};
 /// Questions before the load.
 const BEFORE: usize = 3;
 
-/// Runs with all requests ok; what arrived, in order.
+/// Runs with all requests ok; returns the requests that arrived, in order.
 fn asked(home: &Home, server: &Listener, words: &[&str]) -> Vec<WeightedRequest> {
     let fixed = ["run", &server.url, "--quiet", "--json", "-"];
     let record = home.run_abx(&[&fixed[..], words].concat());
@@ -75,8 +75,8 @@ server.listen(+process.argv[1], '127.0.0.1');
 
 #[test]
 fn streams_of_http2_carry_them() {
-    // Method: more streams than the server takes at once, bodies longer than it has room for,
-    // two workers; each number comes once, everywhere the same, with the right length.
+    // Method: more streams than the server takes at once, bodies longer than it has room for, two
+    // workers; each number comes once, everywhere the same, with the correct length.
     let home = Home::new();
     let log = home.join("asked");
     let server = Foreign::start(|port| {
@@ -226,7 +226,7 @@ fn servers_of_a_study_are_sent_placeholders_and_their_responses_are_compared_whe
 
 #[test]
 fn what_cannot_be_filled_in_is_refused_and_a_command_of_curl_has_none() {
-    // Method: one wrong command line for each message; then braces behind `curl`.
+    // Method: one wrong command line for each message; then braces after `curl`.
     let home = Home::new();
     home.write("none", "\n");
     let server = Listener::start();

@@ -14,8 +14,8 @@ fn line(second: u32, request: &str, status: u16) -> String {
     )
 }
 
-/// Fourteen requests within 3 s, one of them twice and some out of order, and two lines that
-/// are left out. Behind the last request there is a second for those that are late.
+/// Fourteen requests within 3 s, one of them twice and some out of order, and two lines that are
+/// left out. After the last request there is a second for those that are late.
 fn log() -> String {
     let at = |second, path: &str| line(second, &format!("GET {path}"), 200);
     let first: String = (0..10)

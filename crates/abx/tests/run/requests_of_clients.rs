@@ -51,7 +51,7 @@ impl Peer<'_> {
             .collect()
     }
 
-    /// Runs a few requests, all of them ok; what arrived.
+    /// Runs a few requests, all of them ok; returns those that arrived.
     fn run(&self, words: &[&str]) -> Vec<Value> {
         let fixed = ["run", "-c", "2", "-n", "40", "--quiet", "--json", "-"];
         let ended = self.home.run_abx(&[&fixed[..], words].concat());
@@ -120,8 +120,8 @@ fn who_asks_and_its_cookies_arrive() {
 
 #[test]
 fn a_form_arrives_as_its_fields_and_files() {
-    // Method: text, a picture with bytes of every value, the text of a file, names with
-    // quotation marks; Python's reader of mail takes the body apart.
+    // Method: text, a picture with bytes of every value, the text of a file, names with quotation
+    // marks; Python's reader of mail parses the body.
     let home = Home::new();
     let bytes: Vec<u8> = (0..=255).cycle().take(7_000).collect();
     fs::write(home.join("a.png"), &bytes).unwrap();
@@ -296,7 +296,7 @@ fn a_command_of_curl_arrives_as_curl_itself_sends_it() {
     home.run_abx(&["run", "curl", "-s"]).expect(2, &["no URL"]);
 }
 
-/// Everything in the files below a folder, but what the server has written.
+/// Everything in the files below a folder, except the server's.
 fn everything(folder: &Path, bytes: &mut Vec<u8>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();

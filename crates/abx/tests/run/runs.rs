@@ -1,5 +1,5 @@
-//! Records of runs: each shape of load is printed again as it was, and judged again by
-//! what was measured.
+//! Records of runs: each shape of load is printed again as it was, and judged again by its
+//! measurements.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, Server, assert_honest, findings, only_slice};
 
-/// Runs, and reads the record again: what is printed then is the record.
+/// Runs, and reads the record again: its report then is the one of the run.
 fn run_twice(home: &Home, url: &str, words: &str) -> Value {
     let mut texts = vec!["run", url, "--quiet", "--json", "-"];
     texts.extend(words.split(' '));
@@ -129,8 +129,8 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
 
 #[test]
 fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
-    // Method: a server of which a tenth of the responses have another status, started anew until
-    // its first responses are right; the reason is the only line, and the statuses are counted.
+    // Method: a server of which a tenth of the responses have another status, started again until
+    // its first responses are correct; the reason is the only line, and the statuses are counted.
     let home = Home::new();
     for seed in 1..=50 {
         let server = Server::start(&["--fail", "10", "--seed", &seed.to_string()]);

@@ -96,7 +96,7 @@ fn summary(record: &Value) -> &Value {
     &record["conclusions"]["summaries"][0]
 }
 
-/// How often a step failed, for whatever reason.
+/// How often a step failed, for any reason.
 fn failures(step: &Value) -> u64 {
     let reasons = step["failed"].as_object();
     reasons.map_or(0, |reasons| reasons.values().map(number).sum())

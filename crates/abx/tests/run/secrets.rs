@@ -8,7 +8,7 @@ use abx_sys::process::Signal;
 
 use crate::support::{Ended, Home, Server};
 
-/// What is planted, in places that must not show it.
+/// The planted secret, in places that must not show it.
 const SECRET: &str = "hunter2";
 
 /// The bytes of every file below a folder, except those that the test wrote.
@@ -191,7 +191,7 @@ fn nobody_sees_the_secrets_of_a_run_that_goes_on() {
         for (pid, line) in home.processes() {
             assert!(!line.contains(SECRET), "{pid}: {line}");
         }
-        // SIGQUIT is ignored by what a shell starts in the background.
+        // SIGQUIT is ignored by processes that a shell starts in the background.
         running.signal(Signal::Abrt);
         let ended = running.wait_alone();
         assert!(!ended.status.success());

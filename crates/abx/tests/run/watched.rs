@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::support::{ABX, Ended, Home, Server, subject};
 
-/// How often a faulty server is started anew until its first responses are right.
+/// How often a faulty server is started again until its first responses are correct.
 const SEEDS: u32 = 50;
 
 /// A short study of a server of which a tenth of the responses fail, started by
@@ -103,8 +103,8 @@ fn a_report_is_as_wide_as_its_terminal() {
 
 #[test]
 fn a_log_gets_a_line_for_each_block() {
-    // Method: standard error is a file; the pilot and both blocks have a line each,
-    // the last one with what failed.
+    // Method: standard error is a file; the pilot and both blocks have a line each, the last one
+    // with the failures.
     let ended = with_failures(|home, words| home.abx(words));
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert!(lines[0].starts_with("pilot"), "{ended:#?}");

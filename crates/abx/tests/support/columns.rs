@@ -45,7 +45,7 @@ fn slice(columns: &Value, index: usize) -> Value {
     slice
 }
 
-/// What was read for one subject over one load of a block.
+/// The readings of one subject over one load of a block.
 pub fn readings(load: &Value, subject: &str) -> Value {
     let subjects = load["sides"]["subjects"].as_array().unwrap();
     let index = subjects.iter().position(|name| name == subject).unwrap();

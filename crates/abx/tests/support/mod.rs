@@ -58,7 +58,7 @@ pub fn in_five_looks<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
     panic!("not seen in five looks: {unseen:#?}");
 }
 
-/// Where `scripts/install-test-servers` puts what it has from npm and pypi.
+/// Where `scripts/install-test-servers` puts the packages of npm and pypi.
 pub fn peers(path: &str) -> PathBuf {
     let found_path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../target/test-peers")
@@ -182,7 +182,7 @@ impl Home {
         self.run(&mut self.abx(arguments))
     }
 
-    /// Starts a command; what it prints goes into files.
+    /// Starts a command; its output goes into files.
     pub fn start(&self, command: &mut Command) -> Running<'_> {
         let [stdout, stderr] = ["stdout", "stderr"].map(|name| self.join(name));
         let child = command
@@ -237,7 +237,7 @@ impl Home {
         abx_lab::history::find(id, &self.join("state/abx")).unwrap()
     }
 
-    /// What it holds.
+    /// Its record.
     pub fn record(&self) -> Value {
         read_json(&self.record_path())
     }
@@ -365,7 +365,7 @@ impl<'a> Running<'a> {
         ended
     }
 
-    /// Waits for its end, whatever is left behind.
+    /// Waits for its end, even if something is left behind.
     pub fn wait_alone(mut self) -> Ended {
         let status = wait_for("the end of the command", || self.child.try_wait().unwrap());
         Ended {
@@ -378,7 +378,7 @@ impl<'a> Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // Its keepers end what they keep.
+        // Its keepers end the processes that they keep.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -433,7 +433,7 @@ impl Ended {
         let mut primary = comparisons.filter(|comparison| comparison["role"] == "primary");
         let is_invalid = primary.any(|value| value["verdict"] == "invalid");
         assert_eq!(record["end"]["reason"], "blocks", "{self:#?}");
-        // What is beside the question may be invalid alone.
+        // A result beside the question may be invalid alone.
         assert!(!is_invalid || record["validity"]["status"] == "invalid");
         self.expect(if is_invalid { 3 } else { 0 }, &[])
     }
@@ -445,7 +445,7 @@ impl Ended {
     }
 }
 
-/// An `abx serve` of the test's own, beside what abx keeps.
+/// An `abx serve` of the test's own, which abx does not keep.
 pub struct Server {
     child: Child,
     pub url: String,
@@ -534,7 +534,7 @@ pub fn findings(record: &Value, id: &str) -> Vec<Value> {
         .collect()
 }
 
-/// What became of all counted requests of one subject: name and number.
+/// The outcomes of all counted requests of one subject: name and number.
 pub fn outcomes(record: &Value, subject: &str) -> Vec<(String, u64)> {
     let mut sums = std::collections::BTreeMap::new();
     for slice in slices(record, subject) {

@@ -13,7 +13,7 @@ pub struct Block {
     pub examples: Vec<Example>,
 }
 
-/// What is done with a block's examples.
+/// The treatment of a block's examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// They are run, one after the other, in one folder.
@@ -26,15 +26,15 @@ pub enum Kind {
 pub struct Example {
     /// Its line in the file, from 1.
     pub line: usize,
-    /// What one types, without the remark behind it.
+    /// The typed text, without the remark after it.
     pub text: String,
 }
 
-/// What the documents of a project hold.
+/// The documents of a project.
 #[derive(Default)]
 pub struct Transcript {
     pub blocks: Vec<Block>,
-    /// What looks like an example and is not written as one: place and remedy.
+    /// Text that looks like an example and is not written as one: place and remedy.
     pub strays: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl Transcript {
 }
 
 impl Example {
-    /// The words behind `abx`, up to a pipe or a file; `None` for another program.
+    /// The words after `abx`, up to a pipe or a file; `None` for another program.
     pub fn words(&self) -> Option<Vec<String>> {
         abx_words(&self.text)
     }

@@ -52,7 +52,7 @@ impl AbPeer {
         format!("http://{}{path}", self.address)
     }
 
-    /// What came, head and body.
+    /// The requests that came, head and body.
     pub fn seen(&self) -> Vec<String> {
         self.told.requests.lock().unwrap().clone()
     }

@@ -30,7 +30,7 @@ pub struct Peer {
 /// Sends binary messages on the connection of a [`Peer`], which may receive meanwhile.
 pub struct Mouth(TcpStream);
 
-/// What came.
+/// A received event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     Open,
@@ -39,7 +39,7 @@ pub enum Heard {
     Pong(Vec<u8>),
     Close(Option<u16>, String),
     Failed(Fault),
-    /// The end of the connection, behind both closes.
+    /// The end of the connection, after both closes.
     End,
 }
 

@@ -150,8 +150,8 @@ fn quarrel(port: &str) {
 
 #[test]
 fn our_client_and_the_servers_of_others_understand_each_other() {
-    // Method: every length form in both kinds, fragments with pings inside, pings
-    // and closes from either side, a chosen subprotocol, and what they refuse.
+    // Method: every length form in both kinds, fragments with pings inside, pings and closes from
+    // either side, a chosen subprotocol, and frames that they refuse.
     for name in ["ws_server.cjs", "websockets_server.py"] {
         let (_foreign, port) = start(&mut script(name));
         converse(&port);
@@ -226,9 +226,9 @@ fn the_clients_of_others_and_our_server_understand_each_other() {
 
 #[test]
 fn our_client_speaks_through_the_tunnel_of_lighttpd() {
-    // Method: it hands payloads to a server of plain bytes, which sends them
-    // back; messages may come back cut elsewhere, so bytes are compared. What
-    // is no tunnel refuses the handshake.
+    // Method: it hands payloads to a server of plain bytes, which sends them back; messages may
+    // come back cut elsewhere, so bytes are compared. A server without a tunnel refuses the
+    // handshake.
     let behind = TcpListener::bind("127.0.0.1:0").unwrap();
     let behind_port = behind.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -238,7 +238,7 @@ fn our_client_speaks_through_the_tunnel_of_lighttpd() {
     });
     let home = Home::new();
     let (_lighttpd, port) = tunnel(&home, behind_port);
-    // It names its subprotocol whether offered or not, and only the former is right.
+    // It names its subprotocol whether offered or not, and only the former is correct.
     let door = |path, protocols| {
         Peer::try_open(&Door {
             port: &port,

@@ -22,7 +22,7 @@ fn run_at(server: &Server, path: &str, words: &str, code: i32) -> Value {
 
 #[test]
 fn a_run_counts_messages_that_came_back() {
-    // Method: 500 messages of bytes over four connections, each of them looked at.
+    // Method: 500 messages of bytes over four connections, each of them checked.
     let server = Server::start(&["--websocket"]);
     let words = "-n 500 -c 4 --message-bytes 5000 --binary --verify-every 1";
     let record = run_at(&server, "/echo", words, 0);

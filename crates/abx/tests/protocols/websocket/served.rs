@@ -38,8 +38,8 @@ fn text(payload: &str) -> Heard {
 
 #[test]
 fn an_echo_is_each_message_as_it_came() {
-    // Method: both kinds, lengths around each form of a frame's length and above
-    // what sockets buffer, fragments with pings between; then an orderly close.
+    // Method: both kinds, lengths around each form of a frame's length and above the buffers of
+    // sockets, fragments with pings between; then an orderly close.
     for model in ["event", "thread", "thread-per-request", "hybrid"] {
         let server = Server::start(&["--websocket=echo", "--model", model]);
         echo_each_message(Peer::open(server.port(), "/echo?any=query"));

@@ -1,5 +1,5 @@
-//! The subjects of the study `websocket`: each is held to what `abx serve
-//! --websocket`, which is one of them, does.
+//! The subjects of the study `websocket`: each must behave as `abx serve --websocket`, which is one
+//! of them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/websocket")
 }
 
-/// How a subject is started, with what was installed for it.
+/// How a subject is started, with its installations.
 fn launch(spec: &SubjectSpec, folder: &Path, provisions: &[Provision]) -> Launch {
     let mut subject = spec.subject(folder).unwrap();
     let mut own_provisions = provisions.iter();
@@ -167,7 +167,7 @@ fn neglect(port: &str) {
 
 #[test]
 fn every_subject_of_the_study_speaks_as_our_server_does() {
-    // Method: what subjects need is had by a run, as people have it; then each is
+    // Method: the needs of subjects are installed by a run, as users install them; then each is
     // started by its own command, and one client talks to all of them alike.
     WEBSOCKET.expect_measured(&WEBSOCKET.json());
     let (file, folder) = study_file::read(&folder()).unwrap();
@@ -177,7 +177,7 @@ fn every_subject_of_the_study_speaks_as_our_server_does() {
             let launch = launch(spec, &folder, &provisions);
             let start = |port| command(&launch, &folder, port);
             let (server, port) = start_on_a_free_port(&spec.name, start);
-            // What fails is printed with the thread's name.
+            // A failure is printed with the thread's name.
             let named = thread::Builder::new().name(spec.name.clone());
             let talk = move || {
                 let _server = server;
