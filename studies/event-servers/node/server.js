@@ -1,17 +1,15 @@
-// One page for every path: `node server.js PORT PAGE chunked|length`.
+// One page for every path: `node server.js PORT PAGE`.
 'use strict';
 
 const { readFileSync } = require('node:fs');
 const { createServer } = require('node:http');
 
-const [port, path, framing] = process.argv.slice(2);
+const [port, path] = process.argv.slice(2);
 const page = readFileSync(path);
-const head = { 'Content-Type': 'text/html' };
-// Without a length node sends the body in chunks.
-if (framing === 'length') head['Content-Length'] = page.length;
 
+// Without a length node sends the body in chunks.
 const server = createServer((request, response) => {
-  response.writeHead(200, head);
+  response.writeHead(200, { 'Content-Type': 'text/html' });
   response.end(page);
 });
 // Connections rest while the other servers have their turns.

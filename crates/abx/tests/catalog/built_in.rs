@@ -44,7 +44,7 @@ fn every_study_is_listed_and_shown() {
     for part in [
         "stands in for shortfin",
         "bring abx-shortfin",
-        "fresh-c5000: /",
+        "fresh-c500: /",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
