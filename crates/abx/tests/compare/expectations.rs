@@ -285,19 +285,19 @@ fn a_report_ends_with_3_only_if_nothing_that_was_asked_for_is_decided() {
     // with an expectation of an invalid pair.
     let record = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../studies/event-servers/record.json.zst"
+        "/../../studies/http-servers/record.json.zst"
     );
     let home = Home::new();
     let ended = home.run_abx(&["report", record, "--quiet"]);
     let words: Vec<&str> = ended.stdout.split_whitespace().collect();
     assert!(
-        words.join(" ").contains("2 without a result"),
+        words.join(" ").contains("5 without a result"),
         "{}",
         ended.stdout
     );
     assert_eq!(ended.expect(0, &[]).stderr, "");
     // The reason of a response that is not settled is the response, not another pair's finding.
-    let wish = "server_cpu: node < libevent-2 @ fresh-c5000";
+    let wish = "server_cpu: aspnet-fastcgi < aspnet @ kept-c10000";
     let ended = home.run_abx(&["report", record, "--quiet", "--expect", wish]);
     let ended = ended.expect(3, &["no verdict is possible (exit code 3): expected", wish]);
     assert!(

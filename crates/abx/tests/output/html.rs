@@ -76,7 +76,7 @@ fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
 fn a_large_study_begins_with_its_matrix() {
     // Method: the record of a study of many pairs, and a browser at 1280 and at 390 pixels.
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
-    let record = studies.join("event-servers/record.json.zst");
+    let record = studies.join("http-servers/record.json.zst");
     let home = Home::new();
     let ended = home.run_abx(&["report", record.to_str().unwrap(), "--html", "page.html"]);
     assert!(

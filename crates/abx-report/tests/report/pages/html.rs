@@ -256,10 +256,10 @@ fn several_subjects_have_an_order_with_every_pair() {
 
 #[test]
 fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
-    // Method: a real study of nine subjects under eleven loads: every link of the page has
+    // Method: a real study of twelve subjects under five loads: every link of the page has
     // its place, each primary comparison a cell, each that is bound or void its reason, and
     // the boxes are folded away.
-    let record = record_of("event-servers");
+    let record = record_of("http-servers");
     let html = study_html(&record, &[]);
     let page = Page::read(&html);
     let ids: BTreeSet<&str> = page.values("id").collect();
