@@ -58,21 +58,18 @@ fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
 impl Cause<'_> {
     /// What it is, how often, which subjects it concerns and where.
     fn text(&self) -> String {
-        let subjects = several(
-            self.findings
-                .iter()
-                .map(|finding| finding.subject.as_deref()),
-        );
-        let whom = subjects.map_or(String::new(), |names| format!(": {names}"));
-        let place = self
-            .loads()
-            .map_or(String::new(), |names| format!(" under {names}"));
-        format!("{}{whom}{place}", self.counted())
+        let subjects = self
+            .findings
+            .iter()
+            .map(|finding| finding.subject.as_deref());
+        let whom = several(subjects, NAMED).map_or(String::new(), |names| format!(": {names}"));
+        format!("{}{whom}{}", self.counted(), self.place(NAMED))
     }
 
-    /// Under which loads it was seen, the first message's first.
-    fn loads(&self) -> Option<String> {
-        several(self.findings.iter().map(|finding| finding.load.as_deref()))
+    /// Under which loads it was seen, the first message's first; at most so many.
+    fn place(&self, most: usize) -> String {
+        let loads = self.findings.iter().map(|finding| finding.load.as_deref());
+        several(loads, most).map_or(String::new(), |names| format!(" under {names}"))
     }
 
     /// What it is, and how often, if more than once.
@@ -121,9 +118,9 @@ impl Cause<'_> {
             }
         }
         let text = |alike: AlikeFindings| {
-            let subjects = several(alike.subjects.into_iter().map(Some));
+            let subjects = several(alike.subjects.into_iter().map(Some), NAMED);
             let subjects = subjects.map(|names| format!(" (also {names})"));
-            let under = several(alike.loads.into_iter().map(Some));
+            let under = several(alike.loads.into_iter().map(Some), NAMED);
             let under = under.map(|names| format!(" (also under {names})"));
             let also = [subjects, under].map(Option::unwrap_or_default);
             message_under(alike.first, loads) + &also.concat()
@@ -158,23 +155,25 @@ fn without_figures(pattern: &str) -> String {
     pattern.replace(is_figure, "")
 }
 
-/// Some names, each once, and how many there are beyond.
-fn several<'a>(names: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+/// The first names, at most so many, each once, and how many more there are.
+fn several<'a>(names: impl Iterator<Item = Option<&'a str>>, most: usize) -> Option<String> {
     let mut known: Vec<&str> = Vec::new();
     for name in names.flatten() {
         if !known.contains(&name) {
             known.push(name);
         }
     }
-    let named: Vec<String> = known.iter().take(NAMED).map(|text| name(text)).collect();
+    let named: Vec<String> = known.iter().take(most).map(|text| name(text)).collect();
     match known.len() {
         0 => None,
-        1..=NAMED => Some(named.join(", ")),
-        more => Some(format!("{} and {} more", named.join(", "), more - NAMED)),
+        count if count <= most => Some(named.join(", ")),
+        count => Some(format!("{} and {} more", named.join(", "), count - most)),
     }
 }
 
+/// So many names stand in a list of limits, and so many loads beside a message.
 const NAMED: usize = 4;
+const LOADS_NAMED: usize = 2;
 const SUBJECT: &str = "\u{0}";
 
 /// What was seen each time, in a study that compares much only which subjects it concerns
@@ -315,8 +314,10 @@ pub(crate) fn each_cause(findings: &[Finding], loads: LoadCount) -> Document {
                 is_new.then_some(remedy).into_iter().collect()
             }
         };
-        let under = cause.loads().filter(|_| loads == LoadCount::Several);
-        let under = under.map_or_else(String::new, |names| format!(" under {names}"));
+        let under = match loads {
+            LoadCount::One => String::new(),
+            LoadCount::Several => cause.place(LOADS_NAMED),
+        };
         let text = format!("{}{under}: {message}", cause.counted());
         limit(cause.level, text, remedies)
     };

@@ -26,6 +26,8 @@ const FULL_PRESSURE_MAX: f64 = 0.001;
 const OTHERS_MIN: f64 = 0.5;
 /// A subject of one thread has at least this share of its processor time in the busiest one.
 const ONE_THREAD: f64 = 0.9;
+/// So many subjects of a load are named.
+const NAMED: usize = 3;
 const FEWER_PROGRAMS: &str = "close other programs, or run on a machine of your own";
 const FEWER_THREADS: &str = "give the subject more CPUs or fewer threads, or accept the waiting";
 
@@ -98,16 +100,13 @@ impl CpuHolder {
 
     /// One finding for all subjects of a load that had such waiting.
     fn finding(self, waits: &[CpuWait], study: &Measured) -> Option<Finding> {
-        let waits: Vec<&CpuWait> = waits.iter().filter(|wait| wait.holder == self).collect();
-        let names = waits.iter().map(|wait| {
-            let percent = 100.0 * wait.part;
-            format!("{} ({percent:.0} % of the time)", wait.subject)
-        });
-        let names: Vec<String> = names.collect();
-        let (was, it, its) = match waits[..] {
+        let waits = waits.iter().filter(|wait| wait.holder == self);
+        let mut waits: Vec<&CpuWait> = waits.collect();
+        waits.sort_by(|wait, other| other.part.total_cmp(&wait.part));
+        let (was, its) = match waits[..] {
             [] => return None,
-            [_] => ("was", "it", "its"),
-            _ => ("were", "they", "their"),
+            [_] => ("was", "its"),
+            _ => ("were", "their"),
         };
         let programs = busiest(study);
         let why = match self {
@@ -121,9 +120,8 @@ impl CpuHolder {
         let finding = new_finding(
             FindingId::CpuPressure,
             format!(
-                "threads were ready to run and had no CPU while {} {was} loaded, although {it} \
-                 did not use all of {its} CPUs: {why}",
-                listed(&names)
+                "threads waited for a CPU while {} {was} loaded: {why}",
+                longest(&waits)
             ),
         );
         let finding = match self {
@@ -136,6 +134,19 @@ impl CpuHolder {
             _ => finding,
         })
     }
+}
+
+/// The subjects with the longest waits, each with its share, and how many more there are.
+fn longest(waits: &[&CpuWait]) -> String {
+    let mut names: Vec<String> = waits
+        .iter()
+        .take(NAMED)
+        .map(|wait| format!("{} ({:.0} % of the time)", wait.subject, 100.0 * wait.part))
+        .collect();
+    if waits.len() > NAMED {
+        names.push(format!("{} more", waits.len() - NAMED));
+    }
+    listed(&names)
 }
 
 /// Whether threads of a subject can have kept each other waiting, and neither a service nor the

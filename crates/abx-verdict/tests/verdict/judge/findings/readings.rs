@@ -304,7 +304,7 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
 }
 
 #[test]
-fn who_had_the_cpus_that_threads_waited_for_is_one_finding_for_each_cause() {
+fn the_cause_of_waiting_for_a_cpu_is_one_finding_per_load() {
     // Method: threads waited half of the time while either subject was loaded. Subjects have
     // several threads or one, and other programs ran for nothing, 20 % or 30 % of one processor:
     // less and more than half of the waiting.
