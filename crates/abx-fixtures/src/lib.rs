@@ -485,9 +485,9 @@ pub fn limits(record: &Conclusions, numbers: &[usize]) -> Vec<Finding> {
 
 /// The only primary comparison of a study.
 pub fn compared(record: Measured) -> Compared {
-    let mut compareds = primary(&judged(record));
-    assert_eq!(compareds.len(), 1);
-    compareds.remove(0)
+    let mut comparisons = primary(&judged(record));
+    assert_eq!(comparisons.len(), 1);
+    comparisons.remove(0)
 }
 
 /// What a study was made for.

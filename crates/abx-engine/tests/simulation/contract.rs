@@ -283,7 +283,7 @@ fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
     // Method: other bytes between two requests, without a wait between them that could hand
     // any over; small, and larger than every buffer. All of it comes back in its order.
     for bytes in [5, 16_000_000] {
-        let reported_bytes = pattern(bytes);
+        let middle = pattern(bytes);
         let mut user = User::new(maker, move |_| {
             vec![
                 PeerStep::Echo(7),
@@ -292,10 +292,10 @@ fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
             ]
         });
         user.connect(token(0, 0));
-        for part in [b"request", &*reported_bytes, b"request"] {
+        for part in [b"request", &*middle, b"request"] {
             user.send(token(0, 0), part);
         }
-        let expected = [b"request", &reported_bytes[bytes - 5..], b"request"].concat();
+        let expected = [b"request", &middle[bytes - 5..], b"request"].concat();
         assert_eq!(user.read(token(0, 0), 19).0, expected);
     }
 }

@@ -20,7 +20,7 @@ use crate::finals::{Author, Counted, Final, save};
 use crate::message::{AgentTask, TaskProgress, TaskResult, Working, bytes};
 
 /// The most intervals that one message reports.
-const TOLD_AT_ONCE: usize = 50;
+const REPORTED_AT_ONCE: usize = 50;
 /// The most intervals kept for a controller that has not fetched them for a while.
 const TOLD_KEPT: usize = 1_000;
 
@@ -48,7 +48,7 @@ struct DeskState {
     progress: TaskProgress,
     /// Intervals that the controller has not fetched yet, and how many there were before them.
     intervals: VecDeque<ReportedInterval>,
-    told_before: u64,
+    reported_before: u64,
     /// The text of the last result; `None` while it is worked at.
     result: Option<Arc<str>>,
 }
@@ -141,9 +141,9 @@ impl AgentDriver {
         }
     }
 
-    /// The state of the last order, after a short wait for its result. `figure` intervals were
+    /// The state of the last order, after a short wait for its result. `reported` intervals were
     /// reported already.
-    pub fn state(&self, within: Duration, figure: u64) -> OrderState {
+    pub fn state(&self, within: Duration, reported: u64) -> OrderState {
         let state = self.desk.state();
         let is_working = |state: &mut DeskState| state.result.is_none();
         let waited = self
@@ -154,14 +154,14 @@ impl AgentDriver {
         if let Some(result) = &state.result {
             return OrderState::Done(Arc::clone(result));
         }
-        while state.told_before < figure && state.intervals.pop_front().is_some() {
-            state.told_before += 1;
+        while state.reported_before < reported && state.intervals.pop_front().is_some() {
+            state.reported_before += 1;
         }
         OrderState::Working(Working {
             progress: state.progress,
-            first: state.told_before,
+            first: state.reported_before,
             intervals: { state.intervals.iter() }
-                .take(TOLD_AT_ONCE)
+                .take(REPORTED_AT_ONCE)
                 .cloned()
                 .collect(),
         })
@@ -201,7 +201,7 @@ impl DeskState {
         self.intervals.extend(reported_intervals);
         while self.intervals.len() > TOLD_KEPT {
             self.intervals.pop_front();
-            self.told_before += 1;
+            self.reported_before += 1;
         }
     }
 }

@@ -344,13 +344,13 @@ impl<'a> Membership<'a> {
         Some(starts.plus(most).plus(OVERDUE_AFTER))
     }
 
-    fn result(&self, number: u64, from: usize, figure: u64) -> AgentResponse {
+    fn result(&self, number: u64, from: usize, reported: u64) -> AgentResponse {
         if number != self.driver.number() {
             let last = self.driver.number();
             let why = format!("order {number} is not known; the last one was {last}");
             return AgentResponse::Refused { why };
         }
-        match self.driver.state(RESULT_WITHIN, figure) {
+        match self.driver.state(RESULT_WITHIN, reported) {
             OrderState::Working(working) => AgentResponse::Working(working),
             OrderState::Done(text) => AgentResponse::Part {
                 all: text.len(),

@@ -283,7 +283,7 @@ const GAP: &str = "  ";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed<'a> {
     /// The folder in which they are kept.
-    ObjectiveInput {
+    Folder {
         /// The text that was searched for; `None` for all.
         text: Option<&'a str>,
     },
@@ -296,7 +296,7 @@ pub enum Listed<'a> {
 #[must_use]
 pub fn index_html(history: &History, listed: Listed<'_>) -> String {
     let from = match listed {
-        Listed::ObjectiveInput { .. } => {
+        Listed::Folder { .. } => {
             format!("Records in {}, newest first.", clean_name(&history.folder))
         }
         Listed::Named => "The given records, newest first.".to_owned(),
@@ -320,7 +320,7 @@ pub fn notice_html(title: &str, text: &str) -> String {
 
 fn records(history: &History, listed: Listed<'_>) -> Markup {
     let mut out = Markup::new();
-    if let Listed::ObjectiveInput { text } = listed {
+    if let Listed::Folder { text } = listed {
         out.push(search(text.unwrap_or_default()));
     }
     if history.entries.is_empty() {

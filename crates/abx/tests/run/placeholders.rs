@@ -8,14 +8,14 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::protocols::http2::Foreign;
-use crate::run::requests::{Listener, WeightedRequest};
+use crate::run::requests::{Listener, ReceivedRequest};
 use crate::support::{Home, Server, only_slice};
 
 /// Questions before the load.
 const BEFORE: usize = 3;
 
 /// Runs with all requests ok; returns the requests that arrived, in order.
-fn asked(home: &Home, server: &Listener, words: &[&str]) -> Vec<WeightedRequest> {
+fn asked(home: &Home, server: &Listener, words: &[&str]) -> Vec<ReceivedRequest> {
     let fixed = ["run", &server.url, "--quiet", "--json", "-"];
     let record = home.run_abx(&[&fixed[..], words].concat());
     let record = record.expect(0, &[]).json();

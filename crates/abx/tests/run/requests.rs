@@ -13,7 +13,7 @@ use crate::support::{Home, only_slice};
 
 /// A request as it came: its method, its path, one of its headers, and its body.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WeightedRequest {
+pub struct ReceivedRequest {
     pub method: String,
     pub path: String,
     pub user: String,
@@ -24,14 +24,14 @@ pub struct WeightedRequest {
 /// `/missing`, and keeps the requests.
 pub struct Listener {
     pub url: String,
-    asked: Arc<Mutex<Vec<WeightedRequest>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Listener {
     pub fn start() -> Listener {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", socket.local_addr().unwrap());
-        let asked = Arc::<Mutex<Vec<WeightedRequest>>>::default();
+        let asked = Arc::<Mutex<Vec<ReceivedRequest>>>::default();
         let kept = Arc::clone(&asked);
         std::thread::spawn(move || {
             for stream in socket.incoming().flatten() {
@@ -43,12 +43,12 @@ impl Listener {
     }
 
     /// The requests since the last call.
-    pub fn take(&self) -> Vec<WeightedRequest> {
+    pub fn take(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
     /// How often each request arrived, by the part of it that `read` returns.
-    fn counts(&self, read: impl Fn(&WeightedRequest) -> String) -> BTreeMap<String, usize> {
+    fn counts(&self, read: impl Fn(&ReceivedRequest) -> String) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for asked in self.take() {
             *counts.entry(read(&asked)).or_default() += 1;
@@ -58,7 +58,7 @@ impl Listener {
 }
 
 /// Responds on one connection until it ends.
-fn serve(stream: &TcpStream, kept: &Mutex<Vec<WeightedRequest>>) -> Option<()> {
+fn serve(stream: &TcpStream, kept: &Mutex<Vec<ReceivedRequest>>) -> Option<()> {
     let mut input = BufReader::new(stream);
     loop {
         let mut lines = Vec::new();
@@ -92,7 +92,7 @@ fn serve(stream: &TcpStream, kept: &Mutex<Vec<WeightedRequest>>) -> Option<()> {
             "HTTP/1.1 {status} As Asked\r\nContent-Length: {}\r\n\r\n{path}",
             path.len()
         );
-        kept.lock().unwrap().push(WeightedRequest {
+        kept.lock().unwrap().push(ReceivedRequest {
             method,
             path,
             user,
@@ -178,7 +178,7 @@ fn a_number_stands_in_paths_headers_and_bodies() {
     let mut different = first.clone();
     different.sort();
     different.dedup();
-    let expected = [0, 1, 2].map(|number| WeightedRequest {
+    let expected = [0, 1, 2].map(|number| ReceivedRequest {
         method: "POST".to_owned(),
         path: format!("/items/{number}"),
         user: format!("u{number}"),

@@ -23,11 +23,11 @@ const TICKETS_MAX: usize = 16 * 1024;
 pub(super) struct Tickets {
     /// How many of TLS 1.3 are kept.
     most: usize,
-    kept: Mutex<ObjectiveInput>,
+    kept: Mutex<KeptSessions>,
 }
 
 #[derive(Default)]
-struct ObjectiveInput {
+struct KeptSessions {
     group: Option<NamedGroup>,
     /// One of TLS 1.2, which may be resumed again and again.
     session: Option<Tls12ClientSessionValue>,
@@ -46,7 +46,7 @@ impl Tickets {
     }
 
     /// The kept state is whole between any two statements, so a panic elsewhere spoils nothing.
-    fn kept(&self) -> MutexGuard<'_, ObjectiveInput> {
+    fn kept(&self) -> MutexGuard<'_, KeptSessions> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

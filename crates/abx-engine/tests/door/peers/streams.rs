@@ -46,7 +46,7 @@ pub fn go_away(last_stream: u32) -> Vec<u8> {
 
 /// The whole requests that came together: their streams, and how many came before them on
 /// this connection.
-pub struct WeightedRequest {
+pub struct RequestBatch {
     pub streams: Vec<u32>,
     pub before: usize,
     /// Bytes of bodies that came with them, or before them.
@@ -57,7 +57,7 @@ pub struct WeightedRequest {
 /// after its own settings; `None` holds the connection without sending.
 pub fn streaming(
     settings: &'static [u8],
-    reply: impl Fn(&WeightedRequest) -> Option<Vec<u8>> + Send + Sync + 'static,
+    reply: impl Fn(&RequestBatch) -> Option<Vec<u8>> + Send + Sync + 'static,
 ) -> Peer {
     Peer::start(move |mut connection| {
         connection.send(settings);
@@ -65,9 +65,9 @@ pub fn streaming(
     })
 }
 
-fn serve(connection: &mut Connection, reply: &impl Fn(&WeightedRequest) -> Option<Vec<u8>>) {
+fn serve(connection: &mut Connection, reply: &impl Fn(&RequestBatch) -> Option<Vec<u8>>) {
     let mut unread = Vec::new();
-    let mut asked = WeightedRequest {
+    let mut asked = RequestBatch {
         streams: Vec::new(),
         before: 0,
         body_bytes: 0,

@@ -50,14 +50,14 @@ fn a_peer_that_is_away_fails_what_is_due_meanwhile_and_nothing_else() {
     let at = |ms: u64| start.plus(Nanos(ms * MS));
     pool.io.goes_away(at(300), at(500));
     run(&mut pool, SECOND, 0);
-    let found_timeline = timeline(&pool);
+    let counted = timeline(&pool);
     let failed: Vec<u32> = (0..100)
         .map(|bucket| if (30..50).contains(&bucket) { 10 } else { 0 })
         .collect();
-    assert_eq!(found_timeline.due, [10; 100]);
-    assert_eq!(found_timeline.failed, failed);
-    assert_eq!(found_timeline.delayed, [0; 100]);
-    assert_eq!(found_timeline.last_disturbed_ns, Some(499 * MS));
+    assert_eq!(counted.due, [10; 100]);
+    assert_eq!(counted.failed, failed);
+    assert_eq!(counted.delayed, [0; 100]);
+    assert_eq!(counted.last_disturbed_ns, Some(499 * MS));
     assert_eq!(
         (
             pool.tally().outcomes.ok(),
@@ -74,18 +74,18 @@ fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
     // more than 5 ms; 200 are sent.
     let mut pool = watched(1, "10000", 5 * MS);
     run(&mut pool, 30 * MS, 0);
-    let found_timeline = timeline(&pool);
+    let counted = timeline(&pool);
     let sum = |counts: &[u32]| counts.iter().sum::<u32>();
     assert_eq!(
         (
-            sum(&found_timeline.due),
-            sum(&found_timeline.delayed),
-            sum(&found_timeline.failed)
+            sum(&counted.due),
+            sum(&counted.delayed),
+            sum(&counted.failed)
         ),
         (300, 102, 100)
     );
-    assert_eq!(found_timeline.delayed, [2, 100, 0]);
-    assert_eq!(found_timeline.last_disturbed_ns, Some(29_900_000));
+    assert_eq!(counted.delayed, [2, 100, 0]);
+    assert_eq!(counted.last_disturbed_ns, Some(29_900_000));
 }
 
 #[test]
@@ -118,15 +118,15 @@ fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
     pool.io.goes_away(start, Nanos::MAX);
     let ran = run(&mut pool, SECOND, 0);
     assert!(!ran.stopped_responding);
-    let found_timeline = timeline(&pool);
+    let counted = timeline(&pool);
     assert_eq!(
         (
-            found_timeline.due.len(),
-            found_timeline.due == found_timeline.failed
+            counted.due.len(),
+            counted.due == counted.failed
         ),
         (100, true)
     );
-    assert_eq!(found_timeline.last_disturbed_ns, Some(999 * MS));
+    assert_eq!(counted.last_disturbed_ns, Some(999 * MS));
 }
 
 #[test]
@@ -139,11 +139,11 @@ fn who_never_responds_is_waited_for_as_long_as_a_response_would_be_in_time() {
     run(&mut pool, 300 * MS, 0);
     let took = pool.now().since(start);
     assert!((400 * MS..460 * MS).contains(&took.0), "{took:?}");
-    let found_timeline = timeline(&pool);
+    let counted = timeline(&pool);
     assert_eq!(
         (
-            found_timeline.due.iter().sum::<u32>(),
-            found_timeline.failed == found_timeline.due
+            counted.due.iter().sum::<u32>(),
+            counted.failed == counted.due
         ),
         (30, true)
     );

@@ -21,7 +21,7 @@ fn side<'a>(id: &'a str, record: &'a abx_verdict::StudyRecord) -> NamedRecord<'a
 fn a_page_of_a_list() {
     // Method: every kind of verdict cell, more than are shown, a foreign file, and
     // a text that was searched for.
-    let listed = Listed::ObjectiveInput {
+    let listed = Listed::Folder {
         text: Some("nginx"),
     };
     assert_snapshot!(golden(&index_html(&mixed(), listed)));
@@ -138,7 +138,7 @@ proptest! {
             run.measured.subjects[0].address = Some(format!("http://{name}/"));
             let not_shown = NotShown { id: format!("a{name}"), why: "x".to_owned() };
             let records = [side("a", &record), side("b", &run)];
-            let listed = Listed::ObjectiveInput { text: Some(message) };
+            let listed = Listed::Folder { text: Some(message) };
             let mut trend = crate::others::trend::mixed();
             trend.study = format!("a{name}");
             for series in &mut trend.series {

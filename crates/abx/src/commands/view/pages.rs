@@ -39,7 +39,7 @@ fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
     let text = text.map(|(_, value)| value.trim());
     let text = text.filter(|text| !text.is_empty());
     let listed = match records {
-        RecordIndex::Folder(_) => Listed::ObjectiveInput { text },
+        RecordIndex::Folder(_) => Listed::Folder { text },
         RecordIndex::Files(_) => Listed::Named,
     };
     match records.list(text) {

@@ -30,7 +30,7 @@ pub enum Display {
 /// An event with a line of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    LivenessEvent,
+    Event,
     Movement,
 }
 
@@ -76,7 +76,7 @@ impl Display {
                 draw(bar, text);
             }
             Display::Lines { last } => {
-                if urgency == Urgency::LivenessEvent || last.elapsed() >= EVERY {
+                if urgency == Urgency::Event || last.elapsed() >= EVERY {
                     tell(text);
                     *last = Instant::now();
                 }

@@ -72,16 +72,16 @@ impl Watch {
         match progress {
             StudyProgress::Pilot => {
                 let text = "pilot: finding the warm-up and the slice length";
-                self.display.show(text, Urgency::LivenessEvent);
+                self.display.show(text, Urgency::Event);
             }
             StudyProgress::Capacities(capacities) => self.show_capacities(capacities),
             StudyProgress::Piloted { took, each_block } => {
                 let text = abx_report::piloted_line(*took, *each_block, self.ordered);
-                self.display.show(&text, Urgency::LivenessEvent);
+                self.display.show(&text, Urgency::Event);
                 self.next_block = Some(*each_block);
                 let left = self.budget.saturating_sub(self.started.elapsed());
                 if let Some(text) = self.too_short(left, *each_block) {
-                    self.display.show(&text, Urgency::LivenessEvent);
+                    self.display.show(&text, Urgency::Event);
                 }
             }
             StudyProgress::Pending(Pending::Over) => self.display.return_to_last(),
@@ -104,11 +104,11 @@ impl Watch {
             }
             StudyProgress::ServiceDied { service, how } => {
                 let text = abx_report::service_died_line(service, how);
-                self.display.show(&text, Urgency::LivenessEvent);
+                self.display.show(&text, Urgency::Event);
             }
             StudyProgress::LeftOut { subject, how } => {
                 let text = abx_report::left_out_line(subject, how);
-                self.display.show(&text, Urgency::LivenessEvent);
+                self.display.show(&text, Urgency::Event);
             }
             StudyProgress::Slices(slices) => self.count(slices),
             StudyProgress::Block { record, next_block } => {
@@ -116,7 +116,7 @@ impl Watch {
                 let done = record.measured.complete_blocks().count() as u32;
                 let place = format!("{} done", self.block(done));
                 let text = self.text(&place, done.into());
-                self.display.show(&text, Urgency::LivenessEvent);
+                self.display.show(&text, Urgency::Event);
             }
         }
     }
@@ -130,7 +130,7 @@ impl Watch {
                 .collect();
             let objective = alike[0].objective.to_string();
             let text = abx_report::capacities_line(&objective, &rates);
-            self.display.show(&text, Urgency::LivenessEvent);
+            self.display.show(&text, Urgency::Event);
         }
     }
 

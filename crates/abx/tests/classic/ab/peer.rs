@@ -10,12 +10,12 @@ use std::time::Duration;
 /// The server; it ends when dropped.
 pub struct AbPeer {
     address: SocketAddr,
-    told: Arc<MergedFinding>,
+    state: Arc<PeerState>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct MergedFinding {
+struct PeerState {
     requests: Mutex<Vec<String>>,
     responded: AtomicUsize,
     is_ending: AtomicBool,
@@ -25,21 +25,21 @@ impl AbPeer {
     pub fn start() -> AbPeer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let merged_finding = Arc::new(MergedFinding::default());
-        let for_acceptor = Arc::clone(&merged_finding);
+        let state = Arc::new(PeerState::default());
+        let for_acceptor = Arc::clone(&state);
         let acceptor = thread::spawn(move || {
             for stream in listener.incoming() {
                 if for_acceptor.is_ending.load(Ordering::SeqCst) {
                     return;
                 }
-                let merged_finding = Arc::clone(&for_acceptor);
+                let state = Arc::clone(&for_acceptor);
                 // They end when their clients do, or with the silence.
-                thread::spawn(move || serve(stream.unwrap(), &merged_finding));
+                thread::spawn(move || serve(stream.unwrap(), &state));
             }
         });
         AbPeer {
             address,
-            told: merged_finding,
+            state,
             acceptor: Some(acceptor),
         }
     }
@@ -54,26 +54,26 @@ impl AbPeer {
 
     /// The requests that came, head and body.
     pub fn seen(&self) -> Vec<String> {
-        self.told.requests.lock().unwrap().clone()
+        self.state.requests.lock().unwrap().clone()
     }
 
     /// As if nothing had come.
     pub fn forget(&self) {
-        self.told.responded.store(0, Ordering::SeqCst);
-        self.told.requests.lock().unwrap().clear();
+        self.state.responded.store(0, Ordering::SeqCst);
+        self.state.requests.lock().unwrap().clear();
     }
 }
 
 impl Drop for AbPeer {
     fn drop(&mut self) {
-        self.told.is_ending.store(true, Ordering::SeqCst);
+        self.state.is_ending.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);
         let _ = self.acceptor.take().map(JoinHandle::join);
     }
 }
 
 /// Responds to one connection's requests; `None` when there are no more.
-fn serve(stream: TcpStream, merged_finding: &MergedFinding) -> Option<()> {
+fn serve(stream: TcpStream, state: &PeerState) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let head = read_head(&mut reader)?;
@@ -83,19 +83,19 @@ fn serve(stream: TcpStream, merged_finding: &MergedFinding) -> Option<()> {
         let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).unwrap();
-        merged_finding
+        state
             .requests
             .lock()
             .unwrap()
             .push(format!("{head}{body}"));
-        let number = merged_finding.responded.fetch_add(1, Ordering::SeqCst);
+        let number = state.responded.fetch_add(1, Ordering::SeqCst);
         let is_kept = head.contains("Connection: Keep-Alive");
         response(
             &stream,
             head.split(' ').nth(1)?,
             number,
             is_kept,
-            merged_finding,
+            state,
         )?;
         if !is_kept {
             return None;
@@ -119,7 +119,7 @@ fn response(
     path: &str,
     number: usize,
     is_kept: bool,
-    merged_finding: &MergedFinding,
+    state: &PeerState,
 ) -> Option<()> {
     let (mut status, mut body) = ("200 OK", "hello world\n");
     match path {
@@ -131,7 +131,7 @@ fn response(
             return None;
         }
         "/silent" => {
-            while !merged_finding.is_ending.load(Ordering::SeqCst) {
+            while !state.is_ending.load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_millis(10));
             }
             return None;

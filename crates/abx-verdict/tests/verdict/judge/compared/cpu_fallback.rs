@@ -153,12 +153,12 @@ fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
     // Method: it was not read in one slice of `old`; and `new` gave wrong responses.
     let mut unread = both_limited(54_000);
     unread.blocks[3].loads[0].rounds[0].slices[0].server_cpu_ns = None;
-    let found_compared = compared(unread);
+    let result = compared(unread);
     assert_eq!(
-        (found_compared.metric, found_compared.verdict),
+        (result.metric, result.verdict),
         (Metric::Throughput, Verdict::Invalid)
     );
-    let void = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+    let void = find(&result.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(void.level, Level::Void);
     assert!(void.message.contains("did not read"), "{}", void.message);
 
@@ -166,12 +166,12 @@ fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
     each_slice(&mut wrong, "new", |slice| {
         response(slice, &[(Outcome::Ok, OK - 90), (Outcome::WrongStatus, 90)]);
     });
-    let found_compared = compared(wrong);
+    let result = compared(wrong);
     assert_eq!(
-        (found_compared.metric, found_compared.verdict),
+        (result.metric, result.verdict),
         (Metric::Throughput, Verdict::Invalid)
     );
-    let void = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+    let void = find(&result.findings, FindingId::GeneratorBound).unwrap();
     assert!(!void.message.contains("not read"), "{}", void.message);
 }
 
@@ -180,12 +180,12 @@ fn a_direction_that_stands_needs_no_other_metric() {
     // Method: the generator limits the faster one only.
     let mut record = pair();
     limited(&mut record, "new", 60_000);
-    let found_compared = compared(record);
+    let result = compared(record);
     assert_eq!(
-        (found_compared.metric, found_compared.verdict),
+        (result.metric, result.verdict),
         (Metric::Throughput, Verdict::Faster)
     );
-    assert!(found_compared.at_least);
+    assert!(result.at_least);
 }
 
 #[test]

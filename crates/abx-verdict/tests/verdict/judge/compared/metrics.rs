@@ -66,9 +66,9 @@ fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
         Decision::Stop(Reason::Precise)
     );
     let record = judged(study);
-    let compareds = primary(&record);
-    let [compared] = &compareds[..] else {
-        panic!("{compareds:?}")
+    let comparisons = primary(&record);
+    let [compared] = &comparisons[..] else {
+        panic!("{comparisons:?}")
     };
     assert_eq!(compared.metric, Metric::ResponseP99);
     assert_eq!(compared.verdict, Verdict::Faster);

@@ -82,22 +82,22 @@ fn declared_pairs_are_compared_and_no_others_but_behind_them() {
             "{this_comparison:?}"
         );
     }
-    let compareds = primary(&record);
+    let comparisons = primary(&record);
     assert_eq!(
-        compareds
+        comparisons
             .iter()
             .map(|compared| pair(compared))
             .collect::<Vec<_>>(),
         asked
     );
-    assert!(compareds.iter().all(|compared| compared.together == 2));
-    assert_eq!(compareds[0].verdict, Verdict::Faster);
+    assert!(comparisons.iter().all(|compared| compared.together == 2));
+    assert_eq!(comparisons[0].verdict, Verdict::Faster);
     let pairs = &record.rankings[0].pairs;
     assert_eq!(pairs.len(), 6);
     assert!(
         pairs
             .iter()
-            .zip(&compareds)
+            .zip(&comparisons)
             .all(|(pair, compared)| *pair == **compared)
     );
     assert!(pairs[2..].iter().all(|comparison| comparison.together == 4));
@@ -116,10 +116,9 @@ fn a_declared_pair_pays_for_the_declared_ones_only() {
     let verdict = |contrasts: &[Contrast], subject: &str| {
         let mut record = study(&pairs);
         record.settings.contrasts = contrasts.to_vec();
-        let compareds = primary(&judged(record));
-        let mut found_compareds = compareds.into_iter();
-        found_compareds
-            .find(|compared| compared.subject == subject)
+        let mut comparisons = primary(&judged(record)).into_iter();
+        comparisons
+            .find(|comparison| comparison.subject == subject)
             .unwrap()
             .verdict
     };
@@ -359,8 +358,8 @@ fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
         let pairs: Vec<(&str, &[u64])> = mine.map(|(name, blocks)| (*name, &blocks[..])).collect();
         let mut record = study(&pairs);
         record.settings.blocks = None;
-        let compareds = primary(&judged(record));
-        compareds
+        let comparisons = primary(&judged(record));
+        comparisons
             .iter()
             .map(|compared| compared.p_adjusted.unwrap())
             .collect()

@@ -176,9 +176,9 @@ fn shared_processors_forbid_equivalent_but_not_faster() {
     // Method: subjects and generator on one processor.
     let mut record = pair();
     record.settings.generator_cpus = vec![0];
-    let found_compared = compared(record);
+    let result = compared(record);
     assert_eq!(
-        (found_compared.verdict, found_compared.at_least),
+        (result.verdict, result.at_least),
         (Verdict::Faster, true)
     );
     let mut same = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);

@@ -324,9 +324,9 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
 }
 
 fn capacity(record: &Conclusions) -> Compared {
-    let compareds = primary(record);
-    let [compared] = &compareds[..] else {
-        panic!("{compareds:?}")
+    let comparisons = primary(record);
+    let [compared] = &comparisons[..] else {
+        panic!("{comparisons:?}")
     };
     assert_eq!(
         (compared.metric, compared.load.as_str()),

@@ -68,29 +68,29 @@ fn each_verdict_comes_from_its_interval() {
     for (blocks, verdict) in table {
         let logs = blocks.map(|ratio| (ratio as f64 / 1000.0).ln());
         let expected = assess(&logs, Margin::DEFAULT).unwrap();
-        let found_compared = compared(with_ratios(&blocks));
-        assert_eq!(found_compared.verdict, verdict, "{blocks:?}");
-        assert_close(found_compared.ratio.unwrap(), expected.ratio);
-        assert_close(found_compared.low.unwrap(), expected.low);
-        assert_close(found_compared.high.unwrap(), expected.high);
+        let result = compared(with_ratios(&blocks));
+        assert_eq!(result.verdict, verdict, "{blocks:?}");
+        assert_close(result.ratio.unwrap(), expected.ratio);
+        assert_close(result.low.unwrap(), expected.low);
+        assert_close(result.high.unwrap(), expected.high);
         let bounds = [
-            found_compared.ratio,
-            found_compared.low,
-            found_compared.high,
+            result.ratio,
+            result.low,
+            result.high,
         ]
         .map(Option::unwrap);
-        assert_eq!(found_compared.bounds(), Some(bounds));
-        let (ranks, by_ranks) = (found_compared.hodges_lehmann, expected.hodges_lehmann);
+        assert_eq!(result.bounds(), Some(bounds));
+        let (ranks, by_ranks) = (result.hodges_lehmann, expected.hodges_lehmann);
         let (ranks, by_ranks) = (ranks.unwrap(), by_ranks.unwrap());
         assert_close(ranks.low, by_ranks.low);
         assert_close(ranks.ratio, by_ranks.ratio);
         assert_close(ranks.high, by_ranks.high);
         assert_eq!(
-            (found_compared.confidence, found_compared.blocks),
+            (result.confidence, result.blocks),
             (0.95, 6)
         );
-        assert!(!found_compared.at_least);
-        let has_more = found_compared.blocks_more.is_some_and(|more| more > 0);
+        assert!(!result.at_least);
+        let has_more = result.blocks_more.is_some_and(|more| more > 0);
         assert_eq!(has_more, verdict == Verdict::Inconclusive);
     }
 }
@@ -109,20 +109,20 @@ fn fewer_than_six_blocks_settle_nothing() {
     // Method: twice as fast in 0 to 5 blocks. With two there is an interval;
     // the number of blocks that are missing to six is always reported.
     for blocks in 0..6 {
-        let found_compared = compared(with_ratios(&vec![2000; blocks]));
+        let result = compared(with_ratios(&vec![2000; blocks]));
         assert_eq!(
-            found_compared.verdict,
+            result.verdict,
             Verdict::Inconclusive,
             "{blocks} blocks"
         );
         assert_eq!(
-            found_compared.ratio.is_some(),
+            result.ratio.is_some(),
             blocks >= 2,
             "{blocks} blocks"
         );
-        assert_eq!(found_compared.blocks, blocks);
-        assert_eq!(found_compared.blocks_more, Some(6 - blocks as u32));
-        let few = find(&found_compared.findings, FindingId::FewBlocks).unwrap();
+        assert_eq!(result.blocks, blocks);
+        assert_eq!(result.blocks_more, Some(6 - blocks as u32));
+        let few = find(&result.findings, FindingId::FewBlocks).unwrap();
         assert!(few.message.contains(&blocks.to_string()), "{few:?}");
     }
     let enough = compared(with_ratios(&[2000; 6]));
@@ -161,22 +161,22 @@ fn a_block_without_a_verified_response_has_no_ratio_and_voids() {
         {
             response(slice, &[]);
         }
-        let found_compared = compared(record);
-        assert_eq!(found_compared.verdict, Verdict::Invalid);
+        let result = compared(record);
+        assert_eq!(result.verdict, Verdict::Invalid);
         assert_eq!(
             (
-                found_compared.ratio,
-                found_compared.low,
-                found_compared.high
+                result.ratio,
+                result.low,
+                result.high
             ),
             (None, None, None)
         );
-        assert_eq!(found_compared.confidence, 0.95);
-        let has_ratio = found_compared.per_block.iter().map(Option::is_some);
+        assert_eq!(result.confidence, 0.95);
+        let has_ratio = result.per_block.iter().map(Option::is_some);
         assert!(has_ratio.eq([true, true, true, true, false, true]));
         let expected = vec![(FindingId::NoResponses, Level::Void); silent.len()];
-        assert_eq!(ids(&found_compared.findings), expected);
-        for (finding, subject) in found_compared.findings.iter().zip(silent) {
+        assert_eq!(ids(&result.findings), expected);
+        for (finding, subject) in result.findings.iter().zip(silent) {
             assert_eq!(finding.subject.as_deref(), Some(*subject));
             assert!(finding.message.contains("1 of 6 blocks"), "{finding:?}");
             assert!(finding.message.contains("index 4"), "{finding:?}");
@@ -191,10 +191,10 @@ fn a_subject_that_was_not_loaded_in_a_block_has_no_ratio() {
     for round in &mut record.blocks[0].loads[0].rounds {
         round.slices.retain(|slice| slice.subject != "new");
     }
-    let found_compared = compared(record);
-    assert_eq!(found_compared.verdict, Verdict::Invalid);
+    let result = compared(record);
+    assert_eq!(result.verdict, Verdict::Invalid);
     assert_eq!(
-        ids(&found_compared.findings),
+        ids(&result.findings),
         [(FindingId::NoResponses, Level::Void)]
     );
 }
@@ -210,18 +210,18 @@ fn an_interval_without_end_is_not_given_as_a_number() {
             response(&mut round.slices[place], &[(Outcome::Ok, most)]);
         }
     }
-    let found_compared = compared(record);
-    assert_eq!(found_compared.verdict, Verdict::Inconclusive);
+    let result = compared(record);
+    assert_eq!(result.verdict, Verdict::Inconclusive);
     assert_eq!(
         (
-            found_compared.ratio,
-            found_compared.low,
-            found_compared.high
+            result.ratio,
+            result.low,
+            result.high
         ),
         (None, None, None)
     );
-    assert_eq!(found_compared.detectable, None);
-    assert_eq!(found_compared.blocks_more, Some(4));
+    assert_eq!(result.detectable, None);
+    assert_eq!(result.blocks_more, Some(4));
 }
 
 #[test]
@@ -233,19 +233,19 @@ fn disturbed_rounds_count_and_are_left_out_beside() {
         round.disturbed.push(Disturbance::Steal);
         response(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
     }
-    let found_compared = compared(record);
+    let result = compared(record);
     assert!(
-        (found_compared.ratio.unwrap() - 1.15).abs() < 1e-3,
-        "{found_compared:?}"
+        (result.ratio.unwrap() - 1.15).abs() < 1e-3,
+        "{result:?}"
     );
-    let without = found_compared.undisturbed.as_ref().unwrap();
+    let without = result.undisturbed.as_ref().unwrap();
     assert!((without.bounds.ratio - 1.1).abs() < 1e-3, "{without:?}");
     assert!(without.bounds.low < without.bounds.ratio);
     assert_eq!(
         (without.verdict, without.rounds_left_out),
         (Verdict::Faster, 6)
     );
-    assert!(!found_compared.fragile);
+    assert!(!result.fragile);
     assert_eq!(compared(pair()).undisturbed, None);
 }
 
@@ -258,15 +258,15 @@ fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
         for round in &mut record.blocks[0].loads[0].rounds {
             round.disturbed.push(Disturbance::Steal);
         }
-        let found_compared = compared(record);
-        let without = found_compared
+        let result = compared(record);
+        let without = result
             .undisturbed
             .as_ref()
             .map(|without| without.verdict);
         assert_eq!(without, verdict);
-        assert_eq!(found_compared.verdict, Verdict::Faster);
-        assert!(!found_compared.fragile);
-        let marked = find(&found_compared.findings, FindingId::DisturbedRounds).unwrap();
+        assert_eq!(result.verdict, Verdict::Faster);
+        assert!(!result.fragile);
+        let marked = find(&result.findings, FindingId::DisturbedRounds).unwrap();
         assert!(marked.message.starts_with("2 of "), "{}", marked.message);
     }
 }
@@ -281,13 +281,13 @@ fn of_disturbed_rounds_only_the_slices_that_were_hit_are_left_out() {
         round.disturbed.push(Disturbance::Steal);
         round.slices[index % 2].steal_ns = Some(20_000_000);
     }
-    let found_compared = compared(record.clone());
-    let without = found_compared.undisturbed.as_ref().unwrap();
+    let result = compared(record.clone());
+    let without = result.undisturbed.as_ref().unwrap();
     assert_eq!(
         (without.verdict, without.rounds_left_out),
         (Verdict::Faster, 12)
     );
-    let marked = find(&found_compared.findings, FindingId::DisturbedRounds).unwrap();
+    let marked = find(&result.findings, FindingId::DisturbedRounds).unwrap();
     assert!(
         marked.message.ends_with("they still count"),
         "{}",
@@ -299,9 +299,9 @@ fn of_disturbed_rounds_only_the_slices_that_were_hit_are_left_out() {
     {
         slice.steal_ns = Some(20_000_000);
     }
-    let found_compared = compared(record);
-    assert_eq!(found_compared.undisturbed, None);
-    let marked = find(&found_compared.findings, FindingId::DisturbedRounds).unwrap();
+    let result = compared(record);
+    assert_eq!(result.undisturbed, None);
+    let marked = find(&result.findings, FindingId::DisturbedRounds).unwrap();
     let unchecked = "unknown: 1 of 6 blocks have no undisturbed part";
     assert!(marked.message.ends_with(unchecked), "{}", marked.message);
 }
@@ -314,13 +314,13 @@ fn another_verdict_without_disturbed_rounds_is_fragile() {
         round.disturbed.push(Disturbance::Wait);
         response(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
     }
-    let found_compared = compared(record);
-    assert_eq!(found_compared.verdict, Verdict::Faster);
+    let result = compared(record);
+    assert_eq!(result.verdict, Verdict::Faster);
     assert_eq!(
-        found_compared.undisturbed.as_ref().unwrap().verdict,
+        result.undisturbed.as_ref().unwrap().verdict,
         Verdict::Equivalent
     );
-    assert!(found_compared.fragile);
+    assert!(result.fragile);
 }
 
 #[test]

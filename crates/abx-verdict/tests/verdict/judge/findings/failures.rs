@@ -52,9 +52,9 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
 fn wrong_bodies_weigh_by_those_that_were_looked_at() {
     // Method: one wrong body in 9,000 responses is 1 of the 100 that were hashed.
     let wrong = [(Outcome::Ok, OK - 1), (Outcome::WrongBody, 1)];
-    let found_compared = with_outcomes(&wrong);
-    assert_eq!(found_compared.verdict, Verdict::Invalid);
-    let message = &found_compared.findings[0].message;
+    let result = with_outcomes(&wrong);
+    assert_eq!(result.verdict, Verdict::Invalid);
+    let message = &result.findings[0].message;
     assert!(
         message.contains("12 of the 1200 verified bodies"),
         "{message}"
@@ -79,9 +79,9 @@ fn a_failure_in_the_discarded_part_is_a_failure() {
     each_slice(&mut record, "new", |slice| {
         slice.discarded = outcomes(&[(Outcome::Ok, 900), (Outcome::Refused, 100)]);
     });
-    let found_compared = compared(record);
-    assert_eq!(found_compared.verdict, Verdict::Invalid);
-    let message = &find(&found_compared.findings, FindingId::FailedRequests)
+    let result = compared(record);
+    assert_eq!(result.verdict, Verdict::Invalid);
+    let message = &find(&result.findings, FindingId::FailedRequests)
         .unwrap()
         .message;
     assert!(message.contains("refused 1200"), "{message}");
@@ -131,8 +131,8 @@ fn connections_that_responses_end_are_told_from_one_in_a_hundred_on() {
             slice.discarded = outcomes(&[]);
             slice.closing = closing;
         });
-        let found_compared = compared(record);
-        let finding = find(&found_compared.findings, FindingId::ConnectionsNotKept);
+        let result = compared(record);
+        let finding = find(&result.findings, FindingId::ConnectionsNotKept);
         assert_eq!(finding.is_some(), expected.is_some(), "{closing}");
         if let (Some(reported_finding), Some(part)) = (finding, expected) {
             assert_eq!(
@@ -179,13 +179,13 @@ fn a_subject_that_stopped_responding_voids() {
     let mut record = pair();
     let round = record.blocks[5].loads[0].rounds.last_mut().unwrap();
     round.slices[1].stopped_responding = true;
-    let found_compared = compared(record);
+    let result = compared(record);
     assert_eq!(
-        ids(&found_compared.findings),
+        ids(&result.findings),
         [(FindingId::StoppedResponding, Level::Void)]
     );
-    assert_eq!(found_compared.verdict, Verdict::Invalid);
-    let message = &found_compared.findings[0].message;
+    assert_eq!(result.verdict, Verdict::Invalid);
+    let message = &result.findings[0].message;
     assert!(message.contains("1 of 12 slices"), "{message}");
 }
 

@@ -76,8 +76,8 @@ fn a_bound_names_the_rates_and_which_way_the_ratio_is_off() {
         each_slice(&mut record, CEILING, |slice| {
             slice.busiest_worker_ns = busiest_ns;
         });
-        let found_compared = compared(record);
-        let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+        let result = compared(record);
+        let bound = find(&result.findings, FindingId::GeneratorBound).unwrap();
         bound.message.clone()
     };
     let limited = message(95 * MS);
@@ -98,12 +98,12 @@ fn a_bound_ratio_keeps_its_direction_when_the_baseline_is_faster() {
     let mut record = pair();
     busy(&mut record, "new", 60, 97);
     record.settings.baseline = "new".to_owned();
-    let found_compared = compared(record);
+    let result = compared(record);
     assert_eq!(
-        (found_compared.verdict, found_compared.at_least),
+        (result.verdict, result.at_least),
         (Verdict::Slower, true)
     );
-    let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+    let bound = find(&result.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(bound.subject.as_deref(), Some("new"));
 }
 
@@ -114,12 +114,12 @@ fn equivalent_does_not_stand_when_the_truth_may_lie_further_out() {
     let mut record = study(&[("old", &[OK; 6]), ("new", &one_more)]);
     assert_eq!(compared(record.clone()).verdict, Verdict::Equivalent);
     busy(&mut record, "new", 60, 97);
-    let found_compared = compared(record);
-    assert_eq!(found_compared.verdict, Verdict::Inconclusive);
-    assert!(found_compared.at_least);
+    let result = compared(record);
+    assert_eq!(result.verdict, Verdict::Inconclusive);
+    assert!(result.at_least);
     // More blocks would not help, so none are named.
-    assert_eq!(found_compared.blocks_more, None);
-    assert!(found_compared.ratio.is_some());
+    assert_eq!(result.blocks_more, None);
+    assert!(result.ratio.is_some());
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn only_a_direction_settles_a_bound() {
         if is_bound {
             busy(&mut record, "new", 60, 97);
         }
-        let found_compared = compared(record);
+        let result = compared(record);
         assert_eq!(
-            (found_compared.verdict, found_compared.at_least),
+            (result.verdict, result.at_least),
             (Verdict::Inconclusive, is_bound)
         );
-        found_compared.blocks_more
+        result.blocks_more
     };
     let wide = [9_300, 8_700, 9_250, 8_760, 9_280, 8_800];
     let [plain, bound] = [false, true].map(|is_bound| more_blocks(wide, is_bound).unwrap());
@@ -183,9 +183,9 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
     each_slice(&mut record, "new", |slice| {
         slice.generator_wait_ns = Some(40 * MS)
     });
-    let found_compared = compared(record.clone());
-    assert!(found_compared.at_least);
-    assert!(find(&found_compared.findings, FindingId::GeneratorBound).is_some());
+    let result = compared(record.clone());
+    assert!(result.at_least);
+    assert!(find(&result.findings, FindingId::GeneratorBound).is_some());
     record.settings.threads = 2;
     assert!(!compared(record).at_least);
 }
@@ -211,9 +211,9 @@ fn time_that_the_hypervisor_took_was_nobodys_to_use() {
         assert!(!compared(record.clone()).at_least);
     }
     stolen(&mut record, Some(SLICE_NS / 5));
-    let found_compared = compared(record.clone());
-    assert!(found_compared.at_least);
-    let bound = find(&found_compared.findings, FindingId::GeneratorBound).unwrap();
+    let result = compared(record.clone());
+    assert!(result.at_least);
+    let bound = find(&result.findings, FindingId::GeneratorBound).unwrap();
     assert!(bound.message.contains("94 %"), "{bound:?}");
     // A subject that uses all that is left is the limit itself.
     busy(&mut record, "new", 77, 75);
@@ -255,15 +255,15 @@ fn an_unread_subject_is_said_and_its_generator_still_judged() {
         each_slice(&mut record, "new", |slice| slice.server_cpu_ns = None);
         each_slice(&mut record, "old", |slice| slice.others_cpu_ns = None);
         sides(&mut record, "new").for_each(|side| side.busiest_thread_ns = None);
-        let found_compared = compared(record);
+        let result = compared(record);
         assert_eq!(
-            (found_compared.verdict, found_compared.at_least),
+            (result.verdict, result.at_least),
             (Verdict::Faster, at_least)
         );
-        let unread = find(&found_compared.findings, FindingId::NotChecked).unwrap();
+        let unread = find(&result.findings, FindingId::NotChecked).unwrap();
         assert!(unread.message.contains("CPU time"), "{unread:?}");
         assert_eq!(
-            find(&found_compared.findings, FindingId::NotSaturated),
+            find(&result.findings, FindingId::NotSaturated),
             None
         );
     }
@@ -292,8 +292,8 @@ fn a_load_with_few_requests_in_flight_is_not_there_for_throughput() {
         busy(&mut record, "new", 62, 44);
         record.loads[0].settings.connections = connections;
         record.loads[0].settings.exchange.pipeline = pipeline;
-        let found_compared = compared(record);
-        let note = find(&found_compared.findings, FindingId::NotSaturated).unwrap();
+        let result = compared(record);
+        let note = find(&result.findings, FindingId::NotSaturated).unwrap();
         note.clone()
     };
     for (connections, few) in [(1, "at most 1 request in"), (2, "at most 2 requests in")] {
@@ -313,18 +313,18 @@ fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
     // when a subject that was kept from running would be taken for idle.
     let mut record = pair();
     busy(&mut record, "new", 62, 44);
-    let found_compared = compared(record.clone());
-    assert_eq!(found_compared.verdict, Verdict::Faster);
-    let note = find(&found_compared.findings, FindingId::NotSaturated).unwrap();
+    let result = compared(record.clone());
+    assert_eq!(result.verdict, Verdict::Faster);
+    let note = find(&result.findings, FindingId::NotSaturated).unwrap();
     assert_eq!(note.subject.as_deref(), Some("new"));
     assert!(note.message.contains("62 %") && note.message.contains("44 %"));
 
     each_slice(&mut record, "new", |slice| {
         slice.steal_ns = Some(SLICE_NS / 10)
     });
-    let found_compared = compared(record);
+    let result = compared(record);
     assert_eq!(
-        ids(&found_compared.findings),
+        ids(&result.findings),
         [(FindingId::Steal, Level::Note)]
     );
 }

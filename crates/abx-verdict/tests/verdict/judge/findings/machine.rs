@@ -18,17 +18,17 @@ use abx_fixtures::{
 fn level(id: impl Borrow<FindingId>, change: impl FnMut(&mut SliceRecord)) -> Option<Level> {
     let mut record = pair();
     all_slices(&mut record).for_each(change);
-    let found_compared = compared(record);
-    let is_void = found_compared
+    let judged = compared(record);
+    let is_void = judged
         .findings
         .iter()
         .any(|finding| finding.level == Level::Void);
     assert_eq!(
-        found_compared.verdict == Verdict::Invalid,
+        judged.verdict == Verdict::Invalid,
         is_void,
-        "{found_compared:?}"
+        "{judged:?}"
     );
-    find(&found_compared.findings, id).map(|finding| finding.level)
+    find(&judged.findings, id).map(|finding| finding.level)
 }
 
 #[test]
@@ -217,16 +217,16 @@ fn work_of_others_is_noted_beyond_its_limit() {
         }
         let mut record = pair();
         all_slices(&mut record).for_each(|slice| change(slice, limit * MS));
-        let found_compared = compared(record);
+        let judged = compared(record);
         let level = match id {
             FindingId::ForeignCpu => Level::Bound,
             _ => Level::Note,
         };
-        assert_eq!(ids(&found_compared.findings), [(id, level)]);
-        assert_eq!(found_compared.at_least, level == Level::Bound);
+        assert_eq!(ids(&judged.findings), [(id, level)]);
+        assert_eq!(judged.at_least, level == Level::Bound);
         assert!(
-            found_compared.findings[0].message.contains(" %"),
-            "{found_compared:?}"
+            judged.findings[0].message.contains(" %"),
+            "{judged:?}"
         );
     }
 }
@@ -333,15 +333,15 @@ fn opening(failures: &[(Outcome, usize)]) -> Option<ConnectionOpening> {
 fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
     // Method: 128 of 1,000 connections time out and 572 are never tried; then an opening
     // that was only cut short, and one that had trouble of no kind.
-    let found_compared = compared(with_side(|side| {
+    let judged = compared(with_side(|side| {
         side.not_connected = 700;
         side.opening = opening(&[(Outcome::Timeout, 128), (Outcome::Unopened, 572)]);
     }));
     assert_eq!(
-        ids(&found_compared.findings),
+        ids(&judged.findings),
         [(FindingId::NotConnected, Level::Note)]
     );
-    let message = &found_compared.findings[0].message;
+    let message = &judged.findings[0].message;
     for part in ["128 of 1000", "timeout 128", "572 more not tried"] {
         assert!(message.contains(part), "{message}");
     }
@@ -374,16 +374,16 @@ fn a_machine_without_means_for_connections_blames_no_subject() {
             side.not_connected = 700;
             side.opening = opening(&[(outcome, 1), (Outcome::Unopened, 699)]);
         });
-        let found_compared = compared(record);
+        let judged = compared(record);
         assert_eq!(
-            ids(&found_compared.findings),
+            ids(&judged.findings),
             [(FindingId::GeneratorExhausted, Level::Void)]
         );
         let Finding {
             message,
             remedy: reported_message,
             ..
-        } = &found_compared.findings[0];
+        } = &judged.findings[0];
         for part in ["300 of 1000", what, "699 were not tried"] {
             assert!(message.contains(part), "{message}");
         }
@@ -400,18 +400,18 @@ fn full_listen_queues_and_missing_connections_are_noted() {
         (overflows, FindingId::ListenOverflows),
         (missing, FindingId::NotConnected),
     ] {
-        let found_compared = compared(record);
-        assert_eq!(ids(&found_compared.findings), [(id, Level::Note)]);
-        assert_eq!(found_compared.findings[0].subject.as_deref(), Some("new"));
-        assert!(found_compared.findings[0].message.contains("3 connections"));
-        assert_eq!(found_compared.verdict, Verdict::Faster);
+        let judged = compared(record);
+        assert_eq!(ids(&judged.findings), [(id, Level::Note)]);
+        assert_eq!(judged.findings[0].subject.as_deref(), Some("new"));
+        assert!(judged.findings[0].message.contains("3 connections"));
+        assert_eq!(judged.verdict, Verdict::Faster);
     }
-    let found_compared = compared(with_side(|side| side.listen_overflows = None));
+    let judged = compared(with_side(|side| side.listen_overflows = None));
     assert_eq!(
-        ids(&found_compared.findings),
+        ids(&judged.findings),
         [(FindingId::NotChecked, Level::Note)]
     );
-    assert!(found_compared.findings[0].message.contains("listen queues"));
+    assert!(judged.findings[0].message.contains("listen queues"));
 }
 
 #[test]
@@ -419,8 +419,8 @@ fn readings_of_one_subject_do_not_hide_those_of_the_other() {
     // Method: Little's law off for `new` only.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| slice.response_ns_sum /= 2);
-    let found_compared = compared(record);
-    let finding = find(&found_compared.findings, FindingId::LittleLaw).unwrap();
+    let judged = compared(record);
+    let finding = find(&judged.findings, FindingId::LittleLaw).unwrap();
     assert_eq!(finding.subject.as_deref(), Some("new"));
     assert!(finding.message.contains("5.0 requests"), "{finding:?}");
 }

@@ -64,17 +64,17 @@ fn processors_that_a_service_fills_with_its_subject_are_full() {
     // Method: one processor, of which the subject has 38 % and the service 60 %, then the
     // other way round, and then 10 % are left.
     let record = with_busy(&[0], [38, 60, 60], [60, 38, 38]);
-    let found_compared = compared(record.clone());
+    let result = compared(record.clone());
     assert_eq!(
-        (found_compared.verdict, found_compared.at_least),
+        (result.verdict, result.at_least),
         (Verdict::Faster, false)
     );
     assert_eq!(
-        ids(&found_compared.findings),
+        ids(&result.findings),
         [(FindingId::ServiceBound, Level::Note)],
         "neither is idle, nobody else ran, and only one met more of the service than of itself"
     );
-    assert_eq!(bound(&found_compared), (Level::Note, Some("new")));
+    assert_eq!(bound(&result), (Level::Note, Some("new")));
     let idle = compared(with_busy(&[0], [38, 52, 52], [60, 38, 38]));
     let spare = find(&idle.findings, FindingId::NotSaturated).unwrap();
     assert!(
@@ -97,8 +97,8 @@ fn what_was_not_read_of_a_service_is_said() {
     // Method: one slice without it.
     let mut record = with_busy(&[0], [90, 8, 8], [90, 8, 8]);
     record.blocks[0].loads[0].rounds[0].slices[0].services_cpu_ns = vec![None];
-    let found_compared = compared(record);
-    let unread = find(&found_compared.findings, FindingId::NotChecked).unwrap();
+    let result = compared(record);
+    let unread = find(&result.findings, FindingId::NotChecked).unwrap();
     assert!(
         unread.message.contains("at least one service"),
         "{unread:?}"
@@ -114,11 +114,11 @@ fn a_service_that_died_is_named_with_its_blocks() {
     let life = spoilt.services.get_mut("db").unwrap();
     life.died = Some("signal 9".to_owned());
     record.blocks.push(spoilt);
-    let found_compared = compared(record);
-    let died = find(&found_compared.findings, FindingId::ServiceFailed).unwrap();
+    let result = compared(record);
+    let died = find(&result.findings, FindingId::ServiceFailed).unwrap();
     assert_eq!(died.level, Level::Note);
     for part in ["service db", "(signal 9)", "one block"] {
         assert!(died.message.contains(part), "{}", died.message);
     }
-    assert_eq!(found_compared.blocks, 6);
+    assert_eq!(result.blocks, 6);
 }
