@@ -141,7 +141,7 @@ impl Discovery<'_> {
             return self.joined(slot);
         }
         if let Some(why) = self.refusal(&introduction) {
-            let line = format!("{} is not wanted: {why}", called(&introduction));
+            let line = format!("{} was rejected: {why}", called(&introduction));
             if !self.refused.contains(&line) {
                 self.refused.push(line);
                 (self.tell)(FleetEvent::NotWanted {
@@ -224,7 +224,7 @@ impl Discovery<'_> {
 }
 
 fn busy_line(agent: &str) -> String {
-    format!("{agent} makes load for another controller")
+    format!("{agent} generates load for another controller")
 }
 
 /// The name of an agent in messages before it has a slot.

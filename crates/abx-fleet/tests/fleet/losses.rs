@@ -111,7 +111,7 @@ pub(crate) fn a_busy_agent_says_so_to_another_controller(bus: &impl TestBus) {
         ..FleetTiming::default()
     };
     let error = gather_within(bus, 1, timing).err().unwrap().to_string();
-    let line = "agent taken makes load for another controller";
+    let line = "agent taken generates load for another controller";
     assert!(error.contains(line), "{error}");
     let mut second = thread::scope(|scope| {
         let second = scope.spawn(|| gather(bus, 1));

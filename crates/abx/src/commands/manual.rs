@@ -255,7 +255,7 @@ mod tests {
             assert_eq!(subject(name), what, "{name}");
         }
         let run = whole.find_subcommand_mut("run").expect("a command");
-        let count = "Make N requests of each one: {n} in path, headers and body";
+        let count = "Make N variants of each request: {n} in path, headers and body";
         // The short help has only the flags that most people need.
         let help = run.render_long_help().to_string();
         let words: Vec<&str> = help.split_whitespace().collect();

@@ -55,7 +55,7 @@ enum StudyCommand {
     Run(Box<StudyRun>),
 }
 
-/// Start each subject, see whether it answers rightly, and stop it.
+/// Start each subject of a study, check its responses, and stop it.
 ///
 /// ready: it works. missing: it needs something that can be installed. broken: it did not
 /// start, or responded wrongly. skipped: it needs a program that you have to provide.
@@ -110,7 +110,7 @@ struct StudyInstall {
         abx study run nginx-sendfile --install\n  \
         abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
         Subjects whose program you have to provide are skipped if it is missing, and the report \
-        says so. The study sets the load and its subjects, so flags for them are rejected."
+        states that. The study sets the load and its subjects, so flags for them are rejected."
 )]
 struct StudyRun {
     #[command(flatten)]
@@ -376,10 +376,10 @@ fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
             let lacking = install(&study, &cache, &mut tell)?;
             let but = match lacking {
                 0 => "",
-                _ => ", except what you have to provide",
+                _ => ", except the programs that you have to provide",
             };
             let name = &study.file.name;
-            let text = format!("{name}: everything that its subjects need is there{but}\n");
+            let text = format!("{name}: everything that its subjects need is installed{but}\n");
             output::to_stdout(&text).map_err(Failure::no_claim)?;
         }
     }

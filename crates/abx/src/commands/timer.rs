@@ -15,10 +15,10 @@ use crate::ui::signals::Interruption;
 
 /// Run a command and show where its time goes, by the markers that it prints.
 ///
-/// A line `marker NAME`, on standard output or standard error, says that the command has come to
-/// that place. All else that it prints goes to standard error. A run ends when the command, and
-/// what it has left in the background, has ended. For a server's own times in the header
-/// Server-Timing see `abx run` and `abx compare`.
+/// The command prints a line `marker NAME`, on standard output or standard error, when it reaches a
+/// point. Its other output goes to standard error. A run ends when the command and its background
+/// processes have ended. For the times in a server's Server-Timing header, see `abx run` and
+/// `abx compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx timer -- php page.php\n  \

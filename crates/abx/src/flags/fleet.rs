@@ -43,7 +43,7 @@ pub struct FleetFlags {
     bus_creds: Option<PathBuf>,
 }
 
-/// What is done when an agent is lost.
+/// The reaction to the loss of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnLossName {
     /// The others stop, and there is no verdict.
@@ -118,13 +118,13 @@ fn told(event: &FleetEvent, is_quiet: bool) {
     let line = match event {
         FleetEvent::Joined { .. } | FleetEvent::Back { .. } if is_quiet => return,
         FleetEvent::Joined { agent } => format!("{agent} joined"),
-        FleetEvent::NotWanted { agent, why } => format!("abx: {agent} is not wanted: {why}"),
+        FleetEvent::NotWanted { agent, why } => format!("abx: {agent} was rejected: {why}"),
         FleetEvent::Busy { agent } => {
-            format!("abx: {agent} makes load for another controller, and may be free later")
+            format!("abx: {agent} generates load for another controller, and may be free later")
         }
         FleetEvent::NotSaved { bytes } => format!(
-            "abx: agents save nothing of what they count: the record to save with it has {bytes} \
-             bytes, and the bus accepts fewer (`max_payload` of NATS)"
+            "abx: agents do not save their counts: the record to save with them has {bytes} bytes, \
+             and the bus accepts fewer (`max_payload` of NATS)"
         ),
         FleetEvent::Silent { agent } => format!("abx: {agent} is silent"),
         FleetEvent::Back { agent } => format!("{agent} responds again"),

@@ -25,8 +25,8 @@ use crate::flags::units;
 use crate::flags::units::RateList;
 use crate::ui::end::Failure;
 
-/// What is offered. A study file says all of this itself, so what a flag
-/// leaves open is `None` here and has its default in [`LoadFlags::loads`].
+/// The load. A study file sets all of this itself, so a flag that is not given
+/// is `None` here and has its default in [`LoadFlags::loads`].
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadFlags {
@@ -76,7 +76,7 @@ pub struct LoadFlags {
         conflicts_with = "http2"
     )]
     http11: bool,
-    /// Use HTTP/2: over http:// with prior knowledge, over https:// as ALPN agrees on it.
+    /// Use HTTP/2: over http:// with prior knowledge, over https:// by ALPN.
     #[arg(
         long,
         help_heading = "Connections",
@@ -132,7 +132,7 @@ pub enum WaitName {
     Asleep,
 }
 
-/// What makes the load.
+/// The generator of the load.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Generator")]
 pub struct GeneratorFlags {

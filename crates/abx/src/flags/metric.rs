@@ -3,7 +3,7 @@
 use abx_verdict::Metric;
 use clap::ValueEnum;
 
-/// What is compared.
+/// The metric to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MetricName {
     /// Verified responses per second.

@@ -15,7 +15,7 @@ use crate::flags::units;
 use crate::ui::end::{Failure, tell};
 use crate::ui::otlp;
 
-/// Where things are said, and how.
+/// Where output goes, and how it looks.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
@@ -105,8 +105,8 @@ pub struct MeasuredFormatFlags {
     /// out.hgrm becomes out.SUBJECT.LOAD.hgrm.
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<String>,
-    /// Write the call chains that --why sampled, as flame graph tools read them: a line
-    /// SUBJECT;LOAD;FUNCTION;... COUNT for each; - as with --json.
+    /// Write the call chains that --why sampled, as flame graph tools read them: per chain a line
+    /// SUBJECT;LOAD;FUNCTION;... COUNT; - as with --json.
     #[arg(long, value_name = "FILE|-")]
     pub folded: Option<String>,
     /// Write JUnit XML with a test case per comparison and expectation; - as with --json.

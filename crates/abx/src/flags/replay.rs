@@ -12,8 +12,8 @@ use crate::ui::end::Failure;
 /// A log, and how it is replayed.
 #[derive(Debug, Clone, Args)]
 pub struct ReplayFlags {
-    /// Send the requests of this access log at the times at which it has them (open loop). It has
-    /// the common or combined format, and may be compressed by gzip or zstd; - is standard input.
+    /// Send the requests of this access log at their recorded times (open loop). The log is in the
+    /// common or combined format, and may be compressed by gzip or zstd; - is standard input.
     #[arg(
         long, value_name = "FILE",
         conflicts_with_all = [

@@ -14,7 +14,7 @@ use clap::Args;
 use crate::flags::units;
 use crate::ui::end::Failure;
 
-/// What is asked.
+/// The requests to send.
 #[derive(Debug, Clone, Args)]
 pub struct RequestFlags {
     /// Path and query [default: from the URL, or /].
@@ -23,10 +23,10 @@ pub struct RequestFlags {
     /// {line:FILE} in it, in headers and in the body are filled in per request.
     #[arg(long = "path", value_name = "PATH", value_parser = units::path, conflicts_with = "urls")]
     paths: Vec<String>,
-    /// Request what this file lists, a path or URL on each line, drawn at random.
+    /// Request the paths or URLs in this file, one per line, drawn at random.
     #[arg(long, value_name = "FILE")]
     urls: Option<PathBuf>,
-    /// Send the requests in this file, drawn at random: on each line a JSON object of path,
+    /// Send the requests in this file, drawn at random. Each line is a JSON object with path,
     /// method, headers, body or body_base64, weight and expect_status; - is standard input.
     #[arg(
         long, value_name = "FILE",
@@ -37,7 +37,7 @@ pub struct RequestFlags {
     // invisible reset of the terminal's style between them.
     #[arg(
         long, value_name = "N",
-        help = "Make N requests of each one: {\u{1b}[0mn} in path, headers and body is a number from 0",
+        help = "Make N variants of each request: {\u{1b}[0mn} in path, headers and body is a number from 0",
         value_parser = units::whole_number::<u32>(1..=u64::from(REQUESTS_MAX), 100),
     )]
     count: Option<u32>,
@@ -52,7 +52,7 @@ pub struct RequestFlags {
     /// Request body; @FILE sends the content of the file, byte for byte.
     #[arg(short, long, value_name = "TEXT|@FILE")]
     body: Option<String>,
-    /// Fill in placeholders such as {seq} also in the files of -b @FILE and -F NAME=@FILE.
+    /// Also fill in placeholders such as {seq} in the files of -b @FILE and -F NAME=@FILE.
     #[arg(long)]
     template: bool,
     /// Send a form (multipart/form-data) with this field; may be repeated. @FILE sends a file,
@@ -64,10 +64,10 @@ pub struct RequestFlags {
         conflicts_with = "body"
     )]
     form: Vec<String>,
-    /// Authenticate by name and password (basic).
+    /// Authenticate with a name and a password (basic).
     #[arg(short, long, value_name = "NAME:PASSWORD", conflicts_with = "bearer")]
     user: Option<String>,
-    /// Authenticate by a token; @FILE reads it from a file.
+    /// Authenticate with a token; @FILE reads it from a file.
     #[arg(long, value_name = "TOKEN|@FILE")]
     bearer: Option<String>,
     /// Send a cookie; may be repeated.

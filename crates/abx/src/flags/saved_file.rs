@@ -13,7 +13,7 @@ pub struct SavedFile {
     pub path: PathBuf,
 }
 
-/// The record that a study goes on from.
+/// The record of a study to continue.
 #[derive(Debug, Clone, Args)]
 pub struct ResumeFlag {
     /// Continue the study of this record, which ended early.

@@ -13,14 +13,14 @@ use clap::{Args, ValueEnum};
 use crate::flags::units;
 use crate::ui::end::Failure;
 
-/// What WebSocket connections carry.
+/// The messages on WebSocket connections.
 #[derive(Debug, Clone, Args)]
 pub struct ShapeFlags {
-    /// What WebSocket connections do [default: echo].
+    /// Shape of the WebSocket load [default: echo].
     #[arg(long, value_enum)]
     shape: Option<ShapeName>,
-    /// Payload size of WebSocket messages in bytes; a list such as 100,5000 gives one load for
-    /// each [default: 87].
+    /// Payload size of WebSocket messages in bytes; a list such as 100,5000 gives one load per
+    /// size [default: 87].
     #[arg(
         long, value_name = "N", value_delimiter = ',',
         value_parser = units::whole_number::<u32>(0..=u64::from(MESSAGE_BYTES_MAX), 5000)
@@ -37,7 +37,7 @@ pub struct ShapeFlags {
     hold: Option<Duration>,
 }
 
-/// What WebSocket connections do.
+/// The shape of a WebSocket load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ShapeName {
     /// Each connection sends messages and gets every one back.

@@ -177,7 +177,7 @@ fn a_search_that_was_interrupted_goes_on() {
     let ended = home.run_abx(&words);
     ended.expect(
         0,
-        &["Going on with a search that was interrupted after 1 commit"],
+        &["Continuing a search that was interrupted after 1 commit"],
     );
     assert_eq!(position(&home)["position"], CULPRIT);
     let after = read_json(&home.join("found.json"));

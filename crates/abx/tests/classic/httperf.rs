@@ -345,7 +345,7 @@ fn what_is_not_done_is_refused_in_one_line() {
     for (words, message) in [
         (
             &["--ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256:x"][..],
-            "httperf: abx does not do these --ssl-ciphers: `x` is none of ECDHE-",
+            "httperf: abx does not support these --ssl-ciphers: `x` is not one of ECDHE-",
         ),
         (
             &["--ssl-verify", "--ssl", "--ssl-ca-file=gone"],

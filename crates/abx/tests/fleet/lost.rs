@@ -334,8 +334,8 @@ fn a_busy_agent_tells_a_second_controller() {
     elsewhere.run_abx(&second).expect(
         3,
         &[
-            "agent busy makes load for another controller, and may be free later",
-            "0 of 1 agents joined within 2 s (agent busy makes load for another controller)",
+            "agent busy generates load for another controller, and may be free later",
+            "0 of 1 agents joined within 2 s (agent busy generates load for another controller)",
         ],
     );
     running.signal(Signal::Int);

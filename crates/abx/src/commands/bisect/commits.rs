@@ -32,7 +32,7 @@ impl<'a> Commits<'a> {
         let mut revisions = between.map_err(failure)?;
         if revisions.is_empty() {
             return Err(Failure::usage(format!(
-                "{good} and {bad} are the same commit: name two between which there are commits"
+                "{good} and {bad} are the same commit: name two different ones"
             )));
         }
         revisions.insert(0, good);

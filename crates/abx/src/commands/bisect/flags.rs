@@ -17,8 +17,8 @@ use crate::flags::units;
 ///
 /// GOOD and BAD are compared first. Then commits between them run against GOOD, in the same
 /// blocks, until a test shows which end each is like. The commit that is left is confirmed against
-/// its parent, with two builds of each. A search that was interrupted goes on when the same
-/// command runs again.
+/// its parent, with two builds of each. To continue an interrupted search, run the same command
+/// again.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = "Examples:\n  \
     abx bisect v1.4 main --build 'make server' './server --port {port}'\n  \
@@ -53,10 +53,10 @@ pub struct Bisect {
     /// Do not try this revision; may be given several times.
     #[arg(long, help_heading = "Revisions", value_name = "REV")]
     pub skip: Vec<String>,
-    /// Begin again, even if the same search was interrupted.
+    /// Start over, even if the same search was interrupted.
     #[arg(long, help_heading = "Search")]
     pub restart: bool,
-    /// What is compared [default: throughput; with --rate: p99].
+    /// Metric to compare [default: throughput; with --rate: p99].
     #[arg(long, help_heading = "Search", value_enum)]
     pub metric: Option<MetricName>,
     /// The smallest change that matters [default: 3%].
@@ -64,8 +64,8 @@ pub struct Bisect {
     pub by: Option<Margin>,
     /// Show why the commit that is found is slower than its parent.
     ///
-    /// Samples what both run, and reports which system calls and programs make one need more CPU
-    /// than the other.
+    /// Samples the servers of both, and reports which system calls and programs make one need more
+    /// CPU than the other.
     #[arg(long, help_heading = "Search")]
     pub why: bool,
     /// Time per comparison [default: 2m, to confirm 6m].

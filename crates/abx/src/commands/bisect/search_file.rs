@@ -53,7 +53,7 @@ impl SearchFile {
             && !flags.output.quiet
         {
             tell(&format!(
-                "Going on with a search that was interrupted after {}; --restart begins again",
+                "Continuing a search that was interrupted after {}; --restart starts over",
                 abx_report::plural(record.trials.len() as u64, "commit")
             ));
         }

@@ -33,16 +33,15 @@ use crate::ui::signals;
 
 /// Load one server as ab does: its options, its requests, its report.
 ///
-/// For scripts that call ab and read what it prints. `abx ab -h` lists the options; a symbolic
-/// link named ab to abx is the same command. Where ab's report misleads, a line on standard
-/// error says so.
+/// For scripts that call ab and read its output. `abx ab -h` lists the options; a symbolic link
+/// named ab to abx is the same command. If ab's report misleads, abx warns on standard error.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
     after_help = "Examples:\n  \
     abx ab -n 1000 -c 10 http://127.0.0.1:8080/\n  \
     abx ab -k -t 10 -c 50 -e percentages.csv http://127.0.0.1:8080/\n\n\
-    Exit codes: as ab's: 0 with a report, 22 for a wrong command line, else the error's number."
+    Exit codes: as ab's: 0 with a report, 22 for a wrong command line, otherwise the error's number."
 )]
 pub struct AbWords {
     /// Options of ab, then a URL with its path.
@@ -228,8 +227,8 @@ fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
 
 /// The message if TLS failed with a proxy: most do not support it, and wait for a request for a
 /// tunnel.
-const TLS_OF_PROXY: &str = "abx: with -X and https:// TLS is spoken with the proxy itself, as ab \
-                            does it: no tunnel (CONNECT) is asked for";
+const TLS_OF_PROXY: &str = "abx: with -X and https://, abx uses TLS with the proxy itself, as ab \
+                            does, and requests no tunnel (CONNECT)";
 
 /// The exit code of ab when a host is not found.
 const UNRESOLVED: u8 = 50;

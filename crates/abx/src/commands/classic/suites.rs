@@ -11,7 +11,7 @@ pub fn suites<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<TlsSuite>,
         let suite = TlsSuite::ALL.into_iter().find(|suite| suite.name() == name);
         suite.ok_or_else(|| {
             let text = TlsSuite::ALL.map(TlsSuite::name).join(":");
-            format!("`{name}` is none of {text}")
+            format!("`{name}` is not one of {text}")
         })
     };
     names.map(named).collect()

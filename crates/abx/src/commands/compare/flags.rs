@@ -56,7 +56,7 @@ pub struct Compare {
     pub budget: Option<Duration>,
     /// Run exactly this many blocks (restarts).
     ///
-    /// abx then neither stops early nor goes on, however precise the result is.
+    /// abx then neither stops earlier nor measures more, however precise the result is.
     #[arg(long, help_heading = "Study", value_name = "N", value_parser = units::whole_number::<u32>(1.., 10))]
     pub blocks: Option<u32>,
     /// Differences up to this size do not matter [default: 3%].
@@ -90,7 +90,7 @@ pub struct Compare {
         ]
     )]
     pub plan: bool,
-    /// Install programs that the study's subjects need and lack, or pull images that the command
+    /// Install missing programs that the study's subjects need, or pull images that the command
     /// line names. No service is started.
     #[arg(long, help_heading = "Study")]
     pub install: bool,
@@ -105,8 +105,8 @@ pub struct Compare {
     )]
     #[arg(conflicts_with_all = ["http2", "http10", "aa"])]
     pub http2_for: Vec<String>,
-    /// Sample what each server runs, after the counted slices of every block, and report which
-    /// system calls and programs make one need more CPU than another.
+    /// Sample each server after the counted slices of every block, and report which system calls
+    /// and programs make one need more CPU than another.
     #[arg(long, help_heading = "Study")]
     pub why: bool,
     /// The length of a slice [default: set by the pilot, at least 100ms].
@@ -206,7 +206,7 @@ impl PilotName {
     }
 }
 
-/// Who uses which CPUs.
+/// Which CPUs subjects and generator use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PinName {
     /// Separate CPUs.

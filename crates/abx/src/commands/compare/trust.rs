@@ -14,10 +14,11 @@ use crate::ui::end::{Failure, tell};
 /// The flag by which a script agrees.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TrustFlag {
-    /// Run the commands of a study file that is new on this machine, or whose commands have
-    /// changed, without asking.
+    /// Run the commands of a study file without a prompt, even if the file is new on this machine
+    /// or its commands have changed.
     ///
-    /// Nothing is asked of studies in folders that the variable ABX_TRUST lists, as PATH does.
+    /// Studies in folders that the variable ABX_TRUST lists need no prompt either; separate the
+    /// folders as in PATH.
     #[arg(long, help_heading = "Study")]
     trust: bool,
 }
@@ -31,7 +32,7 @@ impl TrustFlag {
         if self.trust {
             return Err(Failure::usage(
                 "--trust agrees to the commands of a study file, and you named none: name one by \
-                 its path, or leave --trust out, since abx asks about nothing else",
+                 its path, or leave --trust out, since abx prompts for nothing else",
             ));
         }
         Ok(())

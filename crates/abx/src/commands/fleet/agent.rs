@@ -19,15 +19,15 @@ use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
 use crate::ui::signals;
 
-/// Make a part of the load that `abx run` or `abx compare` offers with --bus.
+/// Generate a part of the load of another machine's `abx run` or `abx compare`.
 ///
-/// It connects to a NATS server, waits until it is given a part of a load, makes it, and waits
-/// for the next. It loads nobody but those whom --allow-target names.
+/// It connects to a NATS server, waits for a part of a load, generates it, and waits for the next
+/// one. It loads only the networks and addresses of --allow-target.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx agent --bus nats://10.0.0.1:4222 --allow-target 10.0.0.0/8\n  \
     abx agent --bus nats://10.0.0.1:4222 --allow-target 10.0.0.7 --max-rate 20000\n\n\
-    Where you want the result, for three of them:\n  \
+    On the machine where you want the result, with three agents:\n  \
     abx run http://10.0.0.7/ -c 300 --bus nats://10.0.0.1:4222 --agents 3")]
 pub struct Agent {
     /// The NATS server: nats://HOST:4222 or nats://USER:PASSWORD@HOST:4222, or tls:// for an
@@ -40,18 +40,18 @@ pub struct Agent {
     /// Credentials file for the bus (USER:PASSWORD), such as the agent-1.creds of `abx bus init`.
     #[arg(long, value_name = "FILE")]
     bus_creds: Option<PathBuf>,
-    /// Network or address that may be loaded, such as 10.0.0.0/8; with commas, or repeated, for
-    /// several.
+    /// Network or address that may be loaded, such as 10.0.0.0/8; may be repeated, or a list with
+    /// commas.
     #[arg(long, value_name = "NETWORK", required = true, value_delimiter = ',')]
     allow_target: Vec<AllowedTarget>,
-    /// Requests per second that this machine sends at most. Loads without a rate are refused
-    /// then.
+    /// Most requests per second that this machine sends. The agent then refuses loads without a
+    /// rate.
     #[arg(long, value_name = "N")]
     max_rate: Option<PerSecond>,
-    /// What it is called in messages and records [default: a random name].
+    /// Name of the agent in messages and records [default: a random name].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The slot that it must have, from 1 [default: any].
+    /// The only slot that the agent accepts, from 1 [default: any].
     #[arg(long, value_name = "N", value_parser = units::whole_number::<u16>(1.., 2))]
     slot: Option<u16>,
     /// Worker threads [default: one per CPU].

@@ -12,7 +12,7 @@ use crate::flags::output;
 use crate::flags::units;
 use crate::ui::end::{End, Failure};
 
-/// Set up the bus between machines that make load together.
+/// Set up the message bus between machines that generate load together.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx bus init bus --host 10.0.0.1\n  \
@@ -29,20 +29,19 @@ enum BusCommand {
     Init(BusInit),
 }
 
-/// Write what a NATS server needs: its configuration, a certificate for TLS, and credentials
-/// for a controller and each agent.
+/// Write a NATS configuration with TLS, and credentials for a controller and each agent.
 ///
-/// With them an agent can speak for itself only, neither for a controller nor for another agent.
-/// Starts nothing, and overwrites nothing.
+/// With its credentials an agent can send messages only in its own name, not in that of a
+/// controller or of another agent. The command starts nothing, and overwrites nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx bus init bus --host 10.0.0.1 --agents 3")]
 struct BusInit {
-    /// Folder for the files; it is made if it is not there.
+    /// Folder for the files; created if it does not exist.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Name or address at which the other machines reach the server; repeated for several. This
-    /// machine reaches it as localhost too.
+    /// Name or address at which the other machines reach the server; may be repeated. This machine
+    /// can also use localhost.
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
     /// Port of the server.
@@ -83,7 +82,7 @@ fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
         if fs::symlink_metadata(&path).is_ok() {
             return Err(Failure::usage(format!(
                 "{} already exists, and abx overwrites nothing: name another folder, or remove \
-                 that one to lock out everyone with its files",
+                 that one if no machine may use its files any more",
                 path.display()
             )));
         }
@@ -118,13 +117,13 @@ fn next_steps(init: &BusInit, files: usize) -> String {
         ["ca.pem", "agent-1.creds", "controller.creds"].map(|name| quoted(&init.folder.join(name)));
     let (folder, agents) = (quoted(&init.folder), init.agents);
     format!(
-        "{files} files are in {folder}, for their owner only. Then, in this order or any other:\n\n\
+        "{files} files are in {folder}, for their owner only. Then, in any order:\n\n\
          The bus, at {host}, which needs nats.conf, server.pem and server-key.pem:\n  \
          cd {folder} && nats-server -c nats.conf\n\n\
-         Each of {agents} agents, which needs ca.pem and a file of its own:\n  \
+         Each of {agents} agents, which needs ca.pem and its own *.creds file:\n  \
          abx agent --bus {address} --bus-ca {authority} --bus-creds {agent} \
          --allow-target 10.0.0.0/8\n\n\
-         Here, where the result is wanted:\n  \
+         Here, where you want the result:\n  \
          abx run http://10.0.0.7/ -c 300 --bus {address} --bus-ca {authority} \
          --bus-creds {controller} --agents {agents}\n"
     )

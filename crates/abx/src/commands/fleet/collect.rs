@@ -11,18 +11,18 @@ use crate::flags::expect::ExpectFlags;
 use crate::flags::output::{FormatFlags, OutputFlags, Outputs};
 use crate::ui::end::{End, Failure};
 
-/// Put together what agents have counted of a run whose controller is gone.
+/// Assemble a record from the agents' files, if the controller is gone.
 ///
-/// Each agent keeps what it has counted of an `abx run` in a file of its own (`abx agent
-/// --finals`). These files, brought to one machine, become a record like that of the run, but
-/// for what the controller reads itself. A file that is given twice counts once.
+/// Each agent saves its counts of an `abx run` in a separate file (`abx agent --finals`). Copy
+/// these files to one machine. Their record is like that of the run, except for data that only
+/// the controller reads. A file that is given twice counts once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx collect *.final.json\n\n\
     Exit codes: 0 with a record; 2 when a file cannot be read, or files are of different runs, \
     plans or builds; 3 when no verdict is possible; 130 with the record of a load that was cut short.")]
 pub struct CollectArgs {
-    /// What the agents have kept of one run.
+    /// The *.final.json files of one run, from its agents.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
