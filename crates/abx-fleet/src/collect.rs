@@ -41,7 +41,10 @@ pub enum CollectError {
 
 /// The difference between two files that do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} is {what} {own}, and {} {other}: {remedy}", .file.display(), .first.display())]
+#[error(
+    "the {what} of {} is {own}, and that of {} is {other}: {remedy}", .file.display(),
+    .first.display()
+)]
 pub struct MixedFinals {
     pub file: PathBuf,
     pub first: PathBuf,
@@ -105,19 +108,19 @@ fn check_alike(
     let (author, others): (&Author, &Author) = (&item.author, &other.author);
     let checks = [
         (
-            "of run",
+            "run id",
             &author.run,
             &others.run,
             "collect one run at a time",
         ),
         (
-            "by the build",
+            "build",
             &author.build,
             &others.build,
             "use the same program everywhere",
         ),
         (
-            "of the plan",
+            "plan",
             &item.counted.plan_sha256,
             &other.counted.plan_sha256,
             "these are parts of different loads",
@@ -166,7 +169,7 @@ fn together(fleet: FleetRecord, measured: &Measured, parts: &[(PathBuf, Final)])
                 }
             }
             None => AgentRecord {
-                lost: Some("nothing that it has saved was given".to_owned()),
+                lost: Some("none of its saved files was given".to_owned()),
                 lost_unix_ms: None,
                 ..agent
             },

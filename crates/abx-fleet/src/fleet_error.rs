@@ -30,7 +30,7 @@ pub enum FleetError {
     #[error("stopped while waiting for agents")]
     Interrupted,
     #[error(
-        "{agents} agents cannot share {connections} connection(s): give at least one for each \
+        "{agents} agents cannot share {connections} connection(s): give at least one per agent \
          (`-c`), or use fewer agents"
     )]
     TooFewConnections { connections: u32, agents: usize },
@@ -43,13 +43,13 @@ pub enum FleetError {
         address: std::net::IpAddr,
     },
     #[error(
-        "agents do not replay an access log, which is one schedule of this machine: leave \
+        "agents do not replay an access log, whose schedule is for this machine alone: leave \
          `--bus` or `--replay` out"
     )]
     Replay,
     #[error("{agent} refuses: {why}")]
     Refused { agent: String, why: String },
-    #[error("{agent} cannot go on: {why}")]
+    #[error("{agent} cannot continue: {why}")]
     Failed { agent: String, why: String },
     #[error("{agent} was lost: {how}")]
     Lost { agent: String, how: String },

@@ -305,7 +305,7 @@ impl<'a> Membership<'a> {
         let ahead = Duration::from_nanos(u64::try_from(ahead_ns).unwrap_or(0));
         (ahead > BEGINS_WITHIN).then(|| {
             format!(
-                "a slice was to begin in {:.0} s by its clock, and it waits {} s for one at most",
+                "a slice was to begin in {:.0} s by its clock, and it waits at most {} s for one",
                 ahead.as_secs_f64(),
                 BEGINS_WITHIN.as_secs()
             )

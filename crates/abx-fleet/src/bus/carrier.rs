@@ -72,12 +72,12 @@ pub struct BusMessage {
 /// Why a message did not come, or its response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    #[error("no agent is there")]
+    #[error("no agent responds")]
     NoResponders,
     #[error("no reply came in time")]
     Timeout,
     #[error(
-        "a message has {bytes} bytes, and the bus takes {max}: raise its limit (`max_payload` of \
+        "a message has {bytes} bytes, and the bus accepts {max}: raise its limit (`max_payload` of \
          NATS), or use fewer or shorter requests"
     )]
     TooLarge {

@@ -104,8 +104,7 @@ impl Discovery<'_> {
         let response = match read::<Introduction>(&message.payload) {
             Some(other) if message.subject != join_subject(&other.id) || !is_address(&other.id) => {
                 JoinResponse::Refused {
-                    why: "it asks in the name of another agent, or its name is not valid"
-                        .to_owned(),
+                    why: "it uses the name of another agent, or its name is not valid".to_owned(),
                 }
             }
             Some(introduction) => self.response(introduction.printable()),
@@ -193,12 +192,12 @@ impl Discovery<'_> {
         let slot = introduction.slot?;
         match self.slots.get(slot) {
             None => Some(format!(
-                "it must have slot {}, and there are {}",
+                "it requires slot {}, and there are {}",
                 slot + 1,
                 self.slots.len()
             )),
             Some(Some(other)) => Some(format!(
-                "it must have slot {}, which {} has",
+                "it requires slot {}, which is taken by {}",
                 slot + 1,
                 called(other)
             )),

@@ -90,7 +90,7 @@ pub enum RevisionError {
     NestedRepository(PathBuf),
     #[error(
         "`git status` names no path in the working tree: {entry:?}. Commit your changes, or \
-         remove what it lists there"
+         remove the files that it lists there"
     )]
     ChangedPath { entry: String },
     #[error("the working tree changed while abx copied it: try again when nothing writes to it")]

@@ -516,7 +516,7 @@ fn too_many(
     };
     (needed > limit).then(|| {
         format!(
-            "{connections} connections to {whom} do not fit into {limit} file descriptors for each \
+            "{connections} connections to {whom} do not fit into {limit} file descriptors per \
              worker thread at once"
         )
     })

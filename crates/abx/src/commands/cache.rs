@@ -26,13 +26,13 @@ pub struct CacheArgs {
 /// What can be done with the cache.
 #[derive(Debug, Subcommand)]
 enum CacheCommand {
-    /// List builds with their commit, size and last use, the last used ones first.
+    /// List builds with their commit, size and last use, the most recently used first.
     List(CacheList),
     /// Remove builds, except those that a run uses now.
     Clean(CacheClean),
 }
 
-/// List builds with their commit, size and last use, the last used ones first.
+/// List builds with their commit, size and last use, the most recently used first.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx cache list\n  \
@@ -49,7 +49,7 @@ struct CacheList {
     abx cache clean\n  \
     abx cache clean --older-than 30d")]
 struct CacheClean {
-    /// Only builds that no run used for this long, such as 30d.
+    /// Only builds that no run has used for this long, such as 30d.
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     older_than: Option<Duration>,
 }
@@ -128,7 +128,7 @@ fn row(build: &ListedBuild) -> Vec<String> {
     });
     let title = match &build.title {
         Some(title) => clean_name(title),
-        None => "a build that is not complete".to_owned(),
+        None => "an incomplete build".to_owned(),
     };
     let built_by = clean_name(&build.build.join(", then "));
     vec![
@@ -154,7 +154,7 @@ fn clean(cache: &BuildCache, older_than: Option<Duration>) -> Result<End, Failur
     );
     if removed.used > 0 {
         let used = plural(removed.used as u64, "build");
-        text.push_str(&format!("; {used} stayed, as a run uses or makes it"));
+        text.push_str(&format!("; kept {used} that a run uses or makes"));
     }
     to_stdout(&format!("{text}\n")).map_err(Failure::no_claim)?;
     Ok(End::Done)

@@ -89,7 +89,7 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     let has_blocks = record.noise.as_ref().is_some_and(|noise| noise.blocks > 0);
     if has_blocks && !flags.quiet {
         let name = history::name_of(&store);
-        tell(&format!("The blocks behind the noise: abx report {name}"));
+        tell(&format!("The blocks that show the noise: abx report {name}"));
     }
     Ok(if record.interrupted {
         End::Interrupted

@@ -24,8 +24,8 @@ use crate::ui::end::{End, Failure, tell};
     abx history add artifacts/*.json.zst\n  \
     abx history --trend nginx-sendfile\n  \
     abx report last\n\n\
-    Wherever a record is expected, its id will do, or the first four letters of it, or last for \
-    the newest record and last~1 for the one before it.")]
+    Name a record by its id, or by the first four letters of the id. last is the newest record, \
+    and last~1 the one before it.")]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(mut_arg("json", |json| output::saves(json, "the list or the trend")))]
 pub struct HistoryArgs {
@@ -33,7 +33,7 @@ pub struct HistoryArgs {
     command: Option<HistoryCommand>,
     /// Only records with this text in label, study, subject, load, file name or id.
     ///
-    /// Of a subject, abx looks at name, version, command and address.
+    /// A subject matches by name, version, command or address.
     #[arg(value_name = "SUBJECT|TEXT")]
     text: Option<String>,
     /// Most records to list [default: 20; of a trend: 200].
@@ -41,10 +41,11 @@ pub struct HistoryArgs {
     limit: Option<usize>,
     /// Show how the figures of a study changed.
     ///
-    /// A table from record to record, and where the level of a figure changes. STUDY is the name of a study file, or that of a subject of the command line.
+    /// Prints the figures from record to record, and where their level changes. STUDY is the name
+    /// of a study file, or of a subject of the command line.
     #[arg(long, value_name = "STUDY", conflicts_with_all = ["text", "all"])]
     trend: Option<String>,
-    /// What the trend is of [default: throughput; under a rate: p99].
+    /// Metric of the trend [default: throughput; under a rate: p99].
     #[arg(long, value_enum, requires = "trend")]
     metric: Option<MetricName>,
     /// Write the trend as an HTML page; - as with --json.

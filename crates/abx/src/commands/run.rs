@@ -68,7 +68,7 @@ pub struct Run {
     /// Send the load for this long before anything counts, in seconds or with a unit.
     #[arg(long, help_heading = "Load", visible_alias = "warm-up", value_parser = units::seconds, value_name = "TIME")]
     warmup: Option<Duration>,
-    /// Sample what the server runs, after the counted load, and report where its CPU time goes.
+    /// Sample the server after the counted load, and report where its CPU time goes.
     ///
     /// The server must run on this machine.
     #[arg(long, help_heading = "Measurement")]

@@ -92,7 +92,7 @@ fn parse(text: &str, schema: &str, kind: Option<&str>) -> Result<SavedRecord, Bo
         }
         (_, kind) => {
             let kind = kind.unwrap_or("unknown");
-            return Err(format!("its kind is {kind}, from which nothing is concluded").into());
+            return Err(format!("its kind is {kind}, which abx does not report").into());
         }
     })
 }

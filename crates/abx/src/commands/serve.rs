@@ -53,9 +53,9 @@ pub struct Serve {
     model: ModelName,
     /// Serve with N processes under a supervisor, which restarts a worker that ends.
     ///
-    /// It restarts after 10 ms when a worker ended within a second, twice as long each time,
-    /// up to 1 s. SIGHUP replaces all workers without losing a request, SIGTERM and SIGINT end
-    /// them; they may finish their responses.
+    /// A worker that ends within a second restarts after 10 ms. This delay doubles each time, up to
+    /// 1 s. SIGHUP replaces all workers without losing a request. SIGTERM and SIGINT end them; they
+    /// may finish their responses.
     #[arg(long, value_name = "N", value_parser = units::whole_number::<NonZeroU32>(1.., 4))]
     workers: Option<NonZeroU32>,
     /// This process is the worker of this number (started by the supervisor).
@@ -106,13 +106,12 @@ pub struct Serve {
     /// How files are sent [default: sendfile; over TLS: read, the only way that can be encrypted].
     #[arg(long, value_enum, requires = "root", value_name = "WAY")]
     files: Option<SendingName>,
-    /// Accept WebSocket connections: at /echo, and at /chat/ROOM (event model only) unless
-    /// this is `echo`.
+    /// Accept WebSocket connections at /echo, and at /chat/ROOM (event model only) unless the value
+    /// is `echo`.
     ///
-    /// Messages may have up to 16 MiB. In a room each goes to all members, including its
-    /// sender; a member with more than 4 MiB waiting to be sent is closed with code 1008. GET
-    /// /chat/ROOM returns the number of members. The prefork and null models do not support
-    /// WebSocket.
+    /// Messages may have up to 16 MiB. In a room each goes to all members, including its sender. A
+    /// member with more than 4 MiB waiting to be sent is closed with code 1008. GET /chat/ROOM
+    /// returns the number of members. The prefork and null models do not support WebSocket.
     #[arg(
         long,
         value_enum,
@@ -200,7 +199,7 @@ enum ModelName {
     Null,
 }
 
-/// Where WebSocket is spoken.
+/// The paths that accept WebSocket connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WebSocketName {
     /// At /echo and /chat/ROOM.

@@ -94,7 +94,7 @@ fn rejected(content: &str) -> Result<(), String> {
             harmless(
                 partial["errorMessage"]
                     .as_str()
-                    .unwrap_or("it does not say why")
+                    .unwrap_or("it gives no reason")
             )
         )),
     }

@@ -141,7 +141,7 @@ fn other(why: String) -> StartFailure {
 /// Reports to abx how many bytes of files were made; an error when no process needs them any more.
 fn tell_making(bytes: u64, wakes: &mut Wakes) -> io::Result<()> {
     if wakes.sleep(Some(Nanos(0)))? {
-        return Err(io::Error::other("its end was asked for"));
+        return Err(io::Error::other("a stop was requested"));
     }
     KeeperReport::Making { bytes }.tell();
     Ok(())

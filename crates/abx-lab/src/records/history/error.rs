@@ -55,7 +55,7 @@ pub enum HistoryError {
         studies: Vec<String>,
     },
     #[error(
-        "there is no record `{word}`: {}. `abx history` lists what there is",
+        "there is no record `{word}`: {}. `abx history` lists the records",
         kept(*.count)
     )]
     NotSoMany { word: String, count: usize },

@@ -59,8 +59,8 @@ pub enum PrepareError {
     )]
     Awake(#[from] Obstacle),
     #[error(
-        "`--why` samples what the servers run, and this machine forbids it: {0}; run abx as root, \
-         or change what `abx doctor` names"
+        "`--why` samples the servers, and this machine forbids it: {0}; run abx as root, or change \
+         the settings that `abx doctor` names"
     )]
     Sampling(std::io::Error),
     #[error("`--why` samples only servers on this machine, and none runs here: leave it out")]

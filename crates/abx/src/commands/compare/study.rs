@@ -291,8 +291,8 @@ fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
     let needed = provision::survey_images(subjects, &provision::cache_folder());
     if needed.is_empty() && compare.install {
         return Err(Failure::usage(
-            "--install needs an image, or a study file, which says what its subjects need: give \
-             one",
+            "--install needs an image, or a study file, which lists the needs of its subjects: \
+             give one",
         ));
     }
     let missing: Vec<_> = needed.iter().flat_map(Provision::missing).collect();
@@ -384,7 +384,7 @@ fn missing_program(source: &Source, compare: &Compare) -> Option<String> {
     let program = launch.missing_program()?;
     Some(format!(
         "`command`: program `{program}` not found, or not executable: install it, give its full \
-         path, make it executable (chmod +x), or say in `from` where it comes from"
+         path, make it executable (chmod +x), or set its origin in `from`"
     ))
 }
 

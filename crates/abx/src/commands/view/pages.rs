@@ -198,9 +198,9 @@ fn hex(digit: u8) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
-const ALONE: &str = "It is a search for a commit, which has a page of its own.";
-const WITHOUT_A_PAGE: &str = "It is what `abx doctor` saw of a machine, or `abx timer` of a command: \
-    `abx report FILE` prints that.";
+const ALONE: &str = "It is a search for a commit, which has its own page.";
+const WITHOUT_A_PAGE: &str =
+    "It is a record of `abx doctor` or `abx timer`: `abx report FILE` prints it.";
 
 #[cfg(test)]
 mod tests {
