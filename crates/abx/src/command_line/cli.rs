@@ -53,53 +53,32 @@ fn examples() -> String {
 /// What abx can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compare servers: which is faster, by how much, and is it real?
     Compare(Box<compare::Compare>),
-    /// Find the commit that made a server slower, or faster.
     Bisect(Box<bisect::Bisect>),
-    /// Load one server and report throughput, response times and cost.
     Run(Box<run::Run>),
-    /// List, show, check, install and run the built-in studies.
     Study(study::Catalog),
-    /// Run the reference server, with a choice of process models and injected faults.
     Serve(Box<serve::Serve>),
-    /// Generate a part of the load of another machine's `abx run` or `abx compare`.
     #[cfg(feature = "fleet")]
     Agent(agent::Agent),
-    /// Assemble a record from the agents' files, if the controller is gone.
     #[cfg(feature = "fleet")]
     Collect(Box<collect::CollectArgs>),
-    /// Set up the message bus between machines that generate load together.
     #[cfg(feature = "nats")]
     Bus(bus::BusArgs),
-    /// Show how small a difference this machine can measure, and its limits.
     Doctor(doctor::Doctor),
-    /// Explain a name in a report: a finding, an outcome, a term or a verdict.
     Explain(explain::Explain),
-    /// Print the report of a saved record, in any format, without measuring.
     Report(Box<report::Report>),
-    /// Check which conclusions a report of ab, wrk or another tool supports.
     #[cfg(feature = "audit")]
     Audit(audit::AuditArgs),
-    /// Load one server with ab's options and report, for scripts that call ab.
     #[cfg(feature = "classic")]
     Ab(ab::AbWords),
-    /// Load a server with httperf's options and report.
     #[cfg(feature = "classic")]
     Httperf(httperf::HttperfArgs),
-    /// Run a command and show how long each of its marked steps takes.
     Timer(timer::TimerArgs),
-    /// List saved records.
     History(history::HistoryArgs),
-    /// View records in a browser.
     View(view::View),
-    /// List or remove the builds of revisions that abx keeps.
     Cache(cache::CacheArgs),
-    /// Print shell completions.
     Completions(completions::Completions),
-    /// Print or install the manual pages.
     Manual(manual::Manual),
-    /// List the words that shells complete: ids of records, names of studies.
     #[command(hide = true)]
     Words(completions::Words),
     /// Supervises one server under test; started by abx itself.

@@ -12,7 +12,7 @@ use crate::flags::output::{self, OutputFlags, print, style, to_stdout};
 use crate::flags::units;
 use crate::ui::end::{End, Failure};
 
-/// List or remove the builds that `abx compare --rev` keeps.
+/// List or remove the builds of revisions that abx keeps.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx cache list\n  \
@@ -26,9 +26,7 @@ pub struct CacheArgs {
 /// What can be done with the cache.
 #[derive(Debug, Subcommand)]
 enum CacheCommand {
-    /// List builds with their commit, size and last use, the most recently used first.
     List(CacheList),
-    /// Remove builds, except those that a run uses now.
     Clean(CacheClean),
 }
 

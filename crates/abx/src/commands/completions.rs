@@ -21,7 +21,7 @@ pub struct Completions {
     shell: Shell,
 }
 
-/// Words that change from day to day.
+/// List the words that shells complete: ids of records, names of studies.
 #[derive(Debug, Args)]
 pub struct Words {
     /// What they name.

@@ -15,7 +15,7 @@ use crate::ui::end::{End, Failure, tell};
 use crate::ui::invocation::own_program;
 use crate::ui::signals;
 
-/// Show what this machine can measure: limits, noise, the generator's ceiling.
+/// Show how small a difference this machine can measure, and its limits.
 ///
 /// Compares the built-in server with itself, loads it as hard as one generator thread can, and
 /// reads the limits and settings of the machine. Needs no other software, and changes nothing.

@@ -16,7 +16,7 @@ use crate::flags::saved_file::SavedFile;
 use crate::flags::units;
 use crate::ui::end::{End, Failure, tell};
 
-/// List saved records, newest first.
+/// List saved records.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx history\n  \

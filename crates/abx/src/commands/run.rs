@@ -28,7 +28,7 @@ use crate::ui::invocation;
 use crate::ui::signals;
 use crate::ui::watch::RunWatch;
 
-/// Load one server and report throughput, response times, outcomes and cost.
+/// Load one server and report throughput, response times and cost.
 ///
 /// With several numbers of connections, rates that are a share of what the server can do, or an
 /// objective, it is a study of the server alone: its curve, its knee, its capacity.

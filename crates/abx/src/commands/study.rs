@@ -47,11 +47,8 @@ enum StudyCommand {
         /// Name of the study, from `abx study list`.
         name: String,
     },
-    /// Start each subject of a study, check its responses, and stop it.
     Check(StudyCheck),
-    /// Install the programs that the subjects of a study need, and start nothing.
     Install(StudyInstall),
-    /// Run a study, as `abx compare` runs a study file.
     Run(Box<StudyRun>),
 }
 

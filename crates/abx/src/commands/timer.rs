@@ -13,7 +13,7 @@ use crate::ui::end::{End, Failure};
 use crate::ui::invocation::own_program;
 use crate::ui::signals::Interruption;
 
-/// Run a command and show where its time goes, by the markers that it prints.
+/// Run a command and show how long each of its marked steps takes.
 ///
 /// The command prints a line `marker NAME`, on standard output or standard error, when it reaches a
 /// point. Its other output goes to standard error. A run ends when the command and its background

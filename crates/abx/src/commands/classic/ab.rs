@@ -31,10 +31,10 @@ use crate::flags::output::to_stdout;
 use crate::ui::end::tell;
 use crate::ui::signals;
 
-/// Load one server as ab does: its options, its requests, its report.
+/// Load one server with ab's options and report, for scripts that call ab.
 ///
-/// For scripts that call ab and read its output. `abx ab -h` lists the options; a symbolic link
-/// named ab to abx is the same command. If ab's report misleads, abx warns on standard error.
+/// `abx ab -h` lists the options. A symbolic link named ab to abx is the same command. If ab's
+/// report misleads, abx warns on standard error.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,

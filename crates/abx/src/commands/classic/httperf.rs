@@ -24,7 +24,7 @@ use crate::flags::output::to_stdout;
 use crate::ui::end::{End, Failure, tell};
 use crate::ui::signals;
 
-/// Load a server with httperf's options, and print its report.
+/// Load a server with httperf's options and report.
 ///
 /// Takes the options of httperf 0.9.0, even if abx is called by that name. abx refuses an option
 /// that it does not support, and ignores none.

@@ -25,7 +25,6 @@ pub struct BusArgs {
 /// What can be done with a bus.
 #[derive(Debug, Subcommand)]
 enum BusCommand {
-    /// Write a NATS configuration with TLS, and credentials for a controller and each agent.
     Init(BusInit),
 }
 

@@ -27,7 +27,7 @@ use crate::ui::end::{End, Failure, tell};
 use self::record_index::{NamedFile, RecordIndex};
 use self::site::Site;
 
-/// View records in a browser: the list, single reports, several side by side.
+/// View records in a browser.
 ///
 /// Serves read-only pages on this machine and prints their address. The pages load nothing from
 /// other servers.
