@@ -162,21 +162,21 @@ pub struct GeneratedFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitChoice {
-    /// Awake where that takes a processor from nobody.
+    /// Awake if the generator has CPUs that no other program needs, otherwise asleep.
     Auto,
-    /// Awake, or not at all.
+    /// Awake. abx refuses to measure if that is not possible.
     Awake,
-    /// In the kernel.
+    /// Asleep in the kernel.
     Asleep,
 }
 
-/// Who uses which processors.
+/// The CPUs of subjects and generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pin {
-    /// Subjects and generator have processors of their own.
+    /// Subjects and generator have their own CPUs.
     Split,
-    /// Both may use all.
+    /// Both may use all CPUs.
     Shared,
 }
 

@@ -45,7 +45,7 @@ pub struct SeedCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceRestart {
-    /// The whole study, unless it dies.
+    /// The whole study, unless the service ends by itself.
     Study,
     /// One block.
     Block,

@@ -58,9 +58,9 @@ pub struct RawStudy {
     pub baseline: Option<String>,
     /// Differences up to this do not matter. Default: 3%.
     pub margin: Option<RawShare>,
-    /// The wall time that the study may take. Default: 2m for each load and each subject beside the first, 10m for a load with `slo`.
+    /// The wall-clock time that the study may take. Default: 2m per load and each subject after the first, 10m for a load with `slo`.
     pub budget: Option<TimeText>,
-    /// Exactly this many blocks, however precise they are.
+    /// Exactly this many blocks, however precise the result.
     #[schemars(range(min = 1, max = 1_000_000), extend("examples" = [10]))]
     pub blocks: Option<u32>,
     /// The length of a slice. Default: from the pilot, at least 100ms.
@@ -72,19 +72,19 @@ pub struct RawStudy {
     /// their CPU time goes.
     #[serde(default)]
     pub why: bool,
-    /// Whether subjects and generator have processors of their own. Default: split.
+    /// Whether subjects and generator have their own CPUs. Default: split.
     #[schemars(extend("examples" = ["shared"]))]
     pub pin: Option<Pin>,
-    /// How the generator waits for responses: awake costs the servers nothing, and needs processors of its own. Default: auto, awake where that takes from nobody.
+    /// How the generator waits for responses: awake spares the servers waking it, and needs CPUs of its own. Default: auto, awake if that takes CPU time from no other process.
     #[schemars(extend("examples" = ["asleep"]))]
     pub wait: Option<WaitChoice>,
-    /// Worker threads of the generator. Default: one for each of its processors.
+    /// Worker threads of the generator. Default: one for each of its CPUs.
     #[schemars(range(min = 1, max = 1024), extend("examples" = [1]))]
     pub threads: Option<u16>,
-    /// What all randomness is drawn from. Default: the clock.
+    /// The seed of all randomness. Default: from the clock.
     #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64), extend("examples" = [1]))]
     pub seed: Option<u64>,
-    /// Files made from the seed in each subject's folder before it starts.
+    /// Files generated from the seed in each subject's folder before it starts.
     #[serde(default)]
     pub file: Vec<RawFile>,
     /// The servers under test.
@@ -93,36 +93,36 @@ pub struct RawStudy {
     /// Servers that subjects need, such as a database.
     #[serde(default)]
     pub service: Vec<RawService>,
-    /// What is offered to each of them.
+    /// The loads that each subject gets.
     #[schemars(length(min = 1))]
     pub load: Vec<RawOffer>,
-    /// What is done to the subjects on purpose while they are under load.
+    /// Faults that each subject gets on purpose while it is under load.
     #[serde(default)]
     pub fault: Vec<RawFault>,
-    /// The pairs that are compared, before all others. Default: every subject with the baseline.
+    /// The pairs that are compared. Default: every subject with the baseline.
     #[serde(default)]
     pub contrast: Vec<RawContrast>,
 }
 
-/// Something that is done to each subject on purpose, once in every block.
+/// A fault that each subject gets on purpose, once in every block.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawFault {
-    /// Its name in reports, where it stands like a load: letters, digits, `-`, `_` and `.`, at most 40.
+    /// Its name in reports, which no load may have: letters, digits, `-`, `_` and `.`, at most 40.
     #[schemars(extend("examples" = ["crash"]))]
     pub name: String,
-    /// The name of the load that is offered meanwhile; it has a fixed rate.
+    /// The name of the load during the fault. Its rate must be fixed.
     #[schemars(extend("examples" = ["steady"]))]
     pub load: String,
-    /// The signal that is sent; `whom` says to whom.
+    /// The signal that is sent to the processes that `whom` sets.
     #[schemars(with = "Option<String>", extend("enum" = FAULT_SIGNALS, "examples" = ["SEGV"]))]
     pub signal: Option<Signal>,
-    /// Who gets the signal: a random worker, the parent of the workers, or every process.
+    /// The processes that get the signal: a random worker, the parent of the workers, or every process.
     #[schemars(extend("examples" = ["worker"]))]
     pub whom: Option<Whom>,
-    /// What is done instead of a signal to somebody.
+    /// The action that replaces a signal.
     pub action: Option<RawAction>,
-    /// When, after the start of the slice.
+    /// The time from the start of the slice to the fault.
     pub at: TimeText,
     /// The length of the slice: by then the subject should have recovered.
     pub within: TimeText,
@@ -130,7 +130,7 @@ pub struct RawFault {
     pub delayed_after: Option<TimeText>,
 }
 
-/// What is done instead of a signal to somebody.
+/// The action that replaces a signal.
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
 #[schemars(extend("examples" = ["restart"]))]
@@ -149,11 +149,11 @@ pub struct RawContrast {
     /// The name of the subject that it is compared with.
     #[schemars(extend("examples" = ["nginx"]))]
     pub baseline: String,
-    /// The names of the loads under which it is: of a sweep all rows, or one. Default: all loads.
+    /// The names of the loads under which the two are compared. A sweep's name stands for all its rows. Default: all loads.
     #[schemars(length(min = 1), extend("examples" = [["small"]]))]
     pub loads: Option<Vec<String>>,
-    /// The question that it answers; reports print it above the answer. Contrasts with the same
-    /// question are answered together.
+    /// The question that it answers. Reports print the question above the result. Contrasts with
+    /// the same question are reported together.
     #[schemars(length(min = 1), extend("examples" = ["What does TLS cost?"]))]
     pub question: Option<String>,
 }
@@ -172,14 +172,14 @@ pub enum RawSchema {
 #[schemars(inline, extend("examples" = ["3%", "0.5%"], "pattern" = "%$"))]
 pub struct RawShare(pub String);
 
-/// A file made from the seed: the same bytes for all subjects.
+/// A file that is generated from the seed: the same bytes for all subjects.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawFile {
     /// Its path in {dir}; with `count`, one that has `{n}` for the number.
     #[schemars(extend("examples" = ["small.bin"]))]
     pub path: String,
-    /// How many files there are, numbered from 0, each with bytes of its own. Default: one, without a number.
+    /// How many files there are, numbered from 0, each with different bytes. Default: one, without a number.
     #[schemars(range(min = 1, max = 1000), extend("examples" = [250]))]
     pub count: Option<u32>,
     /// Its length.
@@ -190,14 +190,14 @@ pub struct RawFile {
 /// What a file says of every server that abx starts.
 #[derive(Deserialize, JsonSchema)]
 pub struct RawServer {
-    /// How it is obtained. Default: its program is there.
+    /// How it is obtained. Default: its program is already there.
     #[serde(default)]
     pub from: RawFrom,
-    /// Files written into {dir} before each start: the name there, and the template beside the study file.
+    /// Files written into {dir} before each start: the name there, and the template next to the study file.
     #[serde(default)]
     #[schemars(extend("examples" = [{"n.conf": "n.conf.in"}]))]
     pub templates: BTreeMap<String, String>,
-    /// Further variables of its environment.
+    /// Additional environment variables.
     #[serde(default)]
     #[schemars(extend("examples" = [{"PORT": "{port}"}]))]
     pub env: BTreeMap<String, String>,
@@ -214,16 +214,16 @@ pub struct RawSubject {
     pub name: String,
     #[serde(flatten)]
     pub server: RawServer,
-    /// How it is started, word by word and without a shell.
+    /// The command that starts it, one item per argument, without a shell.
     #[schemars(length(min = 1), extend("examples" = [["nginx", "-c", "{dir}/n.conf"]]))]
     pub command: Option<Vec<String>>,
-    /// The URL of a server that runs already.
+    /// The URL of a server that already runs.
     #[schemars(extend("examples" = ["http://127.0.0.1:8081"]))]
     pub address: Option<String>,
-    /// The name that its certificate is for, when it speaks TLS. Default: it does not.
+    /// It uses TLS, and its certificate is for this name. Default: no TLS.
     #[schemars(length(min = 1), extend("examples" = ["localhost"]))]
     pub tls: Option<String>,
-    /// Whether it is asked in HTTP/2 under loads of HTTP/1.1. Default: false.
+    /// Whether it gets HTTP/2 requests under loads of HTTP/1.1. Default: false.
     #[serde(default)]
     pub http2: bool,
     /// When it is ready.
@@ -231,7 +231,7 @@ pub struct RawSubject {
     /// The program name of its workers, for faults. Default: every process without children but the main one.
     #[schemars(extend("examples" = ["php-cgi"]))]
     pub worker: Option<String>,
-    /// The signal by which its main process takes its configuration anew, for faults. Default: it cannot.
+    /// The signal that makes its main process reload its configuration, for faults. Default: it cannot.
     #[schemars(with = "Option<String>", extend("enum" = STOP_SIGNALS, "examples" = ["TERM"]))]
     pub reload: Option<Signal>,
 }
@@ -240,24 +240,24 @@ pub struct RawSubject {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawService {
-    /// Its name, by which subjects lead to it, such as {service.NAME.port}: letters, digits, `-`, `_` and `.`, at most 40.
+    /// Its name, which placeholders such as {service.NAME.port} contain: letters, digits, `-`, `_` and `.`, at most 40.
     #[schemars(extend("examples" = ["database"]))]
     pub name: String,
     #[serde(flatten)]
     pub server: RawServer,
-    /// How it is started, word by word and without a shell.
+    /// The command that starts it, one item per argument, without a shell.
     #[schemars(length(min = 1), extend("examples" = [["redis-server", "--port", "{port}"]]))]
     pub command: Vec<String>,
-    /// Names of further ports that abx chooses for it, each for {port.NAME}. Default: none.
+    /// Names of additional ports that abx chooses for it, each for {port.NAME}. Default: none.
     #[serde(default)]
     #[schemars(extend("examples" = [["storage"]]))]
     pub ports: Vec<String>,
-    /// When it is ready. Default: when its port takes connections.
+    /// When it is ready. Default: when its port accepts connections.
     pub ready: Option<RawServiceReady>,
-    /// A command that fills it with data after each start, word by word and without a shell. Default: none.
+    /// A command that fills it with data after each start, one item per argument, without a shell. Default: none.
     #[schemars(length(min = 1), extend("examples" = [["{study}/seed", "{port}"]]))]
     pub seed: Option<Vec<String>>,
-    /// How long that may take. Default: 2m.
+    /// How long `seed` may take. Default: 2m.
     pub seed_within: Option<TimeText>,
     /// How long one start of it serves. Default: study.
     #[schemars(extend("examples" = ["block"]))]
@@ -268,13 +268,13 @@ pub struct RawService {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawServiceReady {
-    /// What is asked by HTTP.
+    /// Path and query of an HTTP request.
     #[schemars(extend("examples" = ["/health"]))]
     pub path: Option<String>,
-    /// The status that tells it. Default: 200.
+    /// The status that means ready. Default: 200.
     #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
     pub status: Option<u16>,
-    /// A command that ends with exit code 0 when it is ready.
+    /// A command that ends with exit code 0 if the service is ready.
     #[schemars(length(min = 1), extend("examples" = [["redis-cli", "-p", "{port}", "ping"]]))]
     pub check: Option<Vec<String>>,
     /// How long it may take. Default: 30s.
@@ -285,12 +285,12 @@ pub struct RawServiceReady {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawReady {
-    /// What is asked. Default: the first request of the first load.
+    /// The path that is requested. Default: that of the first request of the first load.
     #[schemars(extend("examples" = ["/"]))]
     pub path: Option<String>,
     /// How long it may take. Default: 30s.
     pub within: Option<TimeText>,
-    /// The status that tells it. Default: that of the first load.
+    /// The status that means ready. Default: that of the first load.
     #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
     pub status: Option<u16>,
 }
@@ -302,11 +302,11 @@ pub struct RawStop {
     /// The signal. Default: TERM.
     #[schemars(with = "Option<String>", extend("enum" = STOP_SIGNALS, "examples" = ["TERM"]))]
     pub signal: Option<Signal>,
-    /// How long it may take; then it is killed. Default: 5s.
+    /// How long it may take to end before it is killed. Default: 5s.
     pub within: Option<TimeText>,
 }
 
-/// What is offered.
+/// A load: the requests and connections that each subject gets.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawOffer {
@@ -319,22 +319,22 @@ pub struct RawOffer {
         "enum" = NOT_USERS, "x-shapes" = NOT_USERS, "examples" = ["request", "echo"]
     ))]
     pub shape: LoadShape,
-    /// What is spoken. Default: http/1.1, and websocket for the other shapes than request.
+    /// The protocol. Default: http/1.1, and websocket for every shape except request.
     #[schemars(extend("x-shapes" = REQUESTS))]
     pub protocol: Option<RawProtocol>,
-    /// What is sent as a WebSocket message. Default: 87 bytes of text.
+    /// The WebSocket message that is sent. Default: 87 bytes of text.
     #[schemars(extend("x-shapes" = MESSAGES))]
     pub message: Option<RawMessage>,
-    /// How long connections are held that say nothing. Default: 1s.
+    /// How long idle connections are held. Default: 1s.
     #[schemars(extend("x-shapes" = HELD))]
     pub hold: Option<TimeText>,
     /// Connections, each with one request in flight. A list is a sweep, one row each. Default: 50.
     #[schemars(with = "Option<NumberOrSweep<1, 1_000_000>>", extend("examples" = [[10, 100]]))]
     pub connections: Option<RawSweep>,
-    /// Requests per second, due whatever becomes of those before them; "25%" is a quarter of what the slowest subject can do, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
+    /// Requests per second, sent on schedule regardless of earlier responses. "25%" is a quarter of the slowest subject's throughput, "auto" is 25, 50, 75 and 90 %. A list is a sweep. Default: none, a closed loop.
     #[schemars(extend("x-shapes" = SENT))]
     pub rate: Option<RawRates>,
-    /// What subjects are to keep to: the highest rate at which each does is found and compared.
+    /// A service objective: abx finds the highest rate at which each subject meets it, and compares these rates.
     #[schemars(extend("x-shapes" = SENT, "examples" = ["p99<50ms,errors<0.1%"]))]
     pub slo: Option<String>,
     /// How requests arrive. Default: constant with a rate, else closed.
@@ -342,28 +342,28 @@ pub struct RawOffer {
     pub arrivals: Option<RawArrivals>,
     #[serde(flatten)]
     pub sessions: SessionKeys,
-    /// What each connection's user does instead, over and over: a scenario file beside this one. `connections` are users.
+    /// Instead of requests, a scenario file next to this one. Each connection is a user who repeats the scenario.
     #[schemars(extend("x-shapes" = USERS, "examples" = ["browse.toml"]))]
     pub scenario: Option<String>,
-    /// What is asked; several requests are mixed by their weights.
+    /// The requests, mixed by their weights.
     #[serde(default)]
     #[schemars(length(min = 1), extend("x-shapes" = NOT_USERS, "examples" = [[{"path": "/small.bin"}]]))]
     pub requests: Vec<RawRequest>,
     #[serde(flatten)]
     pub in_flight: InFlightKeys,
-    /// Whether the files that abx made leave memory before each slice. Default: false.
+    /// Whether the generated files are dropped from memory before each slice. Default: false.
     #[schemars(extend("x-shapes" = REQUESTS, "examples" = [true]))]
     pub cold_cache: Option<bool>,
     /// Whether a connection serves more than one request. Default: true.
     #[schemars(extend("x-shapes" = REQUESTS, "examples" = [false]))]
     pub keep_alive: Option<bool>,
-    /// How connections are encrypted to subjects that speak TLS.
+    /// How connections to subjects that use TLS are encrypted.
     pub tls: Option<RawTls>,
     #[serde(flatten)]
     pub opening: OpeningKeys,
     #[serde(flatten)]
     pub checks: CheckKeys,
-    /// Which answers are right.
+    /// Which responses are correct.
     #[schemars(extend("x-shapes" = REQUESTS))]
     pub expect: Option<RawExpect>,
 }
@@ -372,13 +372,13 @@ pub struct RawOffer {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
 pub struct RawTls {
-    /// A PEM file beside the study file: its certificates are believed, and those that they signed. Default: those of the machine.
+    /// A PEM file next to the study file: its certificates, and those that they signed, are trusted. Default: those of the machine.
     #[schemars(extend("examples" = ["ca.pem"]))]
     pub ca: Option<String>,
-    /// Whether every certificate is believed. Default: false.
+    /// Whether every certificate is accepted. Default: false.
     #[schemars(extend("examples" = [true]))]
     pub insecure: Option<bool>,
-    /// The only version that is spoken. Default: the newest that the subject speaks.
+    /// The only version that is used. Default: the newest that the subject supports.
     #[schemars(with = "Option<String>", extend("enum" = ["1.2", "1.3"], "examples" = ["1.3"]))]
     pub version: Option<TlsVersion>,
     /// Whether connections resume earlier sessions. Default: false, a full handshake each.
@@ -386,7 +386,7 @@ pub struct RawTls {
     pub resume: Option<bool>,
 }
 
-/// What is sent as a WebSocket message.
+/// A WebSocket message.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("examples" = [{"bytes": 5000, "kind": "text"}]))]
@@ -394,12 +394,12 @@ pub struct RawMessage {
     /// The length of its payload. A list is a sweep, one row each. Default: 87.
     #[schemars(with = "Option<NumberOrSweep<0, 16_777_216>>", extend("examples" = [5000, [100, 5000]]))]
     pub bytes: Option<RawSweep>,
-    /// What its payload is. Default: text.
+    /// The type of its payload. Default: text.
     #[schemars(extend("examples" = ["text"]))]
     pub kind: Option<MessageKind>,
 }
 
-/// What is spoken.
+/// The protocol.
 #[derive(Deserialize, JsonSchema, Clone, Copy)]
 #[schemars(extend("examples" = ["http/1.1"]))]
 pub enum RawProtocol {

@@ -8,19 +8,19 @@ use serde::Deserialize;
 
 use super::raw_request::RawStatus;
 
-/// A scenario for abx: what each user does, step by step.
+/// A scenario for abx: the requests of each user, step by step.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawScenario {
-    /// Whether a session sends back the cookies that it was given. Default: false.
+    /// Whether a session sends back the cookies that it received. Default: false.
     #[schemars(extend("examples" = [true]))]
     pub cookies: Option<bool>,
-    /// How long a step may take, its connection's making included. Default: 10s.
+    /// How long a step may take, including opening its connection. Default: 10s.
     pub timeout: Option<TimeText>,
     /// The largest body that values are taken from, in bytes. Default: 1048576.
     #[schemars(range(min = 1, max = 1_073_741_824), extend("examples" = [65536]))]
     pub body_bytes_max: Option<u64>,
-    /// Values that every session begins with, by name.
+    /// Values that every session starts with, by name.
     #[serde(default)]
     #[schemars(extend("examples" = [{"password": "secret"}]))]
     pub values: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ pub struct RawScenario {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawStep {
-    /// What the step is called in reports. Default: step-1 and so on.
+    /// Its name in reports. Default: step-1 and so on.
     #[schemars(extend("examples" = ["login"]))]
     pub name: Option<String>,
     /// Path and query; `{name}` in it stands for a value.
@@ -46,38 +46,38 @@ pub struct RawStep {
     /// The method. Default: GET, and POST with a body.
     #[schemars(extend("examples" = ["PUT"]))]
     pub method: Option<String>,
-    /// Further headers, before those of every step; `{name}` stands for a value.
+    /// Additional headers, before those of every step; `{name}` stands for a value.
     #[serde(default)]
     #[schemars(extend("examples" = [{"Authorization": "Bearer {token}"}]))]
     pub headers: BTreeMap<String, String>,
-    /// The body; `{name}` stands for a value, and `@FILE` is what a file beside the scenario holds. Default: none.
+    /// The body; `{name}` stands for a value, and `@FILE` is the content of a file next to the scenario. Default: none.
     #[schemars(extend("examples" = ["{\"name\": \"user-{user}\"}"]))]
     pub body: Option<String>,
-    /// The right status, or the class of those that are. Default: 200.
+    /// The correct status, or a class of statuses. Default: 200.
     pub expect_status: Option<RawStatus>,
-    /// The pause before the step: a time, or two for any time between them. Default: none.
+    /// The pause before the step: one time, or two for a random time between them. Default: none.
     #[schemars(extend("examples" = ["200ms", "100ms..300ms"]))]
     pub think: Option<String>,
-    /// Values that later steps need of the response, by name.
+    /// Values that later steps need from the response, by name.
     #[serde(default)]
     #[schemars(extend("examples" = [{"token": {"json": "/data/token"}}]))]
     pub extract: BTreeMap<String, RawExtract>,
 }
 
-/// Where in a response a value is.
+/// The place of a value in a response.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawExtract {
-    /// In the body, which is JSON: a JSON pointer (RFC 6901).
+    /// A JSON pointer (RFC 6901) to it, in a body that is JSON.
     #[schemars(extend("examples" = ["/data/token"]))]
     pub json: Option<String>,
-    /// In this header.
+    /// The header that contains it.
     #[schemars(extend("examples" = ["Location"]))]
     pub header: Option<String>,
-    /// Behind this text there; without `json` and `header`, in the body.
+    /// The value starts after this text. Without `json` and `header`, the text is in the body.
     #[schemars(extend("examples" = ["name=\"csrf\" value=\""]))]
     pub after: Option<String>,
-    /// Up to this text there. Default: to the end.
+    /// The value ends before this text. Default: at the end.
     #[schemars(extend("examples" = ["\""]))]
     pub before: Option<String>,
 }
