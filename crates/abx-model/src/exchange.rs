@@ -3,21 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a connection carries requests and answers.
+/// How a connection carries requests and responses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
-    /// What is spoken, such as `http/1.1`.
+    /// The protocol, such as `http/1.1`.
     pub protocol: String,
-    /// Requests or messages that a connection has in flight at most; in HTTP/2 these are its
+    /// The most requests or messages that a connection has in flight; in HTTP/2 the most
     /// streams.
     pub pipeline: u32,
     /// What a connection does.
     #[serde(default, skip_serializing_if = "LoadShape::is_request")]
     pub shape: LoadShape,
-    /// What is sent as a WebSocket message, where there is one.
+    /// The WebSocket message, if the load sends one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
-    /// For how long connections are held that say nothing.
+    /// How long idle connections are held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_ns: Option<u64>,
 }
@@ -26,16 +26,16 @@ pub struct Exchange {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadShape {
-    /// It asks, and is answered.
+    /// It sends requests and receives responses.
     #[default]
     Request,
-    /// It sends WebSocket messages, and gets each of them back.
+    /// It sends WebSocket messages and receives each of them back.
     Echo,
-    /// One of them sends WebSocket messages, and all get each of them.
+    /// One connection sends WebSocket messages, and all connections receive each of them.
     Broadcast,
-    /// It is opened, and says nothing.
+    /// It is opened and stays idle.
     Connections,
-    /// It is a user's, who makes sessions of several requests in order.
+    /// It belongs to a user, whose sessions have several requests in order.
     Scenario,
 }
 
@@ -66,11 +66,11 @@ pub enum Shape {
 pub struct Message {
     /// The length of its payload.
     pub bytes: u32,
-    /// What its payload is.
+    /// The type of its payload.
     pub kind: MessageKind,
 }
 
-/// What the payload of a message is.
+/// The type of a message's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {

@@ -39,7 +39,7 @@ pub const HELD: [LoadShape; 1] = [LoadShape::Connections];
 /// Users who think and have sessions.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct SessionKeys {
-    /// How long a user thinks between a response and the next request. Default: not at all.
+    /// The pause between a response and the next request. Default: none.
     #[arg(
         long, value_parser = TimeText::of, value_name = "TIME",
         help = "Think time between a response and the next request"
@@ -47,7 +47,7 @@ pub struct SessionKeys {
     #[schemars(extend("x-shapes" = REQUESTS))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think: Option<TimeText>,
-    /// Requests of a session; the next one has a connection of its own. Default: no end.
+    /// Requests per session; each session opens a new connection. Default: unlimited.
     #[arg(
         long, value_parser = whole_number::<u32>(1.., 5), value_name = "N",
         help = "Requests per session; each session opens a new connection"
@@ -60,7 +60,7 @@ pub struct SessionKeys {
 /// How much a connection has in flight.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct InFlightKeys {
-    /// Requests that a connection has in flight at most. Default: 1.
+    /// The most requests that a connection has in flight. Default: 1.
     #[arg(
         long, value_name = "N", value_parser = whole_number::<u32>(1..=1024, 16),
         help = "Requests in flight per connection (pipelining) [default: 1]"
@@ -68,7 +68,7 @@ pub struct InFlightKeys {
     #[schemars(range(min = 1, max = 1024), extend("examples" = [16], "x-shapes" = SENT))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<u32>,
-    /// Streams that a connection of http/2 has open at most. Default: 1.
+    /// The most streams that a connection of http/2 has open. Default: 1.
     #[arg(
         long, value_name = "N", requires = "http2",
         value_parser = whole_number::<u32>(1..=1024, 32),
@@ -82,14 +82,14 @@ pub struct InFlightKeys {
 /// How connections are opened, and how long they and their requests may take.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct OpeningKeys {
-    /// How long a request may take, its connection's making included, and how long each connection may take that is opened before the load. Default: 10s.
+    /// The timeout of a request, including opening its connection, and of each connection that is opened before the load. Default: 10s.
     #[arg(
         long, value_parser = TimeText::of_seconds,
         help = "Timeout of a request, including connecting, and of each connection that is opened before the load, in seconds or with a unit [default: 10s]"
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<TimeText>,
-    /// Connections opened per second before the load. Default: as fast as the subject takes them, 128 at a time for each worker thread.
+    /// Connections opened per second before the load. Default: as fast as the subject accepts them, 128 at a time per worker thread.
     #[arg(
         long, value_name = "N", conflicts_with = "no_keepalive",
         value_parser = whole_number::<u32>(1..=10_000_000, 5000),
@@ -104,8 +104,8 @@ pub struct OpeningKeys {
 /// How responses are checked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, Args)]
 pub struct CheckKeys {
-    /// Of how many responses one has its body looked at and its phases timed: 1 is all, 0
-    /// none. Default: 100.
+    /// One response in this many has its body verified and its phases timed: 1 is all, 0 none.
+    /// Default: 100.
     #[arg(
         long,
         value_name = "N",

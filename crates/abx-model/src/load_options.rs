@@ -13,15 +13,15 @@ pub struct LoadOptions {
     pub connections: u32,
     /// Whether a connection serves more than one request.
     pub keep_alive: bool,
-    /// How long a request may take, in seconds.
+    /// The timeout of a request, in seconds.
     #[serde(rename = "timeout_s", with = "seconds")]
     #[schemars(with = "f64")]
     pub timeout: Duration,
     /// Connections opened per second before the load; `None` for as fast as the subject
-    /// takes them.
+    /// accepts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_rate: Option<u32>,
-    /// Of how many responses one had its body hashed.
+    /// One response in this many had its body hashed; 0 is none.
     pub verify_every: u32,
 }
 

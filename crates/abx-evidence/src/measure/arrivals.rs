@@ -5,32 +5,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::outcome::{Outcome, Outcomes};
 
-/// When requests are due.
+/// The times at which requests are due.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalSettings {
-    /// How the times are laid out.
+    /// The pattern of these times.
     pub kind: ArrivalKind,
     /// Requests that are due per second, on average; `None` in a closed loop,
-    /// and where the rate changes on the way.
+    /// and if the rate changes.
     pub rate_per_s: Option<f64>,
     /// Whether connections have no request in flight some of the time, even in a
-    /// closed loop: users think or have sessions, or the connections that send change
-    /// over time.
+    /// closed loop: because of think times or sessions, or because the connections that send
+    /// change over time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub connections_rest: bool,
-    /// What kind and rate do not say, in words for people: stages, thinking, sessions,
-    /// which log.
+    /// Details that kind and rate do not have, as text: stages, think times, sessions,
+    /// the log.
     pub text: String,
 }
 
-/// How the times at which requests are due are laid out.
+/// The pattern of the times at which requests are due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalKind {
-    /// Each connection's next request is due when its last one is answered.
+    /// Each connection's next request is due when the last response is complete.
     #[default]
     Closed,
-    /// At equal distances.
+    /// At equal intervals.
     Constant,
     /// At random, independent of each other.
     Poisson,
@@ -55,20 +55,20 @@ impl ArrivalSettings {
     }
 }
 
-/// What an open loop had to send and what it sent, each request counted once
-/// however often it was tried.
+/// The requests that an open loop had to send, and those that it sent. Each request
+/// counts once, regardless of the number of attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Offered {
     /// Requests that were due: `sent` and `unsent` together.
     pub planned: u64,
-    /// Those that were begun.
+    /// Requests of which at least one attempt began.
     pub sent: u64,
-    /// Those that never were.
+    /// Those that were never sent.
     pub unsent: u64,
-    /// Those of `sent` that were due when every connection was in use, so that
-    /// they were sent late.
+    /// Requests in `sent` that were sent late, because every connection was in use
+    /// when they were due.
     pub queued: u64,
-    /// Those of `sent` that had no response when the measurement ended.
+    /// Requests in `sent` that had no response when the measurement ended.
     pub unfinished: u64,
 }
 
@@ -97,7 +97,7 @@ impl Offered {
 /// Requests that were not sent when they were due.
 #[derive(Debug, Clone, Copy)]
 pub struct Late {
-    /// Those that never were.
+    /// Those that were never sent.
     pub unsent: u64,
     /// Those that had to wait for a connection.
     pub queued: u64,

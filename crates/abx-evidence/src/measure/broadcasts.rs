@@ -7,17 +7,17 @@ use crate::measure::distribution::histogram::Histogram;
 use crate::measure::distribution::times::Times;
 use crate::measure::tally::Tally;
 
-/// What listeners made of broadcasts. When the last one had each is its response
-/// time.
+/// The results of broadcasts. The response time of a broadcast ends when the last listener
+/// has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Broadcasts {
-    /// From the intended send to when the first listener had it.
+    /// The time from the intended send until the first listener had it.
     pub first_listener_us: Times,
-    /// From the intended send to when half of the listeners had it.
+    /// The time from the intended send until half of the listeners had it.
     pub median_listener_us: Times,
-    /// Listeners that never got a broadcast, summed over broadcasts.
+    /// Listeners that never received a broadcast, summed over broadcasts.
     pub lost: u64,
-    /// Broadcasts that a listener got out of their order or twice, summed over listeners.
+    /// Broadcasts that a listener received out of order or twice, summed over listeners.
     pub out_of_order: u64,
 }
 

@@ -168,12 +168,12 @@ impl CourseTally {
     }
 }
 
-/// How load went over time: lists with a value for each interval, in order. Requests are where
-/// they ended; those that ended behind the load's end are in none. Times are true to one part
-/// in a hundred, and null where no request ended.
+/// The load over time: lists with one value per interval, in order. A request belongs to the
+/// interval in which it ended, and to none if it ended after the load. Times are accurate to
+/// 1 %, and null if no request ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Course {
-    /// The length of each interval but the last.
+    /// The length of each interval except the last.
     #[serde(rename = "stretch_ns")]
     pub interval_ns: u64,
     /// The end of the last one, from the start of the load.
@@ -186,7 +186,7 @@ pub struct Course {
     pub p50_us: Vec<Option<u64>>,
     /// The response time that nine of ten requests did not exceed.
     pub p90_us: Vec<Option<u64>>,
-    /// The same of 99 of 100.
+    /// The response time that 99 of 100 requests did not exceed.
     pub p99_us: Vec<Option<u64>>,
     /// The longest one.
     pub max_us: Vec<Option<u64>>,

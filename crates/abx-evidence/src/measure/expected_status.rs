@@ -6,8 +6,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The status that is right, or the class of those that are. In records a number such as
-/// 200, or a text such as `2xx`.
+/// The correct status, or a class of statuses. In records a number such as 200, or a text such
+/// as `2xx`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "StatusWord", into = "StatusWord")]
 pub struct ExpectedStatus {

@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 use crate::measure::distribution::quantile::median;
 use crate::measure::sum::sum;
 
-/// What came of holding connections that say nothing.
+/// The results of holding idle connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
-    /// Connections that were asked for.
+    /// Requested connections.
     pub asked: u64,
-    /// Those that stood when they had been held.
+    /// Connections that were still open at the end of the hold time.
     pub standing: u64,
-    /// Those that had stood and were gone by then.
+    /// Connections that had been open and were gone by then.
     pub lost: u64,
     /// From the first try to connect to the end of the last handshake.
     pub open_ns: u64,
-    /// The server's memory before its first connections, without pages of
-    /// files (whose share depends on who else uses them) and with those that
-    /// its processes share counted once; `None` when not readable.
+    /// The server's memory before its first connections. Pages that its processes
+    /// share count once. Pages of files do not count, because their share depends on
+    /// other processes. `None` if not readable.
     pub memory_before_bytes: Option<u64>,
-    /// The same with those that stood.
+    /// The server's memory with the connections that were still open.
     pub memory_after_bytes: Option<u64>,
 }
 
@@ -44,19 +44,19 @@ impl Held {
     }
 }
 
-/// The same over all blocks.
+/// The results of holding idle connections, over all blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldFigures {
-    /// Connections that were asked for, in all blocks.
+    /// Requested connections, in all blocks.
     pub asked: u64,
-    /// Those that stood when they had been held.
+    /// Connections that were still open at the end of the hold time.
     pub standing: u64,
-    /// Those that had stood and were gone by then.
+    /// Connections that had been open and were gone by then.
     pub lost: u64,
     /// Connections opened per second, the median over blocks; `None` without any.
     pub connect_rate_per_s: Option<f64>,
-    /// Memory of the server in bytes for each, the median over blocks; `None`
-    /// when it could not be told.
+    /// Memory of the server in bytes per connection, the median over blocks; `None`
+    /// if it is not known.
     pub memory_per_connection: Option<f64>,
 }
 

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::measure::sum::sum;
 
-/// How the opening of a load's connections went.
+/// The opening of a load's connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionOpening {
-    /// Connections that were asked for.
+    /// Requested connections.
     pub asked: u64,
-    /// Those that stood when the opening had ended.
+    /// Connections that were open when the opening had ended.
     pub standing: u64,
-    /// From the first try to connect to the end of the last one.
+    /// The time from the first attempt to connect to the end of the last one.
     pub open_ns: u64,
-    /// How the others ended. Those that are in no list stood and were closed again.
+    /// The outcomes of the others. Connections that are in no list were opened and closed again.
     pub failures: Outcomes,
 }
 

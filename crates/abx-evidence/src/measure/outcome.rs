@@ -180,7 +180,7 @@ impl Outcome {
     }
 }
 
-/// How often each outcome came. In JSON an object of those that did.
+/// How often each outcome occurred. In JSON an object of those that did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcomes([u64; Outcome::ALL.len()]);
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How often each status came. `merge` is associative and commutative.
+/// How often each status was received. `merge` is associative and commutative.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "BTreeMap<String, u64>", into = "BTreeMap<String, u64>")]
 pub struct Statuses(BTreeMap<u16, u64>);

@@ -18,8 +18,8 @@ pub struct TimelinePlan {
     pub delayed_after_ns: Option<u64>,
 }
 
-/// Counted requests by when they were due, each once, with its last outcome: one that is
-/// sent again is told by what became of it then.
+/// Counted requests by the time at which they were due. Each counts once, with its last outcome if
+/// it was sent again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Timeline {
     /// The length of a bucket.
@@ -28,10 +28,10 @@ pub struct Timeline {
     pub due: Vec<u32>,
     /// How many of them had no correct response.
     pub failed: Vec<u32>,
-    /// How many had one that was late.
+    /// How many of them had a late correct response.
     pub delayed: Vec<u32>,
-    /// When the last request was due that failed or was delayed, from the slice's start;
-    /// `None` when all had their responses in time.
+    /// The time at which the last failed or delayed request was due, from the slice's start;
+    /// `None` if all requests had their responses in time.
     pub last_disturbed_ns: Option<u64>,
 }
 

@@ -14,73 +14,74 @@ use crate::record::fault::FaultSlice;
 use crate::record::ledger::LedgerRecord;
 use crate::record::service::BlockService;
 
-/// One block: every subject started afresh, loaded, stopped.
+/// One block: every subject started, loaded and stopped.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "columns::blocks::BlockForm")]
 #[schemars(!try_from)]
 pub struct BlockRecord {
     /// Its number from zero.
     pub index: u32,
-    /// What its randomness was drawn from.
+    /// The seed of its randomness.
     pub seed: u64,
-    /// Whether it came to its end. A block that did not is kept and not judged; that of a
-    /// run counts also when it was stopped.
+    /// Whether it reached its end. A block that did not is kept and not judged. The block of a
+    /// run counts even if it was stopped.
     pub complete: bool,
     /// The order in which the subjects were started.
     pub order: Vec<String>,
-    /// What became of each subject.
+    /// The life of each subject in this block.
     pub subjects: BTreeMap<String, BlockSubject>,
-    /// What became of each service.
+    /// The life of each service in this block.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, BlockService>,
-    /// What each load gave.
+    /// The results of each load.
     pub loads: Vec<BlockLoad>,
-    /// What was done to each subject on purpose, and what came of it.
+    /// The faults that each subject had on purpose, and their effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSlice>,
-    /// The agents that were lost before it, by slot, so that it had less than the whole load;
-    /// one that was lost meanwhile is the reason why it is not complete.
+    /// The agents that were lost before it, by slot, so that it had less than the whole load. If
+    /// one was lost during the block, the block is not complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_agents: Vec<u32>,
-    /// How fast the processors were before and after; empty when that was not looked at.
+    /// The speed of the CPUs before and after; empty if it was not measured.
     pub canaries: Vec<Calibration>,
-    /// The programs of the machine that used most CPU time during the block, other than abx,
+    /// The programs of the machine that used most CPU time during the block, except abx,
     /// subjects and services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<OtherProgram>,
 }
 
-/// What all processes of one name used that belong to no part of a measurement.
+/// CPU time of all processes of one name that have no part in the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherProgram {
-    /// The name that the kernel shows, cut to 15 bytes, without control characters.
+    /// The name in the kernel, cut to 15 bytes, without control characters.
     pub name: String,
-    /// Their processor time, in seconds, to a clock tick (10 ms) of each.
+    /// Their CPU time in seconds, in clock ticks of 10 ms.
     pub cpu_s: f64,
 }
 
 /// One subject's life in one block.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockSubject {
-    /// The port that it was given.
+    /// The port that it got.
     pub port: u16,
-    /// From its start to the first correct response, in seconds; `None` when it was running already.
+    /// The time from its start to the first correct response, in seconds; `None` if it was
+    /// already running.
     pub ready_s: Option<f64>,
-    /// Processor time of its processes from start to end; `None` when not readable.
+    /// CPU time of its processes from start to end; `None` if not readable.
     pub cpu_s: Option<f64>,
-    /// The most memory of its processes together that was seen, pages that they
-    /// share counted for each; `None` when not readable.
+    /// The most memory of all its processes that was seen. Shared pages
+    /// count for each process. `None` if not readable.
     pub rss_bytes_max: Option<u64>,
     /// How it ended.
     pub end: String,
     /// Whether it ended by itself.
     pub died: bool,
-    /// Why it failed before any load, and was measured neither in this block nor in a later
-    /// one; absent when it did not.
+    /// The reason why it failed before any load. It was then measured neither in this block nor
+    /// in a later one. Absent if it did not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_start: Option<String>,
-    /// The process that listens, of a subject that abx did not start; `None` when it
-    /// cannot be seen.
+    /// The listening process of a subject that abx did not start; `None` if it
+    /// is not visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listener: Option<ListenerRecord>,
 }
@@ -94,7 +95,7 @@ pub struct FailedStart<'a> {
     pub why: &'a str,
 }
 
-/// A process that listens.
+/// A listening process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListenerRecord {
     /// Its id.
@@ -161,13 +162,13 @@ impl Round {
 /// share of it.
 pub const WAIT_SHARE_MIN: f64 = 0.05;
 
-/// What disturbs a round from outside of abx and its subjects.
+/// A disturbance of a round from outside of abx and its subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Disturbance {
-    /// The hypervisor gave the processors to others.
+    /// The hypervisor gave the CPUs to other machines.
     Steal,
-    /// Other programs had the generator's processor.
+    /// Other programs used the generator's CPU.
     Wait,
     /// abx itself, or its machine, was paused.
     Paused,

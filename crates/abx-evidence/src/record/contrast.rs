@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{LoadRecord, Measured};
 
-/// A pair that was asked for before anything was measured.
+/// A pair that was requested before the measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contrast {
     /// The subject.
     pub subject: String,
-    /// What it is compared with.
+    /// The subject that it is compared with.
     pub baseline: String,
-    /// The loads and faults under which it was asked for, as the study names them; empty for all.
+    /// The loads and faults under which it was requested, as the study names them; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<String>,
     /// The question that this contrast answers, for reports.

@@ -5,44 +5,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::timeline::Timeline;
 
-/// One fault of a study: done to each subject once in every block.
+/// A fault of a study, which each subject gets once in every block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRecord {
     /// Its name in this study; no load has it.
     pub name: String,
-    /// The load that is offered meanwhile.
+    /// The load during the fault.
     pub load: String,
-    /// What is done.
+    /// The action.
     pub action: FaultAction,
-    /// When, from the start of the slice.
+    /// The time of the fault, from the start of the slice.
     pub at_ns: u64,
     /// The length of the slice.
     pub within_ns: u64,
     /// A request whose correct response took longer than this was delayed.
     pub delayed_after_ns: u64,
-    /// Subjects to which it cannot be done, or that failed.
+    /// Subjects that cannot have this fault, or that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
 
-/// What is done to a subject.
+/// The action of a fault on a subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum FaultAction {
-    /// A signal is sent.
+    /// It gets a signal.
     Signal {
         /// The signal, without `SIG`.
         signal: String,
-        /// To whom.
+        /// The processes that get it.
         whom: Whom,
     },
-    /// Its main process gets the signal by which it takes its configuration anew.
+    /// Its main process gets the signal that makes it reload its configuration.
     Reload,
     /// It is stopped and started again, as at the beginning of a block.
     Restart,
 }
 
-/// Who gets a signal.
+/// The processes that get a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whom {
@@ -50,40 +50,40 @@ pub enum Whom {
     Worker,
     /// The parent of its workers.
     Supervisor,
-    /// Every process that it has.
+    /// Every process of the subject.
     Tree,
 }
 
-/// A subject to which a fault cannot be done, or that failed so that nothing is said of it.
+/// A subject without results for a fault, because it cannot have it or failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Its name.
     pub subject: String,
-    /// Why, in words that follow it.
+    /// The reason, in words that follow its name.
     pub why: String,
-    /// Whether it failed: it did not start, or answered wrongly before the fault was done.
+    /// Whether it failed: it did not start, or gave a wrong response before the fault.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
 }
 
-/// One fault that one subject had in one block.
+/// One fault of one subject in one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultSlice {
     /// The fault's name.
     pub fault: String,
-    /// Who had it.
+    /// The subject.
     pub subject: String,
-    /// When it was done, from the start of the slice; `None` when it was not.
+    /// The time of the fault, from the start of the slice; `None` if there was none.
     pub struck_ns: Option<u64>,
-    /// To whom; empty for what is no signal.
+    /// The processes that got the signal; empty for faults without a signal.
     pub struck: Vec<StruckProcess>,
-    /// Processes of the kind that was struck that ran before it.
+    /// Processes of the affected kind that ran before the fault.
     pub processes_before: usize,
-    /// The same at the end of the slice; those that are stopped do not run.
+    /// The same at the end of the slice. Stopped processes do not count.
     pub processes_after: usize,
-    /// Requests by when they were due.
+    /// Requests by the time at which they were due.
     pub timeline: Timeline,
-    /// How the subject ended when it was stopped afterwards.
+    /// How the subject ended when abx stopped it afterwards.
     pub end: String,
 }
 

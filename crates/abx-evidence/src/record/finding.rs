@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 use crate::record::finding_id::FindingId;
 pub use crate::record::level::Level;
 
-/// Which figures a finding limits.
+/// The figures that a finding limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limits {
     /// Every figure of its subject and load.
     #[default]
     All,
-    /// Response and service times; throughput stands as it is.
+    /// Response and service times, not throughput.
     Times,
-    /// Throughput; what is compared in its place stands as it is.
+    /// Throughput, not the metric that is compared instead.
     Throughput,
 }
 
-/// Something that limits what a result may claim.
+/// A limit on what a result may claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What it is about: a fixed name that scripts can look for, in snake case.
+    /// Its fixed name in snake case, for scripts.
     pub id: FindingId,
-    /// How far it limits.
+    /// How much it limits a result.
     pub level: Level,
-    /// Which figures it limits.
+    /// The figures that it limits.
     pub limits: Limits,
-    /// The subject it is about; `None` when it is about all of them.
+    /// The subject that it is about; `None` if it is about all of them.
     pub subject: Option<String>,
-    /// The load it was seen under; `None` when it is about all of them.
+    /// The load under which it was seen; `None` if it is about all of them.
     pub load: Option<String>,
-    /// What was seen, with figures.
+    /// The observation, with figures.
     pub message: String,
     /// What the reader can do.
     pub remedy: String,

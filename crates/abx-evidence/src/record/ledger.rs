@@ -6,37 +6,37 @@ use abx_ledger::{Ledger, Waits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Samples of what a subject's processes ran, taken after the slices of a block that count,
-/// while the same load went on.
+/// Samples of the code that a subject's processes ran. They are taken after the counted slices
+/// of a block, under the same load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerRecord {
-    /// For how long the load was sampled, in ns of wall time.
+    /// For how long the load was sampled, in ns of wall-clock time.
     pub sampled_ns: u64,
     /// Samples per second of CPU time.
     pub samples_per_s: u32,
-    /// Whole responses meanwhile, those in the discarded part of the interval included.
+    /// Complete responses meanwhile, including those in the discarded part of the interval.
     pub completed: u64,
-    /// Processor time of the subject meanwhile; `None` when not readable.
+    /// CPU time of the subject meanwhile; `None` if not readable.
     pub server_cpu_ns: Option<u64>,
-    /// The part of it in user mode, in steps of 10 ms; `None` when not readable.
+    /// Its part in user mode, in steps of 10 ms; `None` if not readable.
     #[serde(default)]
     pub server_user_ns: Option<u64>,
-    /// The part of it in the kernel, in steps of 10 ms; `None` when not readable.
+    /// Its part in the kernel, in steps of 10 ms; `None` if not readable.
     #[serde(default)]
     pub server_system_ns: Option<u64>,
-    /// Threads of the subject that ran meanwhile, of those that were there at the end; `None`
-    /// when not readable.
+    /// Threads of the subject that ran meanwhile and still existed at the end; `None`
+    /// if not readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
-    /// What the generator's connections got meanwhile; absent when the load comes from another
-    /// machine or over no TCP, and when the kernel does not count it.
+    /// TCP segments that the generator's connections received meanwhile. Absent if the load comes
+    /// from another machine or does not use TCP, and if the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<SegmentRecord>,
-    /// System calls and waits, from an interval after that of the samples; absent in older
+    /// System calls and waits, from an interval after the one of the samples. Absent in older
     /// records and after a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<CallRecord>,
-    /// Why nothing was sampled.
+    /// The reason why nothing was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The samples, by what they are charged to.
@@ -44,32 +44,32 @@ pub struct LedgerRecord {
     pub ledger: Ledger,
 }
 
-/// TCP segments with data that the generator's connections got, of those that stood from
-/// before the interval until after it.
+/// TCP segments with data that the generator's connections received. Only connections that
+/// existed before and after the interval count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SegmentRecord {
     pub received: u64,
     /// The bytes in them, as TCP carries them.
     pub bytes: u64,
-    /// Connections that were opened meanwhile, whose segments are not in the sum.
+    /// Connections that were opened meanwhile. Their segments are not in the sum.
     pub opened: u64,
 }
 
-/// System calls of a subject, each of which was counted, and what its threads waited in.
+/// System calls of a subject, all of them counted, and the waits of its threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallRecord {
-    /// For how long, in ns of wall time.
+    /// For how long they were counted, in ns of wall-clock time.
     pub counted_ns: u64,
-    /// Whole responses meanwhile, those in the discarded part of the interval included.
+    /// Complete responses meanwhile, including those in the discarded part of the interval.
     pub completed: u64,
-    /// Why calls were not counted.
+    /// The reason why calls were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// Calls by the name that strace prints, or by number if abx does not know the name.
     pub by_name: BTreeMap<String, u64>,
-    /// Calls that were not counted, of all processes: the table was full.
+    /// Calls of all processes that were not counted because the table was full.
     pub missed: u64,
-    /// Absent if the machine forbids to look at changes of threads.
+    /// The waits; absent if the machine does not allow abx to observe context switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
 }

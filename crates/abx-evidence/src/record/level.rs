@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far a finding limits what may be claimed.
+/// How much a finding limits a result.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Worth knowing; the claim stands.
+    /// Worth knowing. The result stands.
     Note,
-    /// The claim stands as a bound only: of a ratio or a throughput as "at
-    /// least"; for times the message says to which side.
+    /// The result is only a bound. A ratio or a throughput is "at least"; for times
+    /// the message names the side.
     Bound,
-    /// No claim stands.
+    /// There is no result.
     Void,
 }

@@ -18,8 +18,8 @@ pub const STUDY_SCHEMA: &str = "abx.study/1";
 /// one round of several. It is no subject.
 pub const CEILING: &str = "(ceiling)";
 
-/// What a study measured, of whom, how and where. All that is concluded follows
-/// from it; in a file it stands with its conclusions, see `abx_verdict::StudyRecord`.
+/// The measurements of a study: of which subjects, how and where. All conclusions follow
+/// from it. A file has both, see `abx_verdict::StudyRecord`.
 /// A run is a study of one subject in one block, see `abx_verdict::RunView`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
@@ -37,7 +37,7 @@ pub struct Measured {
     pub started_unix_ms: u64,
     /// How long it took, in seconds, without the pauses before it was continued.
     pub elapsed_s: f64,
-    /// What all randomness of the study was drawn from.
+    /// The seed of all randomness of the study.
     pub seed: u64,
     /// How the study was conducted.
     pub settings: Settings,
@@ -49,28 +49,28 @@ pub struct Measured {
     /// The servers that they need, in the order in which they were started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceRecord>,
-    /// Subjects of the study that were not measured, for want of what they need.
+    /// Subjects of the study that were not measured, because they lack something that they need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<SkippedSubject>,
     /// The loads, in the order in which they were named.
     #[serde(deserialize_with = "bounded::loads")]
     pub loads: Vec<LoadRecord>,
-    /// What is done to subjects on purpose, in the order in which it was named.
+    /// The faults that subjects get on purpose, in the order in which they were named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
-    /// The machines that made the load; `None` when it was made by abx's own process.
+    /// The machines that made the load; `None` if abx's own process made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetRecord>,
-    /// What it must find unchanged to be continued; `None` for a run, and for what is no study of
-    /// its own.
+    /// What must be unchanged to continue the study; `None` for a run, and for records that are
+    /// not separate studies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<StudyIdentity>,
-    /// Where it had ended early and was continued (`--resume`), in order.
+    /// The points at which it had ended early and was continued (`--resume`), in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub continuations: Vec<Continuation>,
-    /// Why the study ended.
+    /// The reason for the end of the study.
     pub end: StudyEnd,
-    /// Everything that was measured.
+    /// The blocks, with all measurements.
     #[serde(deserialize_with = "bounded::blocks")]
     pub blocks: Vec<BlockRecord>,
 }
@@ -170,23 +170,23 @@ impl Measured {
 pub struct Settings {
     /// The subject that the others are compared with, unless contrasts say otherwise.
     pub baseline: String,
-    /// The pairs that the study declared; empty where every subject is compared with
+    /// The pairs that the study declared; empty if every subject is compared with
     /// the baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
-    /// Whether the two subjects are one and the same on purpose.
+    /// Whether both subjects are the same on purpose.
     pub aa: bool,
     /// Differences up to this share do not matter: 0.03 is 3 %.
     pub margin: f64,
-    /// The wall time that the study might take, in seconds.
+    /// The wall-clock time that the study was allowed to take, in seconds.
     pub budget_s: f64,
-    /// The number of blocks that was ordered instead of a stop by precision.
+    /// The requested number of blocks, which replaces the stop by precision.
     pub blocks: Option<u32>,
     /// Worker threads of the generator.
     pub threads: usize,
-    /// Processors of the subjects.
+    /// CPUs of the subjects.
     pub subject_cpus: Vec<usize>,
-    /// Processors of the generator.
+    /// CPUs of the generator.
     pub generator_cpus: Vec<usize>,
     /// How the generator waited for responses.
     #[serde(flatten)]
@@ -202,14 +202,14 @@ impl Settings {
     }
 }
 
-/// Where the study was conducted; what could not be read is absent.
+/// The machine of the study. Facts that could not be read are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
-    /// The processor's name.
+    /// The CPU's name.
     pub cpu_model: Option<String>,
-    /// Processors that abx was allowed to use.
+    /// CPUs that abx was allowed to use.
     pub cpus: usize,
-    /// These processors by core: SMT siblings stand together.
+    /// These CPUs by core: SMT siblings are in one list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<Vec<Vec<usize>>>,
     /// Main memory.
@@ -218,28 +218,28 @@ pub struct Machine {
     pub kernel: Option<String>,
     /// Whether it is a virtual machine.
     pub is_virtual: Option<bool>,
-    /// The kernel's source of time.
+    /// The kernel's clock source.
     pub clocksource: Option<String>,
     /// The longest listen queue that the kernel allows.
     pub somaxconn: Option<u32>,
-    /// The ports that connections get on this side.
+    /// The local ports that connections get.
     pub local_ports: Option<(u16, u16)>,
-    /// How the processor's frequency is governed.
+    /// The governor of the CPU's frequency.
     pub governor: Option<String>,
-    /// File descriptors that a process may have.
+    /// The most file descriptors that a process may have.
     pub descriptors_max: Option<u64>,
-    /// Which parts of the study were on it.
+    /// The parts of the study that were on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<MachineRole>,
 }
 
-/// A part of a study that is on a machine.
+/// A part of a study that runs on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineRole {
     /// Servers under test.
     Subjects,
-    /// What loads them.
+    /// The load generator.
     Generator,
 }
 
@@ -249,20 +249,20 @@ pub struct SubjectRecord {
     /// Its name in this study.
     pub name: String,
     /// The argument list that started it, with its placeholders; empty for a
-    /// server that was already running. The first word of a container's is `image:` with the
-    /// name of its image.
+    /// server that was already running. The first word of a container's list is `image:` with
+    /// the name of its image.
     pub command: Vec<String>,
-    /// Where it was found, for a server that was already running.
+    /// Its address, for a server that was already running.
     pub address: Option<String>,
-    /// The IP address and port there that it was loaded at, since a host's name may stand
-    /// for several; `None` for one that abx started.
+    /// The IP address and port at which it was loaded, since a host name may have
+    /// several; `None` for a server that abx started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connected_to: Option<String>,
-    /// What it says of its version, or the digest of its image; `None` when that is not known.
+    /// The version that it reports, or the digest of its image; `None` if that is not known.
     pub version: Option<String>,
-    /// The server that was meant, when this one stands in for it.
+    /// The intended server, if this one stands in for it.
     pub stand_in_for: Option<String>,
-    /// Whether it was asked in HTTP/2 where a load says HTTP/1.1.
+    /// Whether it got HTTP/2 requests under loads of HTTP/1.1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub http2: bool,
     /// The revision of a git repository that it was built from.
@@ -275,13 +275,13 @@ pub struct SubjectRecord {
 pub struct RevisionRecord {
     /// The hash of its commit.
     pub commit: String,
-    /// As it was asked for: a branch, a tag, a hash, or `working tree`.
+    /// The requested revision: a branch, a tag, a hash, or `working tree`.
     pub name: String,
-    /// The subject line of the commit.
+    /// The subject line of the commit message.
     pub title: String,
-    /// When its author made the commit, by RFC 3339.
+    /// The commit's author date, by RFC 3339.
     pub author_date: String,
-    /// A hash of what the working tree had over the commit; `None` for the commit itself.
+    /// A hash of the working tree's changes since the commit; `None` for the commit itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<String>,
     /// The commands that built it, in order; empty if the checkout is the build.
@@ -301,51 +301,51 @@ impl SubjectRecord {
 pub struct SkippedSubject {
     /// Its name in this study.
     pub name: String,
-    /// What it needs and what was not there.
+    /// What it needs that was missing.
     pub needs: String,
-    /// How a person gets that.
+    /// How to get it.
     pub how: String,
 }
 
-/// Why a study ended.
+/// The reason for the end of a study.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum StudyEnd {
-    /// It has not: the record was saved under way.
+    /// It has not ended: the record was saved while it ran.
     Running,
-    /// The interval is as narrow as the margin asks for.
+    /// The interval is as narrow as the margin requires.
     Precision,
     /// The interval at 99.9 % excludes 1.
     Certain,
     /// Each interval at 99.9 % lies on one side of its limit (`--expect`, `--fail-if-slower`).
     Settled,
-    /// The step of a search that the study is has been decided (`abx bisect`).
+    /// The study is a step of a search (`abx bisect`), and this step has been decided.
     Decided,
-    /// The number of blocks that was ordered is reached.
+    /// The requested number of blocks is reached.
     Blocks,
     /// The budget is used up.
     Budget,
     /// Subjects failed so that no comparison could become valid.
     Invalid,
-    /// The person stopped it.
+    /// You interrupted it.
     Interrupted,
-    /// abx itself could not go on.
+    /// abx itself could not continue.
     Failed {
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// A subject could not go on.
+    /// A subject could not continue.
     SubjectFailed {
-        /// Which one.
+        /// Its name.
         subject: String,
-        /// How.
+        /// How it failed.
         how: String,
     },
-    /// A service could not go on.
+    /// A service could not continue.
     ServiceFailed {
-        /// Which one.
+        /// Its name.
         service: String,
-        /// How.
+        /// How it failed.
         how: String,
     },
 }

@@ -13,42 +13,42 @@ use crate::measure::statuses::Statuses;
 /// Times of counted requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Histograms {
-    /// From the intended send to the last byte. Requests without a response
+    /// The time from the intended send to the last byte. Requests without a response
     /// count with the time for which they had waited.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
-    /// From the actual send to the last byte.
+    /// The time from the actual send to the last byte.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub service: Histogram,
-    /// Those of `response` of which only this is known: it took at least so long.
+    /// Those in `response` that are lower bounds: the request took at least so long.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response_at_least: Histogram,
-    /// The same of `service`.
+    /// Those in `service` that are lower bounds.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub service_at_least: Histogram,
     /// How late sends were.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub lateness: Histogram,
-    /// For how long the generator did not look at its clock while it had work.
+    /// How long the generator did not look at its clock while it had work.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub loop_lag: Histogram,
-    /// Of the TLS handshakes of connections opened within slices: from when the socket was
-    /// connected to when the last of the handshake had come.
+    /// TLS handshakes of connections that were opened within slices: the time from the connected
+    /// socket to the end of the handshake.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub handshake: Histogram,
-    /// Of broadcasts: from the intended send to when the first listener had it.
+    /// Broadcasts: the time from the intended send until the first listener had it.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub first_listener: Histogram,
-    /// The same of the median listener.
+    /// Broadcasts: the time from the intended send until half of the listeners had it.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub median_listener: Histogram,
-    /// Where the time of a random sample of the whole responses went.
+    /// The phases of a random sample of the complete responses.
     #[serde(default, skip_serializing_if = "Phases::is_empty")]
     pub phases: Phases,
-    /// What the subject said of its own time in the same sample, in `Server-Timing`.
+    /// The times that the subject reported for the same sample, in `Server-Timing`.
     #[serde(default, skip_serializing_if = "ServerTimes::is_empty")]
     pub server_times: ServerTimes,
-    /// How often each status came where another one was expected.
+    /// How often each unexpected status was received.
     #[serde(default, skip_serializing_if = "Statuses::is_empty")]
     pub wrong_statuses: Statuses,
     /// Each step of a scenario, in its order.

@@ -5,32 +5,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::distribution::phases::{Phase, Phases};
 
-/// Where the time of a random sample of requests went: a mean and two quantiles
-/// for each phase. The means add up to the mean response time of the sample.
+/// The phases of a random sample of requests: a mean and two quantiles per phase.
+/// The means add up to the mean response time of the sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseTimes {
-    /// How many requests were sampled and had a whole response; at least one.
+    /// How many sampled requests had a complete response; at least one.
     pub requests: u64,
-    /// From the intended send to the turn of the request, the making of its own
-    /// connection left out.
+    /// The time from the intended send to the turn of the request, without opening its own
+    /// connection.
     pub waiting: PhaseTime,
-    /// The making of the connection that the request brought along.
+    /// Opening a connection for the request.
     pub connect: PhaseTime,
-    /// From the turn of the request to the first byte of its response.
+    /// The time from the turn of the request to the first byte of its response.
     pub first_byte: PhaseTime,
-    /// From the first byte of the response to the last one.
+    /// The time from the first byte of the response to the last one.
     pub body: PhaseTime,
 }
 
 /// One phase of the sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseTime {
-    /// The mean over all requests of the sample, in µs: one that made no
-    /// connection is in that of connecting with nothing.
+    /// The mean over all requests of the sample, in µs. A request without the phase counts
+    /// with 0.
     pub mean_us: f64,
-    /// The median of those that had the phase, in µs; `None` when none had.
+    /// The median of the requests that had the phase, in µs; `None` if none had it.
     pub p50_us: Option<u64>,
-    /// Their p99 in µs; `None` when fewer than 100 had it.
+    /// Their p99 in µs; `None` if fewer than 100 had the phase.
     pub p99_us: Option<u64>,
 }
 

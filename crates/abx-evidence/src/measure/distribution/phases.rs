@@ -94,15 +94,15 @@ impl PhaseSplit {
 /// Sums over a sample of requests, in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseSums {
-    /// Requests in the sample that had a whole response.
+    /// Requests in the sample that had a complete response.
     pub requests: u64,
-    /// Until their turn, the making of connections left out.
+    /// The time until their turn, without opening connections.
     pub waiting_ns: u64,
-    /// The making of the connections that they brought along.
+    /// The time of opening connections for them.
     pub connect_ns: u64,
-    /// From their turn to the first byte of the response.
+    /// The time from their turn to the first byte of the response.
     pub first_byte_ns: u64,
-    /// From the first byte of the response to the last one.
+    /// The time from the first byte of the response to the last one.
     pub body_ns: u64,
 }
 
@@ -150,7 +150,7 @@ struct Sampled {
     /// Times of waiting.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     waiting: Histogram,
-    /// Times of connecting, of the requests that brought a connection along.
+    /// Times of connecting, of the requests for which a connection was opened.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     connect: Histogram,
     /// Times to the first byte.

@@ -15,10 +15,10 @@ const NAMES_MAX: usize = 16;
 #[serde(transparent)]
 pub struct ServerTimes(BTreeMap<String, ServerTimeSum>);
 
-/// What was said under one name.
+/// The durations that were reported under one name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerTimeSum {
-    /// How often.
+    /// How often one was reported.
     pub count: u64,
     /// All durations together, in ns.
     pub sum_ns: u64,

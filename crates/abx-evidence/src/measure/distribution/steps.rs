@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::distribution::histogram::Histogram;
 
-/// What was counted of one step of a scenario, in the sessions that count.
+/// The counts of one step of a scenario, in the counted sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTimes {
-    /// How often it was due; it then succeeded, failed or was cut off.
+    /// How often it was due. It then succeeded, failed or was cut off.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub begun: u64,
-    /// Requests of which the kernel took a byte at least.
+    /// Requests of which the kernel accepted at least one byte.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sent: u64,
     /// Requests that were sent again, because the server had closed an idle connection.
@@ -21,7 +21,7 @@ pub struct StepTimes {
     pub resent: u64,
     /// How often it succeeded.
     pub ok: u64,
-    /// How often it was under way when abx was stopped.
+    /// How often it was in progress when abx was stopped.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_off: u64,
     /// How often it failed, by reason.
@@ -30,11 +30,11 @@ pub struct StepTimes {
     /// One of its failures, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// From when it was due, a connection's making included, to the last byte of the response,
-    /// right or wrong.
+    /// The time from when it was due to the last byte of the response, correct or not. It includes
+    /// opening a connection.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
-    /// Those of `response` without a response: it took at least so long.
+    /// Those in `response` without a response: lower bounds of its time.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response_at_least: Histogram,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::distribution::histogram::Histogram;
 use crate::measure::distribution::quantile::Quantile;
 
-/// Times in µs at the usual quantiles; absent when nothing was counted.
+/// Times in µs at the usual quantiles; absent if nothing was counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// The median.
@@ -23,11 +23,11 @@ pub struct Times {
     pub max: Option<u64>,
     /// The mean.
     pub mean: Option<f64>,
-    /// The standard deviation; absent where a time is only known as "at least".
+    /// The standard deviation; absent if any time is only known as "at least".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_deviation: Option<f64>,
-    /// Which of the figures above are only known as "at least", since they rest
-    /// on requests without a response.
+    /// The figures above that are only known as "at least", because they include
+    /// requests without a response.
     pub at_least: Vec<Figure>,
 }
 

@@ -41,7 +41,7 @@ columns! {
 }
 
 columns! {
-    /// What came of held connections, as columns.
+    /// The results of held connections, as columns.
     HeldColumns of Held {
         asked: u64,
         standing: u64,
@@ -52,26 +52,26 @@ columns! {
     }
 }
 
-/// The rounds of a load: how many of the slices each has, in order.
+/// The rounds of a load, in order: how many slices each has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct RoundColumns {
     /// How many slices each round has.
     slices: Vec<usize>,
-    /// What disturbed each round from outside; left out when nothing disturbed any.
+    /// The disturbances of each round from outside; omitted if there were none.
     #[serde(default, skip_serializing_if = "is_default")]
     disturbed: Vec<Vec<Disturbance>>,
 }
 
-/// What was read for subjects over a load.
+/// Readings of subjects over a load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct SideColumns {
     /// The subjects.
     subjects: Vec<String>,
-    /// What was read for each.
+    /// The readings of each subject.
     readings: <SubjectReadings as Cell>::Column,
 }
 
-/// One load of a block as it stands in a file.
+/// One load of a block, as a file has it.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BlockLoad")]
 pub(in crate::record) struct RoundsForm<'a> {
@@ -79,19 +79,19 @@ pub(in crate::record) struct RoundsForm<'a> {
     load: Cow<'a, str>,
     /// The rounds in order.
     rounds: RoundColumns,
-    /// The slices of all rounds in order: one list for each thing that was counted, with
-    /// a value for each slice. Lists of nothing but zero, null or false are left out.
+    /// The slices of all rounds in order: one list per counter, with
+    /// one value per slice. Lists of only zero, null or false are omitted.
     slices: <SliceRecord as Cell>::Column,
     /// The times of each subject's counted requests.
     histograms: Cow<'a, BTreeMap<String, Histograms>>,
-    /// How the load went over time, by subject; only a run has that.
+    /// The load over time, by subject; only a run has it.
     #[serde(default, skip_serializing_if = "is_default")]
     courses: Cow<'a, BTreeMap<String, Course>>,
-    /// Where each subject's CPU time went, by samples after the slices; left out when nothing
-    /// was sampled.
+    /// Samples of each subject's CPU time, taken after the slices; omitted if nothing was
+    /// sampled.
     #[serde(default, skip_serializing_if = "is_default")]
     ledgers: Cow<'a, BTreeMap<String, LedgerRecord>>,
-    /// What else was read for each subject.
+    /// The other readings of each subject.
     sides: SideColumns,
 }
 

@@ -146,13 +146,13 @@ macro_rules! columns {
 }
 pub(in crate::record) use columns;
 
-/// Names, each said once.
+/// Names, each listed once.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(in crate::record) struct Names {
     /// Each name once.
     names: Vec<String>,
-    /// Which of them each row has, from zero.
+    /// The number of each row's name, from zero.
     rows: Vec<usize>,
 }
 
@@ -185,10 +185,10 @@ impl Cell for String {
     }
 }
 
-/// Rows that not every outer row has.
+/// Rows that only some of the outer rows have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(in crate::record) struct Present<C> {
-    /// Which outer rows have one, from zero and rising; left out when all have.
+    /// The numbers of the outer rows that have one, from zero and rising; omitted if all have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<usize>>,
     /// The columns of those rows.

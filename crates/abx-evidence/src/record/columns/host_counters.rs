@@ -44,7 +44,7 @@ macro_rules! host_counters {
         }
 
         columns! {
-            /// What the machine counted, as columns.
+            /// The host counters, as columns.
             HostColumns of HostCounters {
                 over_us: u64,
                 $($counter: Option<u64>,)+

@@ -10,53 +10,53 @@ use crate::record::columns::cell::{Cell, ColumnError, Row, columns, is_default};
 use crate::record::{HostCounters, SliceRecord};
 
 columns! {
-    /// What was read for one subject over one load of a block.
+    /// The readings of one subject over one load of a block.
     #[derive(Debug, Clone, Default, PartialEq)]
     pub struct SubjectReadings as ReadingColumns {
         /// The warm-up: recorded, not counted.
         warm_up: Option<SliceRecord>,
-        /// Processor time of the subject's busiest thread over its own slices' load.
+        /// CPU time of the subject's busiest thread over its own slices.
         busiest_thread_ns: Option<u64>,
-        /// Connections that the kernel turned away because a listen queue was full,
+        /// Connections that the kernel rejected because a listen queue was full,
         /// on the whole machine while this subject was loaded.
         listen_overflows: Option<u64>,
-        /// Those that the subject's own listeners did not take, from the opening of the load's
+        /// Connections that the subject's own listeners dropped, from the opening of the load's
         /// connections to its end.
         own_listen_drops: Option<u64>,
         /// Connections that could not be opened before the load.
         not_connected: u64,
-        /// How the opening of the load's connections went; `None` where it was not noted.
+        /// The opening of the load's connections; `None` if it was not recorded.
         opening: Option<ConnectionOpening>,
-        /// What else the machine counted while this subject was connected and loaded.
+        /// The host counters while this subject was connected and loaded.
         strain: Option<HostCounters>,
-        /// Memory of the subject's processes after the load, a page that n processes
-        /// share counted as 1/n for each.
+        /// Memory of the subject's processes after the load. A page that n processes
+        /// share counts as 1/n for each.
         pss_bytes: Option<u64>,
         /// The part of it that belongs to no file.
         pss_anon_bytes: Option<u64>,
-        /// Descriptors of the one of its processes that was nearest to its limit, at
-        /// the end of the load, when its connections were still there.
+        /// Descriptors of the process that was nearest to its limit, at
+        /// the end of the load, when its connections were still open.
         descriptors: Option<InUse>,
-        /// The same of the generator's threads.
+        /// Descriptors of the generator at that time.
         generator_descriptors: Option<InUse>,
-        /// Connections in TIME_WAIT after a slice, the most that was seen, beside the
+        /// The most connections in TIME_WAIT after a slice, and as their limit the
         /// ports that the load's own addresses have for one destination.
         time_wait: Option<InUse>,
-        /// What came of holding connections that say nothing, where the load is that.
+        /// The results of holding idle connections, if the load does that.
         held: Option<Held>,
-        /// Pages of the subject's files that were in memory although they had been
-        /// dropped before a slice, the most that was seen, beside all of their pages.
-        /// `None` where they were not dropped, or could not be counted.
+        /// The most pages of the subject's files that were in memory although they had been
+        /// dropped before a slice, and as their limit all pages of these files.
+        /// `None` if they were not dropped, or could not be counted.
         resident_pages: Option<InUse>,
     }
 }
 
 columns! {
-    /// How much of something that is limited was in use.
+    /// The use of something that has a limit.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct InUse as InUseColumns {
         count: u64,
-        /// What there is; `None` where nothing limits it.
+        /// The limit; `None` if there is none.
         limit: Option<u64>,
     }
 }
@@ -80,18 +80,17 @@ impl InUse {
     }
 }
 
-/// How fast one processor was before and after a block, by work that is always
-/// the same.
+/// The speed of one CPU before and after a block, by a fixed piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
-    /// The processor.
+    /// The CPU.
     pub cpu: usize,
-    /// Processor time of the work before the loads; `None` when it was not done.
+    /// CPU time of the work before the loads; `None` if it was not done.
     pub before_ns: Option<u64>,
-    /// The same after them.
+    /// CPU time of the work after the loads.
     pub after_ns: Option<u64>,
-    /// How often the processor was slowed down for its heat in between; `None`
-    /// where that is not counted.
+    /// How often the CPU was slowed down because of its heat in between; `None`
+    /// if that is not counted.
     pub heat_throttles: Option<u64>,
 }
 

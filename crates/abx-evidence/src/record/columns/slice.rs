@@ -16,10 +16,10 @@ columns! {
         subject: String,
         /// The counted part: from the end of the discarded part to the slice's end.
         measured_ns: u64,
-        /// From the first send to the last outcome.
+        /// The time from the first send to the last outcome.
         wall_ns: u64,
-        /// The connections' time: from the first completion after the discarded part to the
-        /// first one after the slice's end of each, summed.
+        /// The connections' time: for each, from its first completion after the discarded part
+        /// to its first one after the slice's end; summed.
         connection_ns: u64,
         /// Attempts; the sum of the outcomes.
         sent: u64,
@@ -28,7 +28,7 @@ columns! {
         /// Verified responses within the connections' time: what throughput counts.
         clocked: u64,
         outcomes: Outcomes,
-        /// Outcomes of attempts that began before the counted part or behind it.
+        /// Outcomes of attempts that began before the counted part or after it.
         discarded: Outcomes,
         /// Requests of an open loop that were due and never sent.
         unsent: u64,
@@ -40,68 +40,69 @@ columns! {
         body_bytes: u64,
         /// Connections opened within the slice.
         connects: u64,
-        /// Responses after which the server ended a connection to be kept, wherever in the slice.
+        /// Responses after which the server closed a connection that was to be kept, in the whole
+        /// slice.
         closing: u64,
-        /// Connections that had died since the last slice and were opened again before this one.
+        /// Connections that had closed since the last slice and were opened again before this one.
         reopened: u64,
         hashed: u64,
         /// Connections on which no request ended in the counted part.
         silent: u64,
-        /// Listeners that never got a broadcast, summed over broadcasts.
+        /// Listeners that never received a broadcast, summed over broadcasts.
         lost: u64,
-        /// Broadcasts that listeners got out of order or twice.
+        /// Broadcasts that listeners received out of order or twice.
         out_of_order: u64,
         /// The sum of response times.
         response_ns_sum: u64,
-        /// Processor time of the subject; `None` when not readable.
+        /// CPU time of the subject; `None` if not readable.
         server_cpu_ns: Option<u64>,
-        /// Processor time of the other subjects together, which should idle: for each of them
-        /// the window's part, by time, of all that it used while it was left alone under this
-        /// load. They are not read at each slice, since there may be thousands of processes.
+        /// CPU time of the other subjects together, which should be idle. For each of them it is the
+        /// window's share of its use while it was left alone under this load. It is not read per
+        /// slice, because there may be thousands of processes.
         others_cpu_ns: Option<u64>,
-        /// Processor time of the generator's threads, without what they waited awake.
+        /// CPU time of the generator's threads, without waiting awake.
         generator_cpu_ns: u64,
-        /// Processor time in which they waited awake for responses.
+        /// CPU time in which they waited awake for responses.
         waiting_awake_ns: u64,
-        /// Processor time of the busiest of them, without what it waited awake.
+        /// CPU time of the busiest of them, without waiting awake.
         busiest_worker_ns: u64,
-        /// Time for which they were ready to run and did not.
+        /// Time for which they were ready to run but did not.
         generator_wait_ns: Option<u64>,
-        /// For how long the generator stood still without waiting for a processor: abx or its
-        /// machine was paused. Pauses below a quarter of a second are not counted.
+        /// Time for which abx or its machine was paused: the generator stood still without waiting
+        /// for a CPU. Pauses below a quarter of a second are not counted.
         paused_ns: u64,
-        /// Time that the hypervisor took from our processors.
+        /// Time that the hypervisor took from the CPUs of subjects and generator.
         steal_ns: Option<u64>,
-        /// Time for which our processors were busy, whoever used them.
+        /// Time for which these CPUs were busy, for any program.
         busy_ns: Option<u64>,
-        /// Wall time over which the processors were taken.
+        /// Wall-clock time over which these CPU times were read.
         window_ns: u64,
         /// Whether it ended early because no connection got a response any more.
         #[serde(rename = "stopped_answering")]
         stopped_responding: bool,
-        /// Where the time of a random sample of the whole responses went.
+        /// The phases of a random sample of the complete responses.
         phases: PhaseSums,
-        /// The connections that have a part in it, where these may not be all that send: in a
-        /// slice that ends by a number of requests.
+        /// The connections that have a part in `connection_ns`, if these may not be all that send:
+        /// in a slice that ends by a number of requests.
         clocks: Option<u64>,
-        /// TLS handshakes that resumed an earlier session, of those that requests waited for
-        /// which count; `None` where no such request waited for one.
+        /// TLS handshakes that resumed an earlier session, among those for which counted requests
+        /// waited; `None` if no counted request waited for one.
         resumed: Option<u64>,
-        /// Context switches of the subject's threads, those that came and went
-        /// meanwhile left out; `None` when not readable, when a thread ended, and
-        /// when there are too many to look at.
+        /// Context switches of the subject's threads, without threads that came and went
+        /// meanwhile; `None` if not readable, if a thread ended, and
+        /// if there are too many to read.
         server_switches: Option<u64>,
-        /// What of it was taken from the generator's.
+        /// The part of `steal_ns` that was taken from the generator's CPUs.
         generator_steal_ns: Option<u64>,
-        /// Processor time of each service, in the order of the record's services; `None` when
+        /// CPU time of each service, in the order of the record's services; `None` if
         /// not readable.
         services_cpu_ns: Vec<Option<u64>>,
-        /// The same of the busiest thread of each.
+        /// CPU time of the busiest thread of each service.
         services_thread_ns: Vec<Option<u64>>,
-        /// Processor time of the subject in user mode, to a clock tick (10 ms); `None` when not
-        /// readable, and when there are too many threads to look at.
+        /// CPU time of the subject in user mode, in clock ticks of 10 ms; `None` if not
+        /// readable, and if there are too many threads to read.
         server_user_ns: Option<u64>,
-        /// The same in the kernel.
+        /// CPU time of the subject in the kernel, like `server_user_ns`.
         server_system_ns: Option<u64>,
         /// Page faults of the subject, with and without the disk.
         server_page_faults: Option<u64>,

@@ -13,41 +13,41 @@ use crate::record::load::pilot::PilotRecord;
 use crate::record::objective::Objective;
 use abx_model::Exchange;
 
-/// What was offered.
+/// A load as it was offered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadRecord {
     /// Its name in this study.
     pub name: String,
-    /// What was asked for.
+    /// The requested settings.
     pub settings: LoadSettings,
-    /// What each subject answered before the load, in the order of the requests.
+    /// The responses of each subject before the load, in the order of the requests.
     #[serde(rename = "answers")]
     pub responses: BTreeMap<String, Vec<ResponseRecord>>,
-    /// What the pilot found and set; `None` before the pilot has ended.
+    /// The results of the pilot; `None` before the pilot has ended.
     pub pilot: Option<PilotRecord>,
-    /// What needed no more blocks before the study ended, in that order; later blocks leave it
-    /// out.
+    /// The loads and subjects that needed no more blocks, in the order in which they were settled.
+    /// Later blocks omit them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<Settled>,
 }
 
-/// The whole load, or a subject under it, when it needed no more blocks.
+/// The whole load, or a subject under it, that needed no more blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
-    /// Who was not loaded any further; absent for the whole load.
+    /// The subject that was not loaded any further; absent for the whole load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Complete blocks of this load by then.
+    /// Complete blocks of this load until then.
     pub blocks: u32,
-    /// Why they were enough.
+    /// The reason why they were enough.
     pub reason: SettledReason,
 }
 
-/// Why something needs no more blocks.
+/// The reason why a load or subject needs no more blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SettledReason {
-    /// Every interval is as narrow as the margin asks for.
+    /// Every interval is as narrow as the margin requires.
     Precision,
     /// Every interval is that narrow, or excludes 1 at 99.9 %.
     Certain,
@@ -93,36 +93,36 @@ impl LoadRecord {
     }
 }
 
-/// What was asked for.
+/// The requested settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSettings {
-    /// What every load has.
+    /// The options that every load has.
     #[serde(flatten)]
     pub options: LoadOptions,
-    /// What they speak, and how many requests each has in flight.
+    /// The protocol, and how many requests each connection has in flight.
     #[serde(flatten)]
     pub exchange: Exchange,
-    /// When requests were due.
+    /// The times at which requests were due.
     pub arrivals: ArrivalSettings,
-    /// The rate as a share of what the slowest subject answered in a closed
-    /// loop, where it was set so.
+    /// The rate as a share of the slowest subject's throughput in a closed
+    /// loop, if it was set as a share.
     pub share_of_slowest: Option<f64>,
-    /// What subjects are asked to keep to, where the load is one of several
-    /// rates that find out up to which they do.
+    /// The objective, if the load is one of several rates that find the
+    /// highest rate at which subjects meet it.
     pub objective: Option<Objective>,
-    /// What was asked, by weight.
+    /// The requests, with their weights.
     pub requests: Vec<RequestSettings>,
-    /// What users did, where the load is one of users: `requests` are the steps of each
-    /// session then, in their order.
+    /// The scenario, if the load has users. `requests` are then the steps of each
+    /// session, in their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<ScenarioSettings>,
-    /// How connections were encrypted; `None` where no subject was spoken to so.
+    /// How connections were encrypted; `None` if no subject used TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSettings>,
     /// Whether the files that abx made for a subject were dropped from memory
     /// before each of its slices.
     pub cold_cache: bool,
-    /// The status that counts as right, or the class of those that do.
+    /// The correct status, or a class of statuses.
     pub status: ExpectedStatus,
     /// Whether bodies were compared within and between subjects.
     pub bodies_compared: bool,
@@ -130,14 +130,14 @@ pub struct LoadSettings {
 
 abx_model::has_options!(LoadSettings);
 
-/// What the users of a load did.
+/// The scenario of the users of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioSettings {
-    /// The file that says what a session is.
+    /// The scenario file.
     pub file: String,
     /// Its SHA-256, in hexadecimal.
     pub sha256: String,
-    /// What its steps are called, in their order.
+    /// The names of its steps, in their order.
     pub steps: Vec<String>,
 }
 
@@ -148,12 +148,12 @@ pub struct RequestSettings {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// How often it is asked, beside the weights of the others.
+    /// How often it is sent, relative to the weights of the others.
     pub weight: u32,
-    /// What was sent with it; `None` for nothing, and in older records.
+    /// Its body; `None` if it has none, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<RequestBody>,
-    /// The status that counts as right for it; `None` for that of the load.
+    /// Its correct status; `None` for that of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ExpectedStatus>,
 }
@@ -165,21 +165,21 @@ pub struct RequestBody {
     pub bytes: u64,
     /// Its SHA-256 in hexadecimal.
     pub sha256: String,
-    /// Itself, when it is text of at most 1,024 bytes and no form.
+    /// The body itself, if it is text of at most 1,024 bytes and not a form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// A response that was read to its end before the load.
+/// A response that was read completely before the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseRecord {
     /// The status.
     pub status: u16,
     /// The body's length.
     pub body_bytes: u64,
-    /// The body's SHA-256 in hexadecimal; `None` when bodies vary by themselves.
+    /// The body's SHA-256 in hexadecimal; `None` if bodies vary by themselves.
     pub sha256: Option<String>,
-    /// What was agreed on in the TLS handshake; `None` without one.
+    /// The result of the TLS handshake; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSession>,
 }

@@ -11,63 +11,63 @@ use serde::{Deserialize, Serialize};
 pub enum Interleave {
     /// Short slices of each in random order.
     Slices,
-    /// One long interval of each in random order.
+    /// One long period of each in random order.
     Trials,
 }
 
-/// What the discarded first block found and set.
+/// The results of the pilot: the first block, which is discarded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PilotRecord {
     /// How subjects take turns.
     pub interleave: Interleave,
-    /// Why they do not take turns as was asked; `None` when they do.
+    /// The reason why they do not take turns as requested; `None` if they do.
     pub interleave_reason: Option<String>,
     /// The length of a slice or trial.
     pub slice_ns: u64,
-    /// The number of requests that ends a run instead of a length, which is 0 then.
+    /// The number of requests that ends a run instead of a length. The length is then 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_requests: Option<u64>,
     /// The first part of each slice, which is not counted.
     pub discard_ns: u64,
-    /// Why slices are longer than usual or than asked; `None` when they are not.
+    /// The reason why slices are longer than usual or than requested; `None` if they are not.
     pub slice_reason: Option<String>,
-    /// Rounds of a block for this load.
+    /// Rounds per block for this load.
     pub rounds: u32,
     /// Whether a block has less of this load than usual, so that the study fits into
-    /// the time that was given for it.
+    /// the time that it may take.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shortened: bool,
     /// The warm-up of each subject in each block.
     pub warm_up_ns: u64,
-    /// What each subject gave.
+    /// The results of each subject.
     pub subjects: BTreeMap<String, PilotSubject>,
 }
 
-/// What one subject gave in the pilot.
+/// The results of one subject in the pilot.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PilotSubject {
     /// Its throughput in requests per second.
     pub throughput_per_s: f64,
-    /// Its warm-up as found.
+    /// The warm-up that it needed.
     pub warm_up_ns: u64,
-    /// Whether it had settled within the pilot.
+    /// Whether its throughput had settled within the pilot.
     pub settled: bool,
-    /// The share of one processor that it used in the slice after its own, the
-    /// first tenth left out; `None` when that cannot be read.
+    /// The share of one CPU that it used in the slice after its own, without the
+    /// first tenth; `None` if that cannot be read.
     #[serde(rename = "lingering")]
     pub background_cpu: Option<f64>,
-    /// How it failed under this load, under which it was then not measured; absent when
-    /// it did not.
+    /// How it failed under this load. It was then not measured under it. Absent if it did
+    /// not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// Whether the pilot's time was up before anybody could see whether it had settled.
+    /// Whether the pilot's time was up before it was known whether it had settled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
-    /// How long the opening of its connections took; 0 where that was not looked at.
+    /// How long opening its connections took; 0 if that was not measured.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub opening_ns: u64,
-    /// What a slice took beyond its length, a mean: load goes on at its edges until each
-    /// connection has had a response. 0 where that was not looked at.
+    /// The mean time that a slice took beyond its length. Its load ends only when each
+    /// connection has had a response. 0 if that was not measured.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub switch_ns: u64,
 }

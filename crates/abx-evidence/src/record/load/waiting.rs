@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// It looks for them again and again, for a bounded time: no send of the server
-    /// pays for waking it up.
+    /// It looks for them again and again, for a bounded time. The server never pays
+    /// for waking it.
     Awake,
-    /// It sleeps until the kernel wakes it up.
+    /// It sleeps until the kernel wakes it.
     #[default]
     Asleep,
 }
@@ -20,7 +20,7 @@ pub enum Wait {
 pub struct Waiting {
     /// How they waited.
     pub wait: Wait,
-    /// Why they did not stay awake, unless that was asked for.
+    /// The reason why they did not stay awake, unless that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asleep_because: Option<String>,
 }
