@@ -14,7 +14,7 @@ use form::{FRAMES_MAX, FoldedForm, FormIndex};
 
 /// Stacks of function names with their numbers of samples, each under its line.
 ///
-/// Many stacks are kept as few: [`Folded::keep_heaviest`] counts the others by line.
+/// Only the most frequent stacks are kept: [`Folded::keep_heaviest`] counts the others by line.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "FoldedForm", into = "FoldedForm")]
 #[schemars(with = "FoldedForm")]

@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Folded, Line};
 
-/// What the CPU time of some processes was spent on, in samples of equal CPU time.
+/// The parts of the CPU time of some processes, in samples of equal CPU time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// The sum of `lines`.
     pub samples: u64,
-    /// Samples that were taken and lost, of all processes: buffers were full.
+    /// Samples of all processes that were taken and lost because a buffer was full.
     pub lost: u64,
-    /// How often the kernel suspended sampling, of all processes: it took too much time.
+    /// How often the kernel suspended the sampling of any process because it took too much time.
     #[serde(default)]
     pub throttled: u64,
-    /// Threads that were not sampled: each takes descriptors.
+    /// Threads that were not sampled, because each needs descriptors.
     #[serde(default)]
     pub threads_left_out: u64,
-    /// Whether only user code was sampled, so that no line is the kernel's.
+    /// Whether only user code was sampled, so that no line belongs to the kernel.
     #[serde(default)]
     pub without_kernel: bool,
     pub lines: BTreeMap<Line, u64>,
     pub stacks: Folded,
-    /// Samples of user code whose function has no name: its program has no symbols.
+    /// Samples of user code whose function has no name, because its program has no symbols.
     pub without_symbols: u64,
 }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clean_name::clean_name;
 
-/// What CPU time was spent on. Its text, in records too, is `system call openat`, `user nginx`,
-/// `page faults` and the like.
+/// A part of CPU time. Its text, in records too, is such as `system call openat`, `user nginx` or
+/// `page faults`.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Line;
 
-/// For how long the threads of some processes waited, by the system call that they waited in.
+/// How long the threads of some processes waited, by system call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waits {
-    /// Changes of threads that found no room in a buffer, of all processes.
+    /// Context switches of all processes that were lost because a buffer was full.
     pub lost: u64,
-    /// Waits that began and ended while they were looked at.
+    /// Waits that began and ended during the observation.
     pub lines: BTreeMap<Line, WaitTime>,
 }
 

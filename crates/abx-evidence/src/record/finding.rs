@@ -34,7 +34,7 @@ pub struct Finding {
     pub load: Option<String>,
     /// The observation, with figures.
     pub message: String,
-    /// What the reader can do.
+    /// The remedy.
     pub remedy: String,
 }
 

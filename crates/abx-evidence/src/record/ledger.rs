@@ -39,7 +39,7 @@ pub struct LedgerRecord {
     /// The reason why nothing was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The samples, by what they are charged to.
+    /// The samples, by the line to which they are charged.
     #[serde(flatten)]
     pub ledger: Ledger,
 }

@@ -41,7 +41,7 @@ pub struct Measured {
     pub seed: u64,
     /// How the study was conducted.
     pub settings: Settings,
-    /// Where it was conducted.
+    /// The machine of the study.
     pub machine: Machine,
     /// The servers under test, in the order in which they were named.
     #[serde(deserialize_with = "bounded::subjects")]
@@ -202,7 +202,7 @@ impl Settings {
     }
 }
 
-/// The machine of the study. Facts that could not be read are absent.
+/// A machine of a study. Facts that could not be read are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// The CPU's name.

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::Line;
 
-/// Stacks as a tree, in columns. A stack is a node of it: the node's function, that of its
+/// Stacks as a tree, in columns. A stack is a node of the tree: the node's function, that of its
 /// parent, and so on to the outermost.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub(super) struct FoldedForm {
-    /// What `stack_lines` counts into.
+    /// The lines to which `stack_lines` points.
     pub(super) lines: Vec<Line>,
-    /// What `node_names` counts into.
+    /// The names to which `node_names` points.
     pub(super) names: Vec<String>,
-    /// For each node the number of its parent plus 1, at most its own; 0 if it has none.
+    /// Per node, the number of its parent plus 1, at most its own; 0 if it has none.
     node_parents: Vec<u32>,
     node_names: Vec<u32>,
-    /// For each stack the number of its innermost node plus 1; 0 if it has no frames.
+    /// Per stack, the number of its innermost node plus 1; 0 if it has no frames.
     stack_nodes: Vec<u32>,
     stack_lines: Vec<u32>,
     stack_samples: Vec<u64>,

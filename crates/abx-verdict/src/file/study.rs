@@ -71,7 +71,7 @@ impl StudyRecord {
     }
 }
 
-/// The keys of the file. What scripts look for first stands at the top.
+/// The keys of the file. The keys that scripts look for first are at the top.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "StudyRecord")]
 struct RecordFile<'a> {
@@ -80,13 +80,13 @@ struct RecordFile<'a> {
     /// The figures of a run.
     #[serde(flatten)]
     run: Option<&'a Summary>,
-    /// What was concluded of the pairs that were asked for, under each load and by each
+    /// The comparisons of the requested pairs, under each load and by each
     /// metric, the primary ones first.
     #[serde(serialize_with = "digits::rounded")]
     comparisons: &'a [Comparison],
-    /// What limits the conclusions.
+    /// The limits of the conclusions.
     validity: &'a Validity,
-    /// What else was concluded.
+    /// The other conclusions.
     #[serde(serialize_with = "digits::rounded")]
     conclusions: &'a Conclusions,
     #[serde(flatten)]

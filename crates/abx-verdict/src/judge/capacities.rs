@@ -22,29 +22,29 @@ use abx_stats::student::Confidence;
 /// One subject's capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// What is kept to.
+    /// The objective.
     pub objective: Objective,
     /// The load that was offered at several rates.
     pub load: String,
-    /// Requests per second; `None` when it lies beyond the rates that were tried.
+    /// Requests per second; `None` if it lies outside the rates that were tried.
     pub rate_per_s: Option<f64>,
-    /// The interval's lower end; also where only that is known.
+    /// The interval's lower end, even if only that is known.
     pub low: Option<f64>,
-    /// The interval's upper end; also where only that is known.
+    /// The interval's upper end, even if only that is known.
     pub high: Option<f64>,
     /// A rate that met the objective in every block, in requests per second: the lowest of
-    /// the blocks' highest such rates; absent when a block had none.
+    /// the blocks' highest such rates. Absent if a block had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_per_s: Option<f64>,
     /// A rate that missed the objective in every block, in requests per second: the highest
-    /// of the blocks' lowest such rates; absent when a block had none.
+    /// of the blocks' lowest such rates. Absent if a block had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_per_s: Option<f64>,
-    /// How often such intervals hold the truth, as a share.
+    /// How often such intervals contain the truth, as a share.
     pub confidence: f64,
-    /// How many blocks it rests on.
+    /// The number of blocks on which it rests.
     pub blocks: usize,
 }
 

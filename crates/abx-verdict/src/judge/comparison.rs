@@ -9,80 +9,80 @@ use crate::judge::verdict::Verdict;
 use abx_evidence::Finding;
 use abx_stats::paired::RatioInterval;
 
-/// What a comparison is for.
+/// The role of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// What the study was made for: it decides when the study ends, and how.
+    /// A comparison for which the study was made. It decides when the study ends, and how.
     #[default]
     Primary,
-    /// Worth knowing, and found by looking at many things at once.
+    /// A side result, found by looking at many things at once.
     Exploratory,
 }
 
-/// One subject beside its baseline under one load.
+/// One subject compared with its baseline under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// What is compared.
+    /// The metric.
     pub metric: Metric,
-    /// What the comparison is for.
+    /// Its role.
     pub role: Role,
-    /// The name of the load or fault; empty for what is of neither, the time to be ready.
+    /// The name of the load or fault; empty for the time to be ready, which has neither.
     pub load: String,
     /// The subject.
     pub subject: String,
-    /// What it is compared with.
+    /// The subject that it is compared with.
     pub baseline: String,
-    /// The step of a scenario that the metric is of; absent for what is of none.
+    /// The step of a scenario to which the metric belongs; absent for other metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Subject over baseline; `None` when invalid, and when there is no interval
-    /// or one without an end.
+    /// Subject over baseline; `None` if invalid, if there is no interval,
+    /// or if the interval has an open end.
     pub ratio: Option<f64>,
     /// The interval's lower end.
     pub low: Option<f64>,
     /// The interval's upper end.
     pub high: Option<f64>,
-    /// How often such intervals hold the truth, as a share.
+    /// How often such intervals contain the truth, as a share.
     pub confidence: f64,
-    /// How many blocks it rests on.
+    /// The number of blocks on which it rests.
     pub blocks: usize,
-    /// Subject over baseline in each of them, in their order; `None` where there
-    /// is no such number.
+    /// Subject over baseline in each of these blocks, in their order; `None` for blocks
+    /// without such a number.
     pub per_block: Vec<Option<f64>>,
-    /// With how many comparisons it was judged together, itself among them.
+    /// The number of comparisons that were judged together, including this one.
     pub together: usize,
-    /// How often blocks without any difference would look at least so different,
-    /// adjusted for those judged together: a direction is claimed below 0.03, the error of the
-    /// intervals that are computed at 97 % and printed as 95 %. `None` without an interval.
+    /// How often blocks without any difference would look at least so different, adjusted for the
+    /// comparisons judged together. There is a direction below 0.03, the error of intervals that
+    /// are computed at 97 % and printed as 95 %. `None` without an interval.
     pub p_adjusted: Option<f64>,
-    /// What it means.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Whether the true ratio may lie further from 1 than measured: the faster subject was
-    /// held back by something else, or a time is only known as a bound.
+    /// Whether the true ratio may lie further from 1 than measured: something else limited the
+    /// faster subject, or a time is only known as a bound.
     pub at_least: bool,
-    /// Whether another honest way of reading the same blocks gives another verdict.
+    /// Whether another sound way to read the same blocks gives another verdict.
     pub fragile: bool,
-    /// The verdict of the method that gives single blocks less weight, where it is another one;
-    /// see `hodges_lehmann`. Absent where it is not.
+    /// The verdict of the method that gives single blocks less weight, if it differs; see
+    /// `hodges_lehmann`. Otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_verdict: Option<Verdict>,
-    /// How many blocks more would settle it, when it is inconclusive.
+    /// The number of additional blocks that would settle it, if it is inconclusive.
     pub blocks_more: Option<u32>,
-    /// Whether it is inconclusive because it has fewer blocks than a verdict needs, whatever
-    /// they show. Absent when it is not.
+    /// Whether it is inconclusive because it has fewer blocks than a verdict needs, regardless of
+    /// their values. Otherwise absent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few_blocks: bool,
-    /// The smallest difference that as many blocks show in 4 of 5 studies by this comparison
-    /// alone, as a share.
+    /// The smallest difference that this number of blocks shows in 4 of 5 studies by this
+    /// comparison alone, as a share.
     pub detectable: Option<f64>,
     /// The Hodges-Lehmann ratio and its interval.
     pub hodges_lehmann: Option<Bounds>,
-    /// The same without the rounds that were disturbed, when there were any.
+    /// The result without the disturbed rounds, if there were any.
     pub undisturbed: Option<Undisturbed>,
-    /// What limits it: numbers, from 0, of the record's `validity.findings`.
+    /// The findings that limit it: numbers, from 0, in the record's `validity.findings`.
     pub findings: Vec<usize>,
-    /// What limits it and nothing else: of pairs in rankings alone.
+    /// The findings that limit it and nothing else; only for pairs in rankings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_findings: Vec<Finding>,
 }
@@ -162,9 +162,9 @@ pub struct Undisturbed {
     /// The ratio with its interval.
     #[serde(flatten)]
     pub bounds: Bounds,
-    /// What it would mean.
+    /// The verdict without the disturbed rounds.
     pub verdict: Verdict,
-    /// How many rounds were left out.
+    /// The number of rounds that were left out.
     pub rounds_left_out: u64,
 }
 

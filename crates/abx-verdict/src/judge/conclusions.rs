@@ -17,50 +17,51 @@ use crate::judge::why::cpu_ledger::CpuLedger;
 use crate::view::ceilings::Ceiling;
 use crate::view::summary::Summary;
 
-/// What [`judge`](crate::judge()) makes of what was measured. A record has comparisons and
-/// validity beside the others.
+/// The conclusions that [`judge`](crate::judge()) draws from the measurements. A record has
+/// comparisons and validity in addition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Conclusions {
-    /// The requested pairs, each subject beside the baseline unless the study names
-    /// others, under each load and by each metric, the primary ones first.
+    /// The requested pairs, under each load and by each metric, the primary ones first. They are
+    /// each subject and the baseline unless the study names others.
     #[serde(skip)]
     pub comparisons: Vec<Comparison>,
     #[serde(skip)]
     pub validity: Validity,
-    /// What was not varied.
+    /// The conditions that the study did not vary.
     pub scope: Scope,
-    /// How many families the comparisons and rankings are.
+    /// The number of families of comparisons and rankings.
     pub families: Families,
-    /// The order of the subjects under each load, where there are more than two.
+    /// The order of the subjects under each load, if there are more than two.
     pub rankings: Vec<Ranking>,
     /// Loads that differ in one number only, read together.
     pub sweeps: Vec<Sweep>,
-    /// The highest rate at which each subject keeps to each objective.
+    /// The highest rate at which each subject meets each objective.
     pub capacities: Vec<Capacity>,
-    /// What the generator got from a server that does nothing, for each load
-    /// that was offered to one.
+    /// The ceiling of the generator under each load that was also offered to a server that
+    /// does nothing.
     pub ceilings: Vec<Ceiling>,
-    /// One for each load and subject.
+    /// One per load and subject.
     pub summaries: Vec<Summary>,
-    /// What subjects said of their own time in `Server-Timing`.
+    /// The times that subjects reported in `Server-Timing`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_times: Vec<ServerTime>,
-    /// Where that differs between the pairs of the primary comparisons.
+    /// Differences of these times between the pairs of the primary comparisons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_time_differences: Vec<ServerTimeDifference>,
-    /// Where the CPU time of each subject's responses went, under each load that was sampled.
+    /// The CPU ledger of each subject, under each load that was sampled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_ledgers: Vec<CpuLedger>,
-    /// By which lines of their ledgers the compared pairs differ.
+    /// The differences between the CPU ledgers of the compared pairs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_differences: Vec<CpuDifference>,
-    /// By which lines the starts of a subject differ that fall into two groups.
+    /// The differences between the CPU ledgers of a subject's starts, if these fall into two
+    /// groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_differences: Vec<CpuDifference>,
-    /// What was done on purpose: one for each fault and subject.
+    /// The results of faults: one per fault and subject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSummary>,
-    /// By how many requests each subject loses more than its baseline, for each fault.
+    /// How many more requests each subject loses than its baseline, per fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_to_faults: Vec<LostDifference>,
 }

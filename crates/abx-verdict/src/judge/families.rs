@@ -11,19 +11,19 @@ use crate::judge::ranking::Ranking;
 use crate::judge::verdict::Verdict;
 use abx_stats::student::Confidence;
 
-/// The claims that are judged together, which are wrong in their directions no more often
-/// than one comparison alone may be: all of one load, how fast subjects recover from one
-/// fault, and how many requests they lose to it.
+/// The results that are judged together, so that a wrong direction among them is no more
+/// likely than in a single comparison. A family is all comparisons of one load, the recovery
+/// of subjects from one fault, or the requests that they lose to it.
 ///
 /// Source: docs/explain/statistics/several-subjects.md, "Several subjects".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Families {
-    /// How many there are, exploratory comparisons left out.
+    /// The number of families, without exploratory comparisons.
     pub count: usize,
-    /// In what share of such studies any direction in any of them is false at most, if
-    /// they err independently of each other.
+    /// The largest share of such studies in which any direction in any family is false, if
+    /// their errors are independent of each other.
     pub false_if_independent: f64,
-    /// The same however they depend on each other.
+    /// The same share, for any dependence between their errors.
     pub false_at_most: f64,
 }
 

@@ -11,37 +11,37 @@ use abx_evidence::record::Measured;
 use abx_stats::paired::{LogInterval, PairedMean};
 use abx_stats::student::Confidence;
 
-/// What a fault cost one subject, over all blocks.
+/// The effect of a fault on one subject, over all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultSummary {
     /// The fault.
     pub fault: String,
-    /// Who had it.
+    /// The subject.
     pub subject: String,
-    /// Why it was left out, when it was; everything else is empty then.
+    /// The reason why the subject was left out. Everything else is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
-    /// How often it was done, once in each complete block.
+    /// How often the fault was injected: once in each complete block.
     pub times: usize,
-    /// Requests without a correct response for each fault. The interval may reach below 0 and
-    /// beyond `due`.
+    /// Requests without a correct response, per fault. The interval may extend below 0 and
+    /// above `due`.
     pub lost: Option<MeanInterval>,
-    /// Requests that were due from the fault on, the mean for each fault: no more can be lost.
+    /// Requests that were due after the fault, the mean per fault. No more can be lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<f64>,
-    /// Requests whose correct response was late, the mean for each fault.
+    /// Requests whose correct response was late, the mean per fault.
     pub delayed: Option<f64>,
-    /// The time until all was well, the geometric mean in seconds; `None` when it was not
-    /// well by the end of some slice.
+    /// The recovery time, the geometric mean in seconds; `None` if the subject had not recovered
+    /// by the end of some slice.
     pub recovery_s: Option<f64>,
-    /// After how many of them all was well by the end of the slice.
+    /// The number of faults after which it had recovered by the end of the slice.
     pub recovered: usize,
-    /// After how many of them as many processes ran as before.
+    /// The number of faults after which as many processes ran as before.
     pub back: usize,
-    /// How many of them cost no request anything.
+    /// The number of faults that neither lost nor delayed a request.
     pub unfelt: usize,
-    /// After how many of them all was well before the next request, so that `recovery_s` is at
-    /// most its value.
+    /// The number of faults after which it had recovered before the next request, so that
+    /// `recovery_s` is an upper bound.
     #[serde(default)]
     pub unseen: usize,
 }
@@ -57,24 +57,24 @@ pub struct MeanInterval {
     pub high: Option<f64>,
 }
 
-/// By how many requests one subject loses more than another for each fault.
+/// How many more requests one subject loses than another, per fault.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LostDifference {
     /// The fault.
     pub fault: String,
     /// The subject.
     pub subject: String,
-    /// What it is compared with.
+    /// The subject that it is compared with.
     pub baseline: String,
-    /// Subject less baseline, over blocks.
+    /// Subject minus baseline, over blocks.
     pub requests: MeanInterval,
-    /// How often such intervals hold the truth, as a share.
+    /// How often such intervals contain the truth, as a share.
     pub confidence: f64,
-    /// How many blocks it rests on.
+    /// The number of blocks on which it rests.
     pub blocks: usize,
-    /// What it means: less, more or inconclusive.
+    /// The verdict: less, more or inconclusive.
     pub verdict: Verdict,
-    /// Whether it is inconclusive because a verdict needs more blocks. Absent when it is not.
+    /// Whether it is inconclusive because a verdict needs more blocks. Otherwise absent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_few_blocks: bool,
 }

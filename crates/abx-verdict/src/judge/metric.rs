@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is compared.
+/// The metric that is compared.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -13,26 +13,26 @@ pub enum Metric {
     Throughput,
     /// The response time of half of the requests.
     ResponseP50,
-    /// Of 90 % of them.
+    /// The response time that 90 % of the requests do not exceed.
     ResponseP90,
-    /// Of 99 % of them.
+    /// The response time that 99 % of the requests do not exceed.
     ResponseP99,
-    /// Of 99.9 % of them.
+    /// The response time that 99.9 % of the requests do not exceed.
     #[serde(rename = "response_p99_9")]
     ResponseP999,
-    /// The subject's processor time for each whole response.
+    /// The subject's CPU time per complete response.
     ServerCpu,
-    /// Memory of its processes together after the load, shared pages counted once.
+    /// Memory of all its processes after the load, shared pages counted once.
     Memory,
-    /// Of that, the time in user mode.
+    /// The part of that CPU time in user mode.
     ServerUserCpu,
-    /// Of that, the time in the kernel.
+    /// The part of that CPU time in the kernel.
     ServerSystemCpu,
-    /// Page faults for each whole response.
+    /// Page faults per complete response.
     PageFaults,
-    /// Context switches of its threads for each whole response.
+    /// Context switches of its threads per complete response.
     ContextSwitches,
-    /// Bytes received for each whole response.
+    /// Bytes received per complete response.
     WireBytes,
     /// The time of half of the TLS handshakes.
     #[serde(rename = "handshake_p50")]
@@ -43,22 +43,22 @@ pub enum Metric {
     /// The time until half of the listeners have half of the broadcasts.
     #[serde(rename = "broadcast_median_p50")]
     BroadcastMedianP50,
-    /// Memory that each connection takes which is open and says nothing.
+    /// Memory per idle connection.
     MemoryPerConnection,
     /// Connections opened per second, handshake included.
     ConnectRate,
-    /// The highest rate at which an objective is kept to.
+    /// The highest rate at which it meets an objective.
     Capacity,
-    /// From its start to the first correct response.
+    /// The time from its start to the first correct response.
     ReadyTime,
     /// Throughput in the warm-up after a fresh start, as a share of that in the
     /// slices that followed.
     ColdStart,
-    /// From a fault to the last request that was lost or delayed.
+    /// The time from a fault to the last request that was lost or delayed.
     Recovery,
     /// The response time of half of the requests of one step of a scenario.
     StepP50,
-    /// Of 99 % of them.
+    /// The response time that 99 % of the requests of one step of a scenario do not exceed.
     StepP99,
 }
 

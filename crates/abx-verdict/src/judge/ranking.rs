@@ -20,55 +20,55 @@ use abx_model::LoadShape;
 /// The subjects of a study under one load, the best first.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ranking {
-    /// What they are ranked by.
+    /// The metric by which they are ranked.
     pub metric: Metric,
     /// The load's name.
     pub load: String,
-    /// One for each subject that has not failed and is not void by itself, in the order of
-    /// their averages.
+    /// One per subject, in the order of their averages. Subjects that failed or have no result
+    /// are omitted.
     pub places: Vec<Place>,
-    /// Every pair: those that the study asks for, as they are there, and behind them all
-    /// others, the later named beside the earlier.
+    /// Every pair: first those that the study requests, then all others. In these, the subject
+    /// named first is the baseline.
     #[serde(serialize_with = "in_short")]
     #[schemars(with = "Vec<Pair>")]
     pub pairs: Vec<Comparison>,
 }
 
-/// A pair as it stands in a file. There are many, so what can be had again from the
-/// blocks is left out: the ratio of each, and other ways of reading them.
+/// A pair, as a file has it. There are many, so values that can be computed again from the
+/// blocks are omitted: the ratio of each block, and other ways to read the blocks.
 #[derive(Serialize, JsonSchema)]
 struct Pair<'a> {
     /// The subject.
     subject: &'a str,
-    /// What it is compared with.
+    /// The subject that it is compared with.
     baseline: &'a str,
-    /// Subject over baseline; `None` when invalid.
+    /// Subject over baseline; `None` if invalid.
     ratio: Option<f64>,
     /// The interval's lower end.
     low: Option<f64>,
     /// The interval's upper end.
     high: Option<f64>,
-    /// How often such intervals hold the truth, as a share.
+    /// How often such intervals contain the truth, as a share.
     confidence: f64,
-    /// How many blocks it rests on.
+    /// The number of blocks on which it rests.
     blocks: usize,
-    /// With how many pairs it was judged together, itself among them.
+    /// The number of pairs that were judged together, including this one.
     together: usize,
-    /// How often blocks without any difference would look at least so different,
-    /// adjusted for those judged together: a direction is claimed below 0.03, the error of the
-    /// intervals that are computed at 97 % and printed as 95 %. `None` without an interval.
+    /// How often blocks without any difference would look at least so different, adjusted for the
+    /// pairs judged together. There is a direction below 0.03, the error of intervals that are
+    /// computed at 97 % and printed as 95 %. `None` without an interval.
     p_adjusted: Option<f64>,
-    /// What it means.
+    /// The verdict.
     verdict: Verdict,
     /// Whether the true ratio may lie further from 1 than measured.
     at_least: bool,
-    /// Whether another honest way of reading the same blocks gives another verdict.
+    /// Whether another sound way to read the same blocks gives another verdict.
     fragile: bool,
-    /// How many blocks more would settle it, when it is inconclusive.
+    /// The number of additional blocks that would settle it, if it is inconclusive.
     blocks_more: Option<u32>,
-    /// What limits it: numbers, from 0, of the record's `validity.findings`.
+    /// The findings that limit it: numbers, from 0, in the record's `validity.findings`.
     findings: &'a [usize],
-    /// What limits it and nothing else.
+    /// The findings that limit it and nothing else.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     own_findings: &'a [Finding],
 }
@@ -99,16 +99,16 @@ fn in_short<S: Serializer>(pairs: &[Comparison], serializer: S) -> Result<S::Ok,
     serializer.collect_seq(pairs.iter().map(Pair::from))
 }
 
-/// The places that a subject may have, from 1.
+/// The possible places of a subject, from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Place {
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// One more than the subjects that are certainly better.
+    /// One more than the number of subjects that are certainly better.
     pub best: usize,
-    /// All subjects less those that are certainly worse.
+    /// The number of subjects, without those that are certainly worse.
     pub worst: usize,
-    /// Whether rank 1 is among its places: no subject is certainly better.
+    /// Whether rank 1 is among its places, so that no subject is certainly better.
     pub tied_for_first: bool,
 }
 

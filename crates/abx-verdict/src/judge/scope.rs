@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use abx_evidence::record::{MachineRole, Measured, SubjectRecord};
 
-/// What a study or run did not vary.
+/// The conditions that a study or run did not vary.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
-    /// The ways to its servers, each once.
+    /// The routes to its servers, each once.
     pub routes: Vec<Route>,
-    /// Servers that abx started afresh for each block.
+    /// Servers that abx started again for each block.
     pub started: usize,
-    /// Servers that abx did not start, so that all blocks are of one start of theirs.
+    /// Servers that abx did not start, so that all blocks have the same start of them.
     pub left_running: usize,
-    /// How many processors the servers had; `None` where abx did not set them.
+    /// The number of CPUs of the servers; `None` if abx did not set them.
     pub subject_cpus: Option<usize>,
-    /// How many processors the generator had; none where agents made the load.
+    /// The number of CPUs of the generator; 0 if agents made the load.
     pub generator_cpus: usize,
-    /// How many agents made the load; none where abx's own process did.
+    /// The number of agents that made the load; 0 if abx's own process made it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub agents: usize,
-    /// What these have to do with each other; `None` where abx did not set those of the
-    /// servers, or where it is not recorded which processors are of one core.
+    /// The relation of these CPUs; `None` if abx did not set those of the servers, or if the
+    /// record does not have the CPUs of each core.
     pub cpu_sharing: Option<CpuSharing>,
     /// Whether any load was offered with the files in memory.
     pub warm_caches: bool,
@@ -33,7 +33,7 @@ pub struct Scope {
     pub cold_files: bool,
 }
 
-/// The way to a server.
+/// The route to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {
@@ -45,17 +45,17 @@ pub enum Route {
     OwnAddress,
     /// To another machine.
     Network,
-    /// The record does not tell.
+    /// Not in the record.
     NotRecorded,
 }
 
-/// What the processors of servers and generator have to do with each other.
+/// The relation of the CPUs of servers and generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuSharing {
-    /// Some are of both.
+    /// Both use some of the same CPUs.
     Shared,
-    /// They are different threads of one core (SMT siblings), at least two of them.
+    /// They have different threads of a core (SMT siblings), for at least one core.
     Siblings,
     /// No core has threads of both.
     Apart,

@@ -11,33 +11,33 @@ use crate::judge::faults::MeanInterval;
 use crate::view::{BlockView, StudyView, SubjectView};
 use abx_evidence::{ServerTimeSum, ServerTimes, sum};
 
-/// A duration that a subject gave under a load.
+/// A duration that a subject reported under a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerTime {
-    /// Under which load.
+    /// The load.
     pub load: String,
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// Of what, in its own words.
+    /// The name that the subject gave to the duration.
     pub name: String,
-    /// How often it was given in the sample.
+    /// How often it was reported in the sample.
     pub count: u64,
-    /// Over blocks, of the mean in each of them, in µs.
+    /// The mean over blocks of the mean in each block, in µs.
     pub us: MeanInterval,
 }
 
-/// How much longer a duration is that a subject and its baseline gave under one name.
+/// The difference of a duration that a subject and its baseline reported under one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerTimeDifference {
-    /// Under which load.
+    /// The load.
     pub load: String,
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// Than whom.
+    /// The subject that it is compared with.
     pub baseline: String,
-    /// Of what, in their own words.
+    /// The name that both gave to the duration.
     pub name: String,
-    /// Subject less baseline over blocks, in µs.
+    /// Subject minus baseline over blocks, in µs.
     pub us: MeanInterval,
 }
 

@@ -23,20 +23,20 @@ use abx_stats::student::Confidence;
 /// Loads of one study that differ only in one number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sweep {
-    /// What they differ in.
+    /// The number in which they differ.
     pub axis: Axis,
-    /// What subjects are compared by.
+    /// The metric by which subjects are compared.
     pub metric: Metric,
-    /// The loads, by that number upwards.
+    /// The loads, in ascending order of that number.
     pub loads: Vec<String>,
-    /// The number of each: connections, or requests per second.
+    /// The number of each load: connections, or requests per second.
     pub at: Vec<f64>,
-    /// Where subjects change places with the baseline, as far as that is certain.
+    /// The points at which subjects change places with the baseline, as far as they are certain.
     pub crossovers: Vec<Crossover>,
-    /// How the throughput of each subject grows with connections, if there are enough of
+    /// The growth of each subject's throughput with connections, if there are enough of
     /// them and the law explains [`R2_MIN`] of the variance.
     pub scalability: Vec<Scalability>,
-    /// From how many connections on throughput hardly grows, where nothing is compared.
+    /// The number of connections from which throughput hardly grows, if nothing is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knees: Vec<Knee>,
 }
@@ -46,10 +46,10 @@ pub struct Sweep {
 /// from which nothing is decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// The connections; `None` when only the most of the sweep come near the highest
-    /// throughput, which may then lie beyond.
+    /// The connections. `None` if only the largest number in the sweep gives nearly the highest
+    /// throughput, because the highest may then lie beyond the sweep.
     pub connections: Option<f64>,
     /// The highest throughput of the sweep, in requests per second.
     pub highest_per_s: f64,
@@ -58,7 +58,7 @@ pub struct Knee {
 /// Which share of the highest throughput is nearly all of it.
 pub const KNEE_SHARE: f64 = 0.95;
 
-/// What the loads of a sweep differ in.
+/// The number in which the loads of a sweep differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
@@ -71,21 +71,21 @@ pub enum Axis {
 /// Two subjects that change places.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Crossover {
-    /// Who is ahead before.
+    /// The subject that is ahead before.
     pub before: String,
-    /// Who is ahead after.
+    /// The subject that is ahead after.
     pub after: String,
     /// The last load of the sweep at which the first is certainly ahead.
     pub ahead_until: f64,
-    /// The first at which the second is.
+    /// The first load of the sweep at which the second is certainly ahead.
     pub ahead_from: f64,
-    /// Where they are even, between the two.
+    /// The number at which they are even, between these two.
     pub at: f64,
-    /// The lower end of where that may be; `None` below the sweep.
+    /// The lower end of the interval of that number; `None` if it is below the sweep.
     pub low: Option<f64>,
-    /// The upper end; `None` above the sweep.
+    /// The upper end; `None` if it is above the sweep.
     pub high: Option<f64>,
-    /// How often such an interval holds the truth, as a share.
+    /// How often such an interval contains the truth, as a share.
     pub confidence: f64,
 }
 
@@ -93,15 +93,15 @@ pub struct Crossover {
 /// description, from which nothing is decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scalability {
-    /// Who.
+    /// The subject.
     pub subject: String,
     /// Requests per second of one connection.
     pub lambda: f64,
     /// The share of the work for which connections wait for each other.
     pub sigma: f64,
-    /// What each pair of connections costs.
+    /// The cost of each pair of connections.
     pub kappa: f64,
-    /// Connections at which throughput is highest; `None` when it has no end.
+    /// Connections at which throughput is highest; `None` if it never decreases.
     pub peak_connections: Option<f64>,
     /// The share of the variance that the law explains.
     pub r2: Option<f64>,

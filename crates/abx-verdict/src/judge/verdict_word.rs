@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::metric::Sense;
 
-/// What a comparison says about the subject beside its baseline. Stored in
-/// records as a string in snake case.
+/// The verdict of a comparison on the subject. Stored in records as a string in snake
+/// case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A finding forbids any claim. Decided before any interval is read.
+    /// A finding rules out any result. Decided before any interval is read.
     Invalid,
     /// No difference as large as the margin.
     Equivalent,
@@ -22,7 +22,7 @@ pub enum Verdict {
     Less,
     /// The subject needs more than the baseline.
     More,
-    /// The blocks at hand settle nothing.
+    /// The available blocks do not decide.
     Inconclusive,
 }
 

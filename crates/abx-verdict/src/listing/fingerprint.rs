@@ -9,13 +9,13 @@ use abx_evidence::record::{Machine, Wait};
 /// sizes closer than this are the same machine's.
 const MEMORY_APART: f64 = 0.01;
 
-/// What a throughput owes to its machine, as far as it can be read.
+/// The properties of a machine on which throughput depends, as far as they can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Fingerprint {
-    /// The processor's name.
+    /// The CPU's name.
     pub cpu_model: Option<String>,
-    /// Processors that abx was allowed to use.
+    /// CPUs that abx was allowed to use.
     pub cpus: usize,
     /// Main memory.
     pub memory_bytes: Option<u64>,
@@ -25,11 +25,11 @@ pub struct Fingerprint {
     pub is_virtual: Option<bool>,
     /// Worker threads of the generator.
     pub threads: usize,
-    /// Processors of the subjects.
+    /// CPUs of the subjects.
     pub subject_cpus: Vec<usize>,
-    /// Processors of the generator.
+    /// CPUs of the generator.
     pub generator_cpus: Vec<usize>,
-    /// How the generator waited for responses; asleep where it is not said.
+    /// How the generator waited for responses; asleep if the record does not have it.
     pub wait: Wait,
 }
 

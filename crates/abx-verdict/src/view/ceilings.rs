@@ -14,7 +14,7 @@ pub struct Ceiling {
     pub load: String,
     /// Verified responses per second of a server that does nothing.
     pub throughput_per_s: f64,
-    /// The share of one processor that the generator's busiest thread used.
+    /// The share of one CPU that the generator's busiest thread used.
     pub generator_busy: Option<f64>,
 }
 

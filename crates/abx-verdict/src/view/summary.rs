@@ -15,75 +15,75 @@ use abx_model::LoadShape;
 /// One subject under one load, over all blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// Under which load.
+    /// The load.
     pub load: String,
-    /// Verified responses per second; `None` when there was no load.
+    /// Verified responses per second; `None` if there was no load.
     pub throughput_per_s: Option<f64>,
     /// Response times of all blocks together.
     pub response_time_us: Times,
     /// Service times of all blocks together.
     pub service_time_us: Times,
-    /// Where the time of a random sample of the whole responses went, all blocks
-    /// together; `None` when none was drawn.
+    /// The phases of a random sample of the complete responses of all blocks;
+    /// `None` if none was drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseTimes>,
     /// The TLS handshakes of connections opened within slices, all blocks together; `None`
-    /// when there was none.
+    /// if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshake_us: Option<Times>,
-    /// The share of these handshakes that resumed an earlier session; `None` when there
+    /// The share of these handshakes that resumed an earlier session; `None` if there
     /// was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handshakes_resumed: Option<f64>,
-    /// The subject's processor time for each whole response; `None` when not readable.
+    /// The subject's CPU time per complete response; `None` if not readable.
     pub server_cpu_us_per_request: Option<f64>,
-    /// Context switches of the subject for each whole response; `None` when not readable.
+    /// Context switches of the subject per complete response; `None` if not readable.
     pub server_switches_per_request: Option<f64>,
-    /// The share of its processors that the subject used.
+    /// The share of its CPUs that the subject used.
     pub server_busy: Option<f64>,
-    /// What the services used meanwhile, in the order of the study.
+    /// The use of services meanwhile, in the order of the study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceUse>,
-    /// The share of one processor that the generator's busiest thread used.
+    /// The share of one CPU that the generator's busiest thread used.
     pub generator_busy: Option<f64>,
     /// The most memory seen in a block, the median over blocks.
     pub rss_bytes: Option<u64>,
     /// The memory after the load, shared pages counted once, the median over
-    /// blocks; `None` when not readable.
+    /// blocks; `None` if not readable.
     pub pss_bytes: Option<u64>,
-    /// From start to first correct response, the median over blocks, in seconds.
+    /// The time from its start to the first correct response, the median over blocks, in seconds.
     pub ready_s: Option<f64>,
-    /// For how long it was loaded in all, in seconds. A stall that comes less
-    /// often than three times within this may not have been seen.
+    /// The total time for which it was loaded, in seconds. A stall that occurs less
+    /// often than three times within this time may not have been seen.
     pub loaded_s: f64,
     /// Attempts.
     pub sent: u64,
-    /// What was due and what was sent of it; `None` in a closed loop.
+    /// The requests that were due, and those that were sent; `None` in a closed loop.
     pub offered: Option<Offered>,
     /// How late sends were.
     pub lateness_us: Times,
-    /// For how long the generator did not look at its clock while it had work.
+    /// How long the generator did not look at its clock while it had work.
     pub loop_lag_us: Times,
     /// Verified responses.
     pub ok: u64,
     /// All outcomes.
     pub outcomes: Outcomes,
-    /// How often each status came where another one was expected.
+    /// How often each unexpected status was received.
     #[serde(default, skip_serializing_if = "Statuses::is_empty")]
     pub wrong_statuses: Statuses,
     /// Bytes received.
     pub bytes: u64,
-    /// Bytes received for each whole response; `None` without one.
+    /// Bytes received per complete response; `None` without one.
     pub bytes_per_request: Option<f64>,
-    /// When listeners had broadcasts, where the load is that.
+    /// The results of broadcasts, if the load sends them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broadcasts: Option<Broadcasts>,
-    /// What came of holding connections that say nothing, where the load is that.
+    /// The results of holding idle connections, if the load does that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldFigures>,
-    /// Each step of a scenario, where the load is one.
+    /// The steps of the scenario, if the load has users.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepSummary>,
 }
@@ -91,9 +91,9 @@ pub struct Summary {
 /// One step of a scenario, all blocks together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSummary {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How often it was due, in sessions that count.
+    /// How often it was due, in the counted sessions.
     #[serde(default)]
     pub begun: u64,
     /// Requests that were sent again, because the server had closed an idle connection.
@@ -107,7 +107,7 @@ pub struct StepSummary {
     /// One of its failures, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// From when it was due to the last byte of its response.
+    /// The time from when it was due to the last byte of its response.
     pub response_time_us: Times,
 }
 
@@ -115,16 +115,16 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What a service used while one subject was under one load.
+/// The use of a service while one subject was under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceUse {
     /// Its name.
     pub service: String,
-    /// Its processor time for each of the subject's whole responses; `None` when not readable.
+    /// Its CPU time per complete response of the subject; `None` if not readable.
     pub cpu_us_per_request: Option<f64>,
-    /// The share of the servers' processors that it used.
+    /// The share of the servers' CPUs that it used.
     pub busy: Option<f64>,
-    /// The most memory seen in a block, whoever was loaded, the median over blocks.
+    /// The most memory seen in a block, under any subject and load, the median over blocks.
     pub rss_bytes: Option<u64>,
 }
 

@@ -25,7 +25,7 @@ columns! {
         sent: u64,
         completed: u64,
         ok: u64,
-        /// Verified responses within the connections' time: what throughput counts.
+        /// Verified responses within the connections' time. Throughput counts only these.
         clocked: u64,
         outcomes: Outcomes,
         /// Outcomes of attempts that began before the counted part or after it.
@@ -56,9 +56,9 @@ columns! {
         response_ns_sum: u64,
         /// CPU time of the subject; `None` if not readable.
         server_cpu_ns: Option<u64>,
-        /// CPU time of the other subjects together, which should be idle. For each of them it is the
-        /// window's share of its use while it was left alone under this load. It is not read per
-        /// slice, because there may be thousands of processes.
+        /// CPU time of the other subjects together, which should be idle. For each of them it is
+        /// the window's share of its use while it was left alone under this load. It is not
+        /// read per slice, because there may be thousands of processes.
         others_cpu_ns: Option<u64>,
         /// CPU time of the generator's threads, without waiting awake.
         generator_cpu_ns: u64,

@@ -10,11 +10,11 @@ use crate::view::sums::Sums;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Confounder {
     pub what: ConfounderKind,
-    /// Of subject and baseline, per whole response.
+    /// The values of subject and baseline, per complete response.
     pub per_response: [f64; 2],
 }
 
-/// What may differ between responses.
+/// A possible difference between responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfounderKind {

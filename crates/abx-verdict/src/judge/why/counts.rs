@@ -10,20 +10,20 @@ use super::sampled_block::SampledBlock;
 use super::sampled_sides::{SampledSides, together};
 use crate::judge::faults::MeanInterval;
 
-/// Something that was counted of one subject: the mean over blocks.
+/// A count of one subject: the mean over blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Count {
     pub name: String,
     pub value: f64,
 }
 
-/// The same of two sides.
+/// A count of two sides.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CountDifference {
     pub name: String,
-    /// Of subject and baseline: the means over blocks.
+    /// The values of subject and baseline: the means over blocks.
     pub values: [f64; 2],
-    /// Subject less baseline. The intervals of one list hold together.
+    /// Subject minus baseline. The intervals of one list hold together.
     pub difference: MeanInterval,
 }
 

@@ -16,37 +16,36 @@ use crate::findings::study::starts_differ::differing_starts;
 use crate::judge::faults::MeanInterval;
 use crate::view::{OfferView, StudyView, SubjectView};
 
-/// By how much the CPU time per response of a subject differs from its baseline's, and why.
+/// The difference of a subject's CPU time per response from its baseline's, and its causes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CpuDifference {
     pub load: String,
     pub subject: String,
     pub baseline: String,
-    /// If the starts of one subject fall into two groups: how many sampled starts each has. The
-    /// first is the group that the finding `starts_differ` names, and takes the subject's place;
-    /// the other one takes the baseline's.
+    /// The number of sampled starts in each group, if the starts of one subject fall into two. The
+    /// first group, which the finding `starts_differ` names, takes the place of the subject, the
+    /// other one that of the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starts: Option<[usize; 2]>,
-    /// The blocks in which both were sampled.
+    /// The number of blocks in which both were sampled.
     pub blocks: usize,
-    /// CPU time per whole response of subject and baseline, in µs.
+    /// CPU time per complete response of subject and baseline, in µs.
     pub us_per_response: [f64; 2],
-    /// Subject less baseline, in µs.
+    /// Subject minus baseline, in µs.
     pub difference_us: MeanInterval,
-    /// What the difference is made of by purpose, the greatest first; they add up to it.
+    /// The parts of the difference by purpose, the greatest first. They add up to it.
     pub purposes: Vec<PurposeDifference>,
-    /// The same by line.
+    /// The parts of the difference by line.
     pub lines: Vec<LineDifference>,
-    /// What the two do for a response otherwise, in counts per response, and how many threads
-    /// ran.
+    /// Other counts per response of the two, and how many threads ran.
     pub work: Vec<CountDifference>,
     /// System calls per response by name, those that differ most first; empty if they were not
     /// counted.
     pub system_calls: Vec<CountDifference>,
-    /// For how long threads waited by system call, in µs per response, those that differ most
-    /// first; empty if a side had no CPU time to spare, or that was not looked at.
+    /// Waits of threads by system call, in µs per response, those that differ most first. Empty if
+    /// a side had no CPU time to spare, or if waits were not measured.
     pub waits: Vec<CountDifference>,
-    /// What the two send or do differently for a response, which costs CPU time by itself.
+    /// Differences between the responses of the two that cost CPU time by themselves.
     pub confounders: Vec<Confounder>,
 }
 
@@ -63,7 +62,7 @@ pub struct PurposeDifference {
 /// A line of two ledgers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LineDifference {
-    /// As in a ledger, except that a subject's own programs are `own code`.
+    /// Its name as in a ledger, except that a subject's own programs are `own code`.
     pub name: String,
     pub purpose: Purpose,
     #[serde(flatten)]

@@ -12,39 +12,39 @@ use super::sampled_block::{SampledBlock, sampled};
 use crate::findings::bottleneck::Bottleneck;
 use crate::view::{StudyView, SubjectView};
 
-/// Where the CPU time of a subject's responses goes under one load.
+/// The CPU ledger of a subject under one load: the parts of its CPU time per response.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CpuLedger {
     pub load: String,
     pub subject: String,
-    /// The blocks that were sampled.
+    /// The number of sampled blocks.
     pub blocks: usize,
-    /// Samples of all of them.
+    /// Samples in all of them.
     pub samples: u64,
-    /// Samples that found no room, of whatever ran on the subjects' processors.
+    /// Samples that were lost because a buffer was full, of any program on the subjects' CPUs.
     pub lost: u64,
-    /// How often the kernel suspended sampling there.
+    /// How often the kernel suspended sampling on these CPUs.
     pub throttled: u64,
-    /// The most threads of it that were not sampled in a block.
+    /// The most threads of the subject that were not sampled in a block.
     pub threads_left_out: u64,
     /// Whether the kernel's work is split into lines.
     pub is_kernel_split: bool,
     /// The share of its user code whose functions have no names; `None` without user code.
     pub without_symbols: Option<f64>,
-    /// CPU time per whole response in these blocks' counted slices, in µs.
+    /// CPU time per complete response in the counted slices of these blocks, in µs.
     pub us_per_response: f64,
-    /// What it is made of, the greatest first; they add up to it.
+    /// Its parts, the greatest first. They add up to it.
     pub lines: Vec<LedgerLine>,
-    /// What it did for a response otherwise, in counts per response, and how many threads ran.
+    /// Other counts per response, and how many threads ran.
     pub work: Vec<Count>,
     /// System calls per response by name, the most frequent first; empty if they were not
     /// counted.
     pub system_calls: Vec<Count>,
-    /// Why they were not counted.
+    /// The reason why they were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_failure: Option<String>,
-    /// For how long its threads waited by system call, in µs per response, the longest first;
-    /// empty if it had no CPU time to spare, or that was not looked at.
+    /// Waits of its threads by system call, in µs per response, the longest first. Empty if it had
+    /// no CPU time to spare, or if waits were not measured.
     pub waits: Vec<Count>,
 }
 
@@ -53,9 +53,9 @@ pub struct CpuLedger {
 pub struct LedgerLine {
     /// `system call NAME`, `user FILE`, `page faults` and the like.
     pub name: String,
-    /// CPU time per whole response, in µs: the mean over blocks.
+    /// CPU time per complete response, in µs: the mean over blocks.
     pub us_per_response: f64,
-    /// The functions that ran, the greatest first; at most three.
+    /// The functions that ran, those with most CPU time first; at most three.
     pub functions: Vec<LedgerFunction>,
 }
 
@@ -63,7 +63,7 @@ pub struct LedgerLine {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LedgerFunction {
     pub name: String,
-    /// CPU time per whole response, in µs.
+    /// CPU time per complete response, in µs.
     pub us_per_response: f64,
 }
 

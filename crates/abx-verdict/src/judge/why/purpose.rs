@@ -5,31 +5,31 @@ use abx_ledger::Line;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What CPU time is spent for.
+/// The purpose of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// A subject's own programs.
     OwnCode,
     Libraries,
-    /// Sending responses. Calls that change what a socket holds back, such as TCP_CORK, send too.
+    /// Sending responses. Calls that change what a socket holds back, such as TCP_CORK, count too.
     Sending,
     Receiving,
-    /// Opening, looking at, reading and closing files. Closing counts here for connections as well.
+    /// Opening, inspecting, reading and closing files. Closing a connection counts here, too.
     Files,
     /// Waiting for something to do.
     Waiting,
-    /// Accepting connections, and what is asked of sockets.
+    /// Opening and accepting connections, and queries about sockets.
     Connections,
-    /// Locks, and other signs from thread to thread.
+    /// Locks, and other signals between threads.
     Locks,
-    /// Getting, mapping and first touching memory.
+    /// Allocating, mapping and first touching memory.
     Memory,
-    /// Hardware interrupts, and changes from one thread to another.
+    /// Hardware interrupts and context switches.
     Interruptions,
-    /// What is in none of these.
+    /// Everything else.
     Others,
-    /// All of the kernel's work, if it is not known what for.
+    /// All work of the kernel, if its purpose is not known.
     WholeKernel,
 }
 

@@ -14,11 +14,11 @@ use crate::judge::faults::MeanInterval;
 /// What a part of two ledgers costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CostDifference {
-    /// CPU time per whole response of subject and baseline, in µs.
+    /// CPU time per complete response of subject and baseline, in µs.
     pub us_per_response: [f64; 2],
-    /// Subject less baseline, in µs. The intervals of all parts of a pair hold together.
+    /// Subject minus baseline, in µs. The intervals of all parts of a pair hold together.
     pub difference_us: MeanInterval,
-    /// Its part of the whole difference; `None` if there is none.
+    /// Its share of the whole difference; `None` if there is no difference.
     pub share: Option<f64>,
 }
 
