@@ -181,7 +181,7 @@ impl InFlightKeys {
         }
         Err(KeyMistake {
             key: "pipeline",
-            why: "`pipeline` does not apply without keep-alive, or beside `think` or `calls`, \
+            why: "`pipeline` does not apply without keep-alive, or with `think` or `calls`, \
                   which keep one request in flight: leave one of them out",
         })
     }

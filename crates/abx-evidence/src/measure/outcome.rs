@@ -315,7 +315,7 @@ impl JsonSchema for Outcomes {
         let each =
             Outcome::ALL.map(|outcome| (outcome.name().to_owned(), count.clone().to_value()));
         json_schema!({
-            "description": "How often each outcome came; those that did not are left out.",
+            "description": "How often each outcome occurred. Others are omitted.",
             "type": "object",
             "properties": each.into_iter().collect::<serde_json::Map<_, _>>(),
             "additionalProperties": false,

@@ -100,7 +100,7 @@ pub fn check_header_name(name: &str) -> Result<(), String> {
 pub fn url_path(key: &str, text: &str) -> Result<String, String> {
     if !units::is_url_path(text) {
         return Err(format!(
-            "`{key}` is `{}`: begin with `/`, write other than visible ASCII as %XX, and leave out \
+            "`{key}` is `{}`: begin with `/`, write all but visible ASCII as %XX, and leave out \
              `#`",
             short(text)
         ));

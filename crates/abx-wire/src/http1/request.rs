@@ -57,7 +57,7 @@ pub enum RequestError {
     )]
     Method(String),
     #[error(
-        "target {0:?} cannot be sent: begin with \"/\", write other than visible ASCII as %XX, and leave out \"#\""
+        "target {0:?} cannot be sent: begin with \"/\", write all but visible ASCII as %XX, and leave out \"#\""
     )]
     Target(String),
     #[error("host {0:?} cannot be sent: give a name or an address, and a port where needed")]

@@ -229,7 +229,7 @@ impl<R: Row> Cell for Option<R> {
     }
 }
 
-/// How often each outcome came in each row; outcomes that never came are left out.
+/// How often each outcome occurred in each row. Outcomes that never occurred are omitted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(in crate::record) struct OutcomeColumns(BTreeMap<String, Vec<u64>>);

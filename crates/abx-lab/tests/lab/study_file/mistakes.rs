@@ -190,7 +190,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "keep_alive = false",
         "cold_cache = true",
-        "39: load \"small\": `cold_cache` is about the files that abx makes, and a subject at an `address` has none: start it by `command`",
+        "39: load \"small\": `cold_cache` applies to files that abx generates, and a subject at an `address` has none: start it by `command`",
     ),
     (
         "seed = 7",
@@ -275,7 +275,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "connections = 1\n",
         "rate = \"fast\"\n",
-        "47: load \"one\": `rate`: `fast` is not a percentage of what the slowest subject can do: write a number and %, such as \"50%\", at most 200%; rates per second are written without quotes",
+        "47: load \"one\": `rate`: `fast` is not a percentage of the slowest subject's throughput: write a number and %, such as \"50%\", at most 200%; rates per second are written without quotes",
     ),
     (
         "connections = 1\n",
@@ -390,7 +390,7 @@ pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "path = \"/\"",
         "path = \"x\"",
-        "48: load \"one\": `requests.path` is `x`: begin with `/`, write other than visible ASCII as %XX, and leave out `#`",
+        "48: load \"one\": `requests.path` is `x`: begin with `/`, write all but visible ASCII as %XX, and leave out `#`",
     ),
     (
         "body = \"any\"",

@@ -310,7 +310,7 @@ fn source(raw: &RawExtract, here: &KeyPosition) -> Result<ValueSource, Diagnosti
         }
         (None, None) if raw.after.is_some() || raw.before.is_some() => Ok(ValueSource::Body),
         (None, None) => Err(here.fault(format!(
-            "`{}` does not say where the value is: write {{ json = \"/token\" }}, {{ header = \
+            "`{}` needs the place of its value: write {{ json = \"/token\" }}, {{ header = \
              \"Location\" }}, or {{ after = \"value='\", before = \"'\" }} for a part of the body",
             here.name()
         ))),
@@ -458,7 +458,7 @@ mod tests {
         ),
         (
             "path = \"/\"\nextract.a = { }",
-            "`extract.a` does not say where the value is",
+            "`extract.a` needs the place of its value",
         ),
         (
             "path = \"/\"\nextract.a = { json = \"/a\", header = \"b\" }",

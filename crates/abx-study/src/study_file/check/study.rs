@@ -104,14 +104,14 @@ fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     let here = top.key("load").item(index).key("cold_cache");
     if raw.file.is_empty() {
         return Err(here.fault(
-            "`cold_cache` is about the files that abx makes, and there are none: add a [[file]]",
+            "`cold_cache` applies to files that abx generates, and there are none: add a [[file]]",
         ));
     }
     if raw.subject.iter().all(|subject| subject.address.is_none()) {
         return Ok(());
     }
     Err(here.fault(
-        "`cold_cache` is about the files that abx makes, and a subject at an `address` has none: \
+        "`cold_cache` applies to files that abx generates, and a subject at an `address` has none: \
          start it by `command`",
     ))
 }
@@ -325,7 +325,7 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
         let share = Rate::parse(text).filter(|_| text.ends_with('%'));
         share.ok_or_else(|| {
             format!(
-                "`rate`: `{}` is not a percentage of what the slowest subject can do: write a \
+                "`rate`: `{}` is not a percentage of the slowest subject's throughput: write a \
                  number and %, such as \"50%\", at most 200%; rates per second are written without \
                  quotes",
                 short(text)
