@@ -16,8 +16,8 @@ pub struct ClockOffset {
 /// and when the response came by ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
-    pub asked_ns: i64,
-    pub said_ns: i64,
+    pub requested_ns: i64,
+    pub agent_ns: i64,
     pub came_ns: i64,
 }
 
@@ -29,12 +29,12 @@ impl ClockOffset {
     /// both ends of it, so the middle is wrong by half of it at most. `None` of nothing.
     pub fn of(readings: impl IntoIterator<Item = ClockReading>) -> Option<ClockOffset> {
         let way = |clock_reading: &ClockReading| {
-            clock_reading.came_ns.saturating_sub(clock_reading.asked_ns)
+            clock_reading.came_ns.saturating_sub(clock_reading.requested_ns)
         };
         let best = readings.into_iter().min_by_key(way)?;
-        let middle_ns = best.asked_ns + way(&best) / 2;
+        let middle_ns = best.requested_ns + way(&best) / 2;
         Some(ClockOffset {
-            offset_ns: best.said_ns.saturating_sub(middle_ns),
+            offset_ns: best.agent_ns.saturating_sub(middle_ns),
             bound_ns: way(&best).unsigned_abs().div_ceil(2),
             at: Instant::now(),
         })
@@ -61,12 +61,12 @@ mod tests {
             // Method: clocks that differ by minutes, and ways of any length there and back.
             let mut now_ns = 1_000_000_000_000_i64;
             let readings = ways.iter().map(|(there, back)| {
-                let asked_ns = now_ns;
+                let requested_ns = now_ns;
                 now_ns += there + back + 1_000;
                 ClockReading {
-                    asked_ns,
-                    said_ns: asked_ns + there + skew_ns,
-                    came_ns: asked_ns + there + back,
+                    requested_ns,
+                    agent_ns: requested_ns + there + skew_ns,
+                    came_ns: requested_ns + there + back,
                 }
             });
             let clock_offset = ClockOffset::of(readings).unwrap();

@@ -34,8 +34,8 @@ pub fn any_message(payload: &[u8]) {
     }
     if let Some(AgentResponse::Clock { now_ns }) = again(payload) {
         let reading = ClockReading {
-            asked_ns: 1_000,
-            said_ns: now_ns,
+            requested_ns: 1_000,
+            agent_ns: now_ns,
             came_ns: 3_000,
         };
         let offset = ClockOffset::of([reading]).expect("there is a reading");

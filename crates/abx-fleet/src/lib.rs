@@ -38,7 +38,7 @@ pub use bus::{Bus, BusError, BusMessage, Subscription};
 pub use bus_setup::{BusSetup, BusSetupError, SetupFile};
 pub use collect::{CollectError, Collected, MixedFinals, collect};
 pub use controller::fleet::Fleet;
-pub use controller::{FleetEvent, FleetPlan, TellFleet};
+pub use controller::{FleetEvent, FleetListener, FleetPlan};
 pub use finals::{Author, Counted, Final, FinalError};
 pub use fleet_error::FleetError;
 pub use message::build::{own_build, random_id};

@@ -22,7 +22,7 @@ use crate::message::{AgentTask, TaskProgress, TaskResult, Working, bytes};
 /// The most intervals that one message reports.
 const REPORTED_AT_ONCE: usize = 50;
 /// The most intervals kept for a controller that has not fetched them for a while.
-const TOLD_KEPT: usize = 1_000;
+const INTERVALS_KEPT: usize = 1_000;
 
 /// An engine with a thread that drives it.
 pub struct AgentDriver {
@@ -110,7 +110,7 @@ impl AgentDriver {
         };
         let name = "abx-driver".to_owned();
         let thread = thread::Builder::new().name(name);
-        let thread = thread.spawn(move || work.go_on(&inbox));
+        let thread = thread.spawn(move || work.run(&inbox));
         let thread = thread.map_err(EngineError::no_thread)?;
         Ok(AgentDriver {
             tasks: Some(tasks),
@@ -197,9 +197,9 @@ impl Drop for AgentDriver {
 impl DeskState {
     /// Keeps intervals until they are fetched; a controller that fetches too late misses the
     /// oldest.
-    fn tell(&mut self, reported_intervals: Vec<ReportedInterval>) {
+    fn keep_intervals(&mut self, reported_intervals: Vec<ReportedInterval>) {
         self.intervals.extend(reported_intervals);
-        while self.intervals.len() > TOLD_KEPT {
+        while self.intervals.len() > INTERVALS_KEPT {
             self.intervals.pop_front();
             self.reported_before += 1;
         }
@@ -218,7 +218,7 @@ impl Desk {
 }
 
 impl Work {
-    fn go_on(mut self, inbox: &Receiver<AgentTask>) {
+    fn run(mut self, inbox: &Receiver<AgentTask>) {
         // With the usual slack slices would begin some 50 us late.
         let _ = abx_sys::clock::sharpen_timers();
         while let Ok(task) = inbox.recv() {
@@ -266,8 +266,8 @@ impl Work {
 
     fn perform(&mut self, task: AgentTask) -> Result<TaskResult, EngineError> {
         let desk = Arc::clone(&self.desk);
-        let tell = |progress| desk.state().progress = progress;
-        let mut on_opening = |awaited| tell(opening(&awaited));
+        let set_progress = |progress| desk.state().progress = progress;
+        let mut on_opening = |awaited| set_progress(opening(&awaited));
         match task {
             AgentTask::Open {
                 pool,
@@ -310,9 +310,9 @@ impl Work {
                 thread::sleep(starts.since(Nanos::now()).into());
                 let late_ns = Nanos::now().since(starts).0;
                 let mut on_event = |event| match event {
-                    SliceEvent::Awaits(awaited) => tell(responses(&awaited)),
+                    SliceEvent::Awaits(awaited) => set_progress(responses(&awaited)),
                     SliceEvent::Intervals(reported_intervals) => {
-                        desk.state().tell(reported_intervals)
+                        desk.state().keep_intervals(reported_intervals)
                     }
                 };
                 let tally = self.engine.slice_watched(id, &plan, &mut on_event)?;

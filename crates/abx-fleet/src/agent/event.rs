@@ -12,7 +12,7 @@ pub enum AgentEvent {
         slots: usize,
     },
     /// A controller does not want it.
-    NotWanted {
+    Rejected {
         why: String,
     },
     Refuses {

@@ -56,7 +56,7 @@ pub struct Membership<'a> {
     slot: usize,
     driver: AgentDriver,
     /// When the last message of the controller arrived.
-    heard: Instant,
+    last_seen: Instant,
     beats_at: Instant,
     /// When the slice that runs must have ended.
     overdue_at: Option<Nanos>,
@@ -107,7 +107,7 @@ impl<'a> Membership<'a> {
             plan,
             run,
             slot,
-            heard: Instant::now(),
+            last_seen: Instant::now(),
             beats_at: Instant::now(),
             overdue_at: None,
             timeouts: HashMap::new(),
@@ -121,7 +121,7 @@ impl<'a> Membership<'a> {
         &mut self,
         inbox: &Receiver<BusMessage>,
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(AgentEvent),
+        notify: &mut dyn FnMut(AgentEvent),
     ) -> MembershipEnd {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -138,20 +138,20 @@ impl<'a> Membership<'a> {
                 self.overdue_at = None;
                 if !self.driver.is_free() {
                     self.driver.stop();
-                    tell(AgentEvent::Overdue);
+                    notify(AgentEvent::Overdue);
                 }
             }
             let message = inbox.recv_timeout(LOOK_EVERY);
             // SUBTLE: after that wait, in which a process may be stopped for long, and before any
             // message that arrived meanwhile: the controller has given up an agent that was silent
             // for so long.
-            if self.heard.elapsed() > self.plan.timing.dead_man {
+            if self.last_seen.elapsed() > self.plan.timing.dead_man {
                 self.driver.stop();
                 return MembershipEnd::ControllerLost;
             }
             match message {
                 Ok(message) => {
-                    if self.hear(&message, tell) == Some(Control::End) {
+                    if self.receive(&message, notify) == Some(Control::End) {
                         return MembershipEnd::Over;
                     }
                 }
@@ -162,23 +162,23 @@ impl<'a> Membership<'a> {
                 self.driver.stop();
                 return MembershipEnd::GivenUp;
             }
-            self.note_saved(tell);
+            self.note_saved(notify);
         }
     }
 
     /// Ends the running slice, waits until its result is saved, and returns the file.
-    pub fn finish(&mut self, tell: &mut dyn FnMut(AgentEvent)) -> Option<PathBuf> {
+    pub fn finish(&mut self, notify: &mut dyn FnMut(AgentEvent)) -> Option<PathBuf> {
         self.driver.finish();
-        self.note_saved(tell);
+        self.note_saved(notify);
         self.saved.take()
     }
 
     /// Takes note of saved results, and reports those that could not be saved.
-    fn note_saved(&mut self, tell: &mut dyn FnMut(AgentEvent)) {
+    fn note_saved(&mut self, notify: &mut dyn FnMut(AgentEvent)) {
         for saved in self.driver.take_saved() {
             match saved {
                 Ok(file) => self.saved = Some(file),
-                Err(why) => tell(AgentEvent::NotSaved { why }),
+                Err(why) => notify(AgentEvent::NotSaved { why }),
             }
         }
     }
@@ -190,15 +190,19 @@ impl<'a> Membership<'a> {
 
     /// Responds to one message; returns it if it is a command of this run's controller to all
     /// agents.
-    fn hear(&mut self, message: &BusMessage, tell: &mut dyn FnMut(AgentEvent)) -> Option<Control> {
+    fn receive(
+        &mut self,
+        message: &BusMessage,
+        notify: &mut dyn FnMut(AgentEvent),
+    ) -> Option<Control> {
         if let Some(control) = read::<Control>(&message.payload) {
             if message.subject != control_subject(&self.run) {
                 if control == Control::Discovery {
-                    self.say_busy();
+                    self.report_busy();
                 }
                 return None;
             }
-            self.heard = Instant::now();
+            self.last_seen = Instant::now();
             if control == Control::Stop {
                 self.driver.stop();
             }
@@ -206,8 +210,8 @@ impl<'a> Membership<'a> {
         }
         let order: AgentCommand = read(&message.payload)?;
         let response = if order.run == self.run {
-            self.heard = Instant::now();
-            self.obey(order.what, tell)
+            self.last_seen = Instant::now();
+            self.obey(order.what, notify)
         } else {
             AgentResponse::Stranger {
                 run: Some(self.run.clone()),
@@ -217,7 +221,7 @@ impl<'a> Membership<'a> {
         None
     }
 
-    fn obey(&mut self, wanted: AgentQuery, tell: &mut dyn FnMut(AgentEvent)) -> AgentResponse {
+    fn obey(&mut self, wanted: AgentQuery, notify: &mut dyn FnMut(AgentEvent)) -> AgentResponse {
         match wanted {
             AgentQuery::Clock => AgentResponse::Clock {
                 now_ns: self.plan.now_ns(),
@@ -228,7 +232,7 @@ impl<'a> Membership<'a> {
             }
             AgentQuery::Task { number, task } => match self.refusal(number, &task) {
                 Some(why) => {
-                    tell(AgentEvent::Refuses { why: why.clone() });
+                    notify(AgentEvent::Refuses { why: why.clone() });
                     AgentResponse::Refused { why }
                 }
                 None => {
@@ -249,8 +253,8 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// Tells controllers that look for agents that this one makes another load.
-    fn say_busy(&self) {
+    /// Notifies controllers that look for agents that this one makes another load.
+    fn report_busy(&self) {
         let busy = BusyAgent {
             id: self.plan.id.clone(),
             name: self.plan.name.clone(),

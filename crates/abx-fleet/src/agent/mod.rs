@@ -43,7 +43,7 @@ pub fn run_agent(
     bus: &dyn Bus,
     plan: &AgentPlan,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(AgentEvent),
+    notify: &mut dyn FnMut(AgentEvent),
 ) -> Result<(), FleetError> {
     let plan = &AgentPlan {
         id: address(bus.user(), &plan.id),
@@ -51,18 +51,18 @@ pub fn run_agent(
     };
     let (sender, inbox) = channel();
     let _orders = bus.subscribe(&agent_subject(&plan.id), sender.clone())?;
-    while let Some(place) = join(bus, plan, &inbox, stop, tell)? {
+    while let Some(place) = join(bus, plan, &inbox, stop, notify)? {
         let mut membership = Membership::begin(bus, plan, place, &sender)?;
-        let end = membership.work(&inbox, stop, tell);
-        let saved = membership.finish(tell);
+        let end = membership.work(&inbox, stop, notify);
+        let saved = membership.finish(notify);
         match end {
             MembershipEnd::Stopped => break,
-            MembershipEnd::Over => tell(AgentEvent::RunEnded),
-            MembershipEnd::GivenUp => tell(AgentEvent::GivenUp),
+            MembershipEnd::Over => notify(AgentEvent::RunEnded),
+            MembershipEnd::GivenUp => notify(AgentEvent::GivenUp),
             MembershipEnd::ControllerLost => {
-                tell(AgentEvent::ControllerLost);
+                notify(AgentEvent::ControllerLost);
                 let saved = saved.map(|file| AgentEvent::Saved { file });
-                saved.into_iter().for_each(&mut *tell);
+                saved.into_iter().for_each(&mut *notify);
             }
         }
         if plan.once && membership.has_worked() {
@@ -81,7 +81,7 @@ fn join(
     plan: &AgentPlan,
     inbox: &Receiver<BusMessage>,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(AgentEvent),
+    notify: &mut dyn FnMut(AgentEvent),
 ) -> Result<Option<GivenSlot>, BusError> {
     let [first, longest] = PAUSE;
     let mut pause = first;
@@ -92,22 +92,22 @@ fn join(
             reply(bus, &message, &AgentResponse::Stranger { run: None });
         }
         let subject = join_subject(&plan.id);
-        let asked = bus.request(&subject, bytes(&introduction(plan)), RESPONSE_WITHIN);
+        let response = bus.request(&subject, bytes(&introduction(plan)), RESPONSE_WITHIN);
         if let Some(refusal) = bus.refusal() {
             return Err(refusal);
         }
-        match asked.ok().and_then(|response| read(&response)) {
+        match response.ok().and_then(|bytes| read(&bytes)) {
             Some(JoinResponse::Joined { run, slot, slots })
                 if is_name(&run) && slot < slots && slots <= SLOTS_MAX =>
             {
-                tell(AgentEvent::Joined { slot, slots });
+                notify(AgentEvent::Joined { slot, slots });
                 return Ok(Some(GivenSlot { run, slot, slots }));
             }
             Some(JoinResponse::Joined { .. }) => {
-                tell_once(INVALID_SLOT.to_owned(), &mut reported_message, tell);
+                notify_once(INVALID_SLOT.to_owned(), &mut reported_message, notify);
             }
             Some(JoinResponse::Refused { why }) => {
-                tell_once(printable(&why), &mut reported_message, tell)
+                notify_once(printable(&why), &mut reported_message, notify)
             }
             // No controller was there, it had enough other agents, or the bus was away.
             Some(JoinResponse::Full) | None => {}
@@ -119,9 +119,9 @@ fn join(
 }
 
 /// Reports why a controller does not want the agent, unless that was the last reason too.
-fn tell_once(why: String, message: &mut Option<String>, tell: &mut dyn FnMut(AgentEvent)) {
+fn notify_once(why: String, message: &mut Option<String>, notify: &mut dyn FnMut(AgentEvent)) {
     if message.as_ref() != Some(&why) {
-        tell(AgentEvent::NotWanted { why: why.clone() });
+        notify(AgentEvent::Rejected { why: why.clone() });
         *message = Some(why);
     }
 }

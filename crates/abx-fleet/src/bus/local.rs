@@ -53,13 +53,13 @@ impl LocalBus {
     /// Delivers a message to its subscribers; returns how many they are.
     fn deliver(&self, message: &BusMessage) -> usize {
         let subscribers = self.subscribers();
-        let heard = subscribers.iter().filter(|subscriber| {
+        let reached = subscribers.iter().filter(|subscriber| {
             let is_meant = matches(&subscriber.subject, &message.subject);
             is_meant
                 && !subscriber.is_cut.load(Ordering::Relaxed)
                 && subscriber.to.send(message.clone()).is_ok()
         });
-        heard.count()
+        reached.count()
     }
 }
 

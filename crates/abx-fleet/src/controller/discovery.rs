@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::line::RunBus;
 use super::member::Member;
-use super::plan::{FleetEvent, FleetPlan, TellFleet};
+use super::plan::{FleetEvent, FleetListener, FleetPlan};
 use crate::bus::{BusError, BusMessage};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, join_subject};
@@ -21,11 +21,11 @@ const QUIET: Duration = Duration::from_millis(20);
 pub struct Discovery<'a> {
     bus: &'a RunBus,
     plan: &'a FleetPlan,
-    tell: &'a TellFleet,
+    notify: &'a FleetListener,
     slots: Vec<Option<Introduction>>,
     refused: Vec<String>,
     /// When the agents that have joined receive the next message that there is a controller.
-    speaks_at: Instant,
+    publishes_at: Instant,
 }
 
 impl Discovery<'_> {
@@ -37,28 +37,28 @@ impl Discovery<'_> {
         bus: &RunBus,
         plan: &FleetPlan,
         is_stopped: &dyn Fn() -> bool,
-        tell: &TellFleet,
+        notify: &FleetListener,
     ) -> Result<Vec<Member>, FleetError> {
         let mut discovery = Discovery {
             bus,
             plan,
-            tell,
+            notify,
             slots: vec![None; plan.agents],
             refused: Vec::new(),
-            speaks_at: Instant::now(),
+            publishes_at: Instant::now(),
         };
         let (sender, inbox) = channel();
         let _joins = bus.bus.subscribe(&join_subject(ALL_AGENTS), sender)?;
         let until = Instant::now() + plan.timing.join;
         loop {
-            discovery.speak();
+            discovery.publish_discovery();
             let wait = if discovery.is_full() {
                 QUIET
             } else {
                 LOOK_EVERY
             };
             match inbox.recv_timeout(wait) {
-                Ok(message) => discovery.hear(&message),
+                Ok(message) => discovery.receive(&message),
                 Err(RecvTimeoutError::Timeout) if discovery.is_full() => {
                     if let Some(members) = discovery.try_all() {
                         return Ok(members);
@@ -84,10 +84,10 @@ impl Discovery<'_> {
     }
 
     /// Agents that have joined wait for the others too.
-    fn speak(&mut self) {
-        if Instant::now() >= self.speaks_at {
-            self.bus.tell(Control::Discovery);
-            self.speaks_at = Instant::now() + self.plan.timing.beat;
+    fn publish_discovery(&mut self) {
+        if Instant::now() >= self.publishes_at {
+            self.bus.publish_control(Control::Discovery);
+            self.publishes_at = Instant::now() + self.plan.timing.beat;
         }
     }
 
@@ -95,9 +95,9 @@ impl Discovery<'_> {
         self.slots.iter().all(Option::is_some)
     }
 
-    fn hear(&mut self, message: &BusMessage) {
+    fn receive(&mut self, message: &BusMessage) {
         let Some(reply) = &message.reply else {
-            self.hear_busy(message);
+            self.receive_busy(message);
             return;
         };
         // Older and newer versions introduce themselves with other fields.
@@ -117,7 +117,7 @@ impl Discovery<'_> {
     }
 
     /// Reports an agent that makes another load: it may be free in time.
-    fn hear_busy(&mut self, message: &BusMessage) {
+    fn receive_busy(&mut self, message: &BusMessage) {
         let Some(busy_agent) = read::<BusyAgent>(&message.payload) else {
             return;
         };
@@ -128,7 +128,7 @@ impl Discovery<'_> {
         let line = busy_line(&agent);
         if !self.refused.contains(&line) {
             self.refused.push(line);
-            (self.tell)(FleetEvent::Busy { agent });
+            (self.notify)(FleetEvent::Busy { agent });
         }
     }
 
@@ -143,7 +143,7 @@ impl Discovery<'_> {
             let line = format!("{} was rejected: {why}", called(&introduction));
             if !self.refused.contains(&line) {
                 self.refused.push(line);
-                (self.tell)(FleetEvent::NotWanted {
+                (self.notify)(FleetEvent::Rejected {
                     agent: called(&introduction),
                     why: why.clone(),
                 });
@@ -159,7 +159,7 @@ impl Discovery<'_> {
         };
         let agent = called(&introduction);
         self.refused.retain(|line| *line != busy_line(&agent));
-        (self.tell)(FleetEvent::Joined { agent });
+        (self.notify)(FleetEvent::Joined { agent });
         self.slots[slot] = Some(introduction);
         self.joined(slot)
     }
@@ -210,7 +210,7 @@ impl Discovery<'_> {
     fn try_all(&mut self) -> Option<Vec<Member>> {
         let mut members = Vec::with_capacity(self.slots.len());
         for slot in 0..self.slots.len() {
-            self.speak();
+            self.publish_discovery();
             let introduction = self.slots[slot].clone()?;
             match self.bus.clock_offset(&introduction.id) {
                 Ok(clock) => members.push(Member::new(introduction, clock)),

@@ -20,7 +20,7 @@ use super::discovery::Discovery;
 use super::line::{AgentLine, RunBus, now_ns};
 use super::liveness::{Liveness, Loss};
 use super::member::{Member, SliceOfMember};
-use super::plan::{FleetEvent, FleetPlan, TellFleet};
+use super::plan::{FleetEvent, FleetListener, FleetPlan};
 use super::progress::{awaited_connections, awaited_responses};
 use crate::bus::Bus;
 use crate::fleet_error::FleetError;
@@ -39,7 +39,7 @@ pub struct Fleet {
     loads: HashMap<u64, PoolPlan>,
     /// The action when an agent is lost.
     on_loss: OnLoss,
-    tell: TellFleet,
+    notify: FleetListener,
     /// The slice that agents are ready for.
     armed: Option<Armed>,
     /// How long before it begins a slice is ordered.
@@ -97,15 +97,15 @@ impl Fleet {
         run: &str,
         plan: &FleetPlan,
         is_stopped: &dyn Fn() -> bool,
-        tell: &TellFleet,
+        notify: &FleetListener,
     ) -> Result<Fleet, FleetError> {
         let bus = RunBus {
             bus,
             run: run.to_owned(),
         };
-        let members = Discovery::members(&bus, plan, is_stopped, tell).inspect_err(|_| {
+        let members = Discovery::members(&bus, plan, is_stopped, notify).inspect_err(|_| {
             // Agents that have joined wait for another controller.
-            bus.tell(Control::End);
+            bus.publish_control(Control::End);
             bus.bus.flush();
         })?;
         let count = members.len();
@@ -113,7 +113,7 @@ impl Fleet {
             .iter()
             .enumerate()
             .map(|(slot, member)| (member.introduction.id.clone(), called(member, slot, count)));
-        let roll = Liveness::begin(&bus.bus, run, agents.collect(), plan.timing, tell)?;
+        let roll = Liveness::begin(&bus.bus, run, agents.collect(), plan.timing, notify)?;
         let bounds = members.iter().map(|member| member.clock.bound_ns);
         let slowest = Duration::from_nanos(bounds.max().unwrap_or_default() * 2);
         let [shortest, longest] = LEAD;
@@ -126,7 +126,7 @@ impl Fleet {
             pools: 0,
             loads: HashMap::new(),
             on_loss: plan.on_loss,
-            tell: Arc::clone(tell),
+            notify: Arc::clone(notify),
             armed: None,
             lead: (shortest + slowest * ROUND_TRIPS).min(longest),
             broken: None,
@@ -137,24 +137,24 @@ impl Fleet {
     /// they are. Returns each result, by slot.
     fn each<T: Send>(
         &self,
-        ask: impl Fn(&AgentLine, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
+        request: impl Fn(&AgentLine, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
         on_progress: &mut dyn FnMut(&[TaskProgress], Vec<ReportedInterval>),
     ) -> Results<T> {
         let mut progress = vec![TaskProgress::Nothing; self.members.len()];
         let mut ended: Results<T> = Vec::with_capacity(self.members.len());
-        let (reports, heard) = channel();
+        let (reports, reports_received) = channel();
         let mut is_over = false;
         thread::scope(|scope| {
             for slot in self.present() {
-                let (ask, reports) = (&ask, reports.clone());
+                let (request, reports) = (&request, reports.clone());
                 let failed = reports.clone();
                 let work = move || {
                     let line = self.line(slot);
-                    let mut tell = |working| {
+                    let mut notify = |working| {
                         // The receiver exists as long as this scope lasts.
                         let _ = reports.send(Report::Working(slot, working));
                     };
-                    let result = ask(&line, &mut tell);
+                    let result = request(&line, &mut notify);
                     let _ = reports.send(Report::Ended(slot, result));
                 };
                 if let Err(source) = thread::Builder::new().spawn_scoped(scope, work) {
@@ -163,7 +163,7 @@ impl Fleet {
                 }
             }
             drop(reports);
-            for report in heard {
+            for report in reports_received {
                 match report {
                     Report::Working(slot, working) => {
                         progress[slot] = working.progress;
@@ -179,7 +179,7 @@ impl Fleet {
                 }
                 if is_over {
                     // The load is no longer the requested one: no agent continues.
-                    self.bus.tell(Control::Stop);
+                    self.bus.publish_control(Control::Stop);
                 }
             }
         });
@@ -272,9 +272,9 @@ impl Fleet {
             connections: load.connections,
             ..OrderAllowance::new(&self.stopper, Some(Duration::ZERO), timeout)
         };
-        let ask = |line: &AgentLine, tell: &mut dyn FnMut(Working)| {
+        let request = |line: &AgentLine, notify: &mut dyn FnMut(Working)| {
             line.deliver(order, task(line.slot))?;
-            match line.collect(order, &allowance, tell)? {
+            match line.collect(order, &allowance, notify)? {
                 TaskResult::Opened {
                     standing,
                     opened,
@@ -287,7 +287,7 @@ impl Fleet {
                 _ => Err(line.nonsense()),
             }
         };
-        let results = self.each(ask, &mut |task_progresses, _| {
+        let results = self.each(request, &mut |task_progresses, _| {
             awaited_connections(task_progresses)
                 .into_iter()
                 .for_each(&mut *on_wait);
@@ -405,7 +405,7 @@ impl LoadGenerator for Fleet {
         self.read_clocks()?;
         let order = self.next_command();
         let starts_ns = now_ns() + i64::try_from(self.lead.as_nanos()).unwrap_or(i64::MAX);
-        let ask = |line: &AgentLine, _: &mut dyn FnMut(Working)| {
+        let request = |line: &AgentLine, _: &mut dyn FnMut(Working)| {
             let task = AgentTask::Slice {
                 pool: pool.number(),
                 plan: *plan,
@@ -413,11 +413,11 @@ impl LoadGenerator for Fleet {
             };
             line.deliver(order, task)
         };
-        let results = self.each(ask, &mut |_, _| {});
+        let results = self.each(request, &mut |_, _| {});
         let armed = self.all(results);
         if armed.is_err() {
             // Some may have begun, and no result will be requested from them.
-            self.bus.tell(Control::Stop);
+            self.bus.publish_control(Control::Stop);
         }
         armed?;
         let starts = Nanos(starts_ns.unsigned_abs());
@@ -452,13 +452,13 @@ impl LoadGenerator for Fleet {
         };
         let within = length_ns.map(Duration::from_nanos);
         let allowance = OrderAllowance::new(&self.stopper, within, self.timeout(pool.number()));
-        let ask = |line: &AgentLine, tell: &mut dyn FnMut(Working)| match line
-            .collect(order, &allowance, tell)?
+        let request = |line: &AgentLine, notify: &mut dyn FnMut(Working)| match line
+            .collect(order, &allowance, notify)?
         {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
             _ => Err(line.nonsense()),
         };
-        let results = self.each(ask, &mut |task_progresses, intervals| {
+        let results = self.each(request, &mut |task_progresses, intervals| {
             let awaited = awaited_responses(task_progresses).map(SliceEvent::Awaits);
             awaited.into_iter().for_each(&mut *on_event);
             if !intervals.is_empty() {
@@ -509,9 +509,9 @@ impl LoadGenerator for Fleet {
         let allowance =
             OrderAllowance::new(&self.stopper, Some(Duration::ZERO), self.timeout(pool));
         let results = self.each(
-            |line, tell| {
+            |line, notify| {
                 line.deliver(order, AgentTask::Close { pool })?;
-                line.collect(order, &allowance, tell)
+                line.collect(order, &allowance, notify)
             },
             &mut |_, _| {},
         );
@@ -524,16 +524,16 @@ impl LoadGenerator for Fleet {
         self.check()?;
         let length = bytes(record).len();
         if length + ORDER_BYTES > self.bus.bus.payload_max() {
-            (self.tell)(FleetEvent::NotSaved { bytes: length });
+            (self.notify)(FleetEvent::NotSaved { bytes: length });
             return Ok(());
         }
         let order = self.next_command();
         let allowance = OrderAllowance::new(&self.stopper, Some(Duration::ZERO), Duration::ZERO);
         let results = self.each(
-            |line, tell| {
+            |line, notify| {
                 let record = Box::new(record.clone());
                 line.deliver(order, AgentTask::Keep { record })?;
-                line.collect(order, &allowance, tell)
+                line.collect(order, &allowance, notify)
             },
             &mut |_, _| {},
         );
@@ -563,7 +563,7 @@ impl LoadGenerator for Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.bus.tell(Control::End);
+        self.bus.publish_control(Control::End);
         self.bus.bus.flush();
     }
 }

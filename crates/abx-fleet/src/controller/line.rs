@@ -43,7 +43,7 @@ pub struct AgentLine<'a> {
 
 impl RunBus {
     /// Publishes a command to all agents.
-    pub fn tell(&self, control: Control) {
+    pub fn publish_control(&self, control: Control) {
         // An important command is sent again.
         let _ = self
             .bus
@@ -51,7 +51,7 @@ impl RunBus {
     }
 
     /// Sends one request to an agent.
-    pub fn ask(&self, id: &str, what: AgentQuery) -> Result<AgentResponse, BusError> {
+    pub fn request(&self, id: &str, what: AgentQuery) -> Result<AgentResponse, BusError> {
         let order = AgentCommand {
             run: self.run.clone(),
             what,
@@ -67,11 +67,11 @@ impl RunBus {
     /// # Errors
     /// A response that is not a time.
     pub fn read_clock(&self, id: &str) -> Result<ClockReading, BusError> {
-        let asked_ns = now_ns();
-        match self.ask(id, AgentQuery::Clock)? {
-            AgentResponse::Clock { now_ns: said_ns } => Ok(ClockReading {
-                asked_ns,
-                said_ns,
+        let requested_ns = now_ns();
+        match self.request(id, AgentQuery::Clock)? {
+            AgentResponse::Clock { now_ns: agent_ns } => Ok(ClockReading {
+                requested_ns,
+                agent_ns,
                 came_ns: now_ns(),
             }),
             _ => Err(BusError::NoResponders),
@@ -94,18 +94,18 @@ impl AgentLine<'_> {
     ///
     /// # Errors
     /// [`FleetError::Lost`] when there is none, [`FleetError::Bus`] when it cannot be sent.
-    fn ask(&self, what: &AgentQuery) -> Result<AgentResponse, FleetError> {
+    fn request(&self, what: &AgentQuery) -> Result<AgentResponse, FleetError> {
         loop {
             // Before the request: a lost agent does not come back.
             if let Some(loss) = self.roll.lost(self.slot) {
                 return Err(self.lost(loss.how));
             }
-            match self.bus.ask(self.id, what.clone()) {
+            match self.bus.request(self.id, what.clone()) {
                 Ok(AgentResponse::Stranger { .. }) => {
                     return Err(self.lost("it has left the run".to_owned()));
                 }
                 Ok(response) => {
-                    self.roll.hears(self.slot);
+                    self.roll.note_response(self.slot);
                     return Ok(response);
                 }
                 Err(error @ BusError::TooLarge { .. }) => return Err(error.into()),
@@ -122,7 +122,7 @@ impl AgentLine<'_> {
     pub fn clock_offset(&self) -> Result<ClockOffset, FleetError> {
         loop {
             if let Ok(offset) = self.bus.clock_offset(self.id) {
-                self.roll.hears(self.slot);
+                self.roll.note_response(self.slot);
                 return Ok(offset);
             }
             if let Some(loss) = self.roll.lost(self.slot) {
@@ -138,7 +138,7 @@ impl AgentLine<'_> {
     /// [`FleetError::Refused`], [`FleetError::Lost`], [`FleetError::Bus`].
     pub fn deliver(&self, number: u64, task: AgentTask) -> Result<(), FleetError> {
         let task = Box::new(task);
-        match self.ask(&AgentQuery::Task { number, task })? {
+        match self.request(&AgentQuery::Task { number, task })? {
             AgentResponse::Accepted => Ok(()),
             AgentResponse::Refused { why } => Err(self.refused(why)),
             _ => Err(self.nonsense()),
@@ -158,11 +158,11 @@ impl AgentLine<'_> {
         let mut figure = 0;
         loop {
             if allowance.stopper.is_stopped() {
-                self.bus.tell(Control::Stop);
+                self.bus.publish_control(Control::Stop);
                 deadline.note_stop();
             }
             let from = whole.len();
-            match self.ask(&AgentQuery::Result {
+            match self.request(&AgentQuery::Result {
                 number,
                 from,
                 told: figure,

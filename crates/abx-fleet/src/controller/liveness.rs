@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abx_engine::EngineError;
 
-use super::plan::{FleetEvent, TellFleet};
+use super::plan::{FleetEvent, FleetListener};
 use crate::bus::{Bus, BusMessage, Subscription};
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_AGENTS, agent_subject, beat_subject, control_subject};
@@ -30,7 +30,7 @@ struct SharedRoll {
 struct Entry {
     id: String,
     name: String,
-    heard: Instant,
+    last_seen: Instant,
     is_silent: bool,
     /// How it was lost, for good.
     lost: Option<Loss>,
@@ -42,17 +42,17 @@ pub struct Loss {
     pub how: String,
     /// When its last message arrived, in milliseconds since 1970-01-01 UTC: its work from then on
     /// is unknown.
-    pub heard_unix_ms: u64,
+    pub last_seen_unix_ms: u64,
 }
 
 impl Loss {
     /// The loss of an agent whose last message arrived so long ago.
     pub fn new(how: String, silent: Duration) -> Loss {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let heard = now.unwrap_or_default().saturating_sub(silent);
+        let last_seen = now.unwrap_or_default().saturating_sub(silent);
         Loss {
             how,
-            heard_unix_ms: u64::try_from(heard.as_millis()).unwrap_or(u64::MAX),
+            last_seen_unix_ms: u64::try_from(last_seen.as_millis()).unwrap_or(u64::MAX),
         }
     }
 }
@@ -64,7 +64,7 @@ struct Watch {
     beats: Receiver<BusMessage>,
     run: String,
     timing: FleetTiming,
-    tell: TellFleet,
+    notify: FleetListener,
 }
 
 /// How often every agent is checked.
@@ -80,14 +80,14 @@ impl Liveness {
         run: &str,
         agents: Vec<(String, String)>,
         timing: FleetTiming,
-        tell: &TellFleet,
+        notify: &FleetListener,
     ) -> Result<Liveness, FleetError> {
         let (sender, beats) = channel();
         let subscription = bus.subscribe(&beat_subject(run, ALL_AGENTS), sender)?;
         let entry = |(id, name)| Entry {
             id,
             name,
-            heard: Instant::now(),
+            last_seen: Instant::now(),
             is_silent: false,
             lost: None,
         };
@@ -101,10 +101,10 @@ impl Liveness {
             beats,
             run: run.to_owned(),
             timing,
-            tell: Arc::clone(tell),
+            notify: Arc::clone(notify),
         };
         let thread = thread::Builder::new().name("abx-roll-call".to_owned());
-        let thread = thread.spawn(move || watch.go_on());
+        let thread = thread.spawn(move || watch.run());
         let thread = thread.map_err(EngineError::no_thread)?;
         Ok(Liveness {
             shared,
@@ -114,9 +114,9 @@ impl Liveness {
     }
 
     /// The agent of this slot has responded.
-    pub fn hears(&self, slot: usize) {
+    pub fn note_response(&self, slot: usize) {
         if let Some(entry) = self.shared.entries().get_mut(slot) {
-            entry.heard = Instant::now();
+            entry.last_seen = Instant::now();
         }
     }
 
@@ -144,22 +144,22 @@ impl SharedRoll {
 }
 
 impl Watch {
-    fn go_on(self) {
+    fn run(self) {
         let control = control_subject(&self.run);
-        let mut speaks_at = Instant::now();
+        let mut publishes_at = Instant::now();
         let mut looked = Instant::now();
         while !self.shared.is_over.load(Ordering::Relaxed) {
-            if Instant::now() >= speaks_at {
+            if Instant::now() >= publishes_at {
                 // The next one comes soon.
                 let _ = self.bus.publish(&control, bytes(&Control::Alive));
-                speaks_at = Instant::now() + self.timing.beat;
+                publishes_at = Instant::now() + self.timing.beat;
             }
             self.listen();
             // A process without messages, or one that was itself held up, cannot judge the others.
             let is_deaf = !self.bus.is_connected() || looked.elapsed() > self.timing.suspect;
             looked = Instant::now();
             for event in self.shared.look(is_deaf, &self.timing) {
-                (self.tell)(event);
+                (self.notify)(event);
             }
         }
     }
@@ -180,10 +180,10 @@ impl Watch {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.beats.recv_timeout(left) {
-                Ok(message) => match self.shared.hear(&message, &self.run) {
-                    Heard::LivenessEvent(event) => (self.tell)(event),
-                    Heard::Ghost(id) => self.send_away(&id),
-                    Heard::Nothing => {}
+                Ok(message) => match self.shared.receive(&message, &self.run) {
+                    BeatMeaning::LivenessEvent(event) => (self.notify)(event),
+                    BeatMeaning::Ghost(id) => self.send_away(&id),
+                    BeatMeaning::Nothing => {}
                 },
                 Err(RecvTimeoutError::Timeout) => return,
                 Err(RecvTimeoutError::Disconnected) => {
@@ -196,7 +196,7 @@ impl Watch {
 }
 
 /// The meaning of a beat for a controller.
-enum Heard {
+enum BeatMeaning {
     LivenessEvent(FleetEvent),
     /// The beat of an agent that was given up, by its id: it must not continue its load.
     Ghost(String),
@@ -204,30 +204,30 @@ enum Heard {
 }
 
 impl SharedRoll {
-    fn hear(&self, message: &BusMessage, run: &str) -> Heard {
+    fn receive(&self, message: &BusMessage, run: &str) -> BeatMeaning {
         let Some(beat) = read::<Beat>(&message.payload) else {
-            return Heard::Nothing;
+            return BeatMeaning::Nothing;
         };
         let mut entries = self.entries();
         let Some(entry) = entries.get_mut(beat.slot) else {
-            return Heard::Nothing;
+            return BeatMeaning::Nothing;
         };
         // Another process has no part in this, whatever slot it claims.
         if entry.id != beat.id || message.subject != beat_subject(run, &beat.id) {
-            return Heard::Nothing;
+            return BeatMeaning::Nothing;
         }
         if entry.lost.is_some() {
             return if beat.leaves {
-                Heard::Nothing
+                BeatMeaning::Nothing
             } else {
-                Heard::Ghost(beat.id)
+                BeatMeaning::Ghost(beat.id)
             };
         }
-        entry.heard = Instant::now();
+        entry.last_seen = Instant::now();
         if beat.leaves {
-            Heard::LivenessEvent(entry.lose("it was stopped there".to_owned()))
+            BeatMeaning::LivenessEvent(entry.lose("it was stopped there".to_owned()))
         } else {
-            Heard::Nothing
+            BeatMeaning::Nothing
         }
     }
 
@@ -239,10 +239,10 @@ impl SharedRoll {
                 continue;
             }
             if is_deaf {
-                entry.heard = Instant::now();
+                entry.last_seen = Instant::now();
                 continue;
             }
-            let silent = entry.heard.elapsed();
+            let silent = entry.last_seen.elapsed();
             let is_silent = silent > timing.suspect;
             let agent = entry.name.clone();
             if silent > timing.lost {
@@ -263,7 +263,7 @@ impl SharedRoll {
 
 impl Entry {
     fn lose(&mut self, how: String) -> FleetEvent {
-        self.lost = Some(Loss::new(how.clone(), self.heard.elapsed()));
+        self.lost = Some(Loss::new(how.clone(), self.last_seen.elapsed()));
         FleetEvent::Lost {
             agent: self.name.clone(),
             how,

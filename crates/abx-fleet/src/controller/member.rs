@@ -96,7 +96,7 @@ impl Member {
             late_slices: self.late_slices,
             pace: self.pace.record(),
             lost: self.lost.as_ref().map(|loss| loss.how.clone()),
-            lost_unix_ms: self.lost.as_ref().map(|loss| loss.heard_unix_ms),
+            lost_unix_ms: self.lost.as_ref().map(|loss| loss.last_seen_unix_ms),
         }
     }
 }

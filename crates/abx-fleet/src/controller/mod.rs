@@ -9,4 +9,4 @@ mod member;
 mod plan;
 mod progress;
 
-pub use plan::{FleetEvent, FleetPlan, TellFleet};
+pub use plan::{FleetEvent, FleetListener, FleetPlan};

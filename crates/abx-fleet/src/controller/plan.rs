@@ -24,7 +24,7 @@ pub enum FleetEvent {
     Joined {
         agent: String,
     },
-    NotWanted {
+    Rejected {
         agent: String,
         why: String,
     },
@@ -54,4 +54,4 @@ pub enum FleetEvent {
 }
 
 /// Receives events about agents, from several threads.
-pub type TellFleet = Arc<dyn Fn(FleetEvent) + Send + Sync>;
+pub type FleetListener = Arc<dyn Fn(FleetEvent) + Send + Sync>;

@@ -9,8 +9,8 @@ use abx_engine::EnginePlan;
 use abx_evidence::Wait;
 use abx_evidence::record::OnLoss;
 use abx_fleet::{
-    AgentEvent, AgentLimits, AgentPlan, Fleet, FleetError, FleetEvent, FleetPlan, FleetTiming,
-    TellFleet, random_id, run_agent,
+    AgentEvent, AgentLimits, AgentPlan, Fleet, FleetError, FleetEvent, FleetListener, FleetPlan,
+    FleetTiming, random_id, run_agent,
 };
 
 use crate::{Cut, TestBus, until};
@@ -55,8 +55,8 @@ impl Agent {
         let stop: Arc<AtomicBool> = Arc::default();
         let (agent_events, stopped) = (Arc::clone(&event), Arc::clone(&stop));
         let thread = thread::spawn(move || {
-            let mut tell = |event| agent_events.lock().unwrap().push(event);
-            run_agent(&*connection, &plan, &stopped, &mut tell).unwrap();
+            let mut notify = |event| agent_events.lock().unwrap().push(event);
+            run_agent(&*connection, &plan, &stopped, &mut notify).unwrap();
         });
         Agent {
             cut,
@@ -76,7 +76,7 @@ impl Agent {
         let event = self.event.lock().unwrap();
         event
             .iter()
-            .any(|event| matches!(event, AgentEvent::NotWanted { .. }))
+            .any(|event| matches!(event, AgentEvent::Rejected { .. }))
     }
 
     /// Waits until it has reported something.
@@ -132,9 +132,9 @@ pub(crate) fn gather_so(
         timing,
         on_loss,
     };
-    let tell: TellFleet = Arc::new(move |event| fleet_events.lock().unwrap().push(event));
+    let notify: FleetListener = Arc::new(move |event| fleet_events.lock().unwrap().push(event));
     let run = random_id().unwrap();
-    let fleet = Fleet::assemble(connection, &run, &plan, &|| false, &tell)?;
+    let fleet = Fleet::assemble(connection, &run, &plan, &|| false, &notify)?;
     Ok(Gathered { fleet, cut, event })
 }
 

@@ -390,7 +390,7 @@ pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
         assert!(error.contains(part), "{error}");
     }
     agents[1].tells("a refusal", |event| {
-        matches!(event, AgentEvent::NotWanted { .. })
+        matches!(event, AgentEvent::Rejected { .. })
     });
 }
 

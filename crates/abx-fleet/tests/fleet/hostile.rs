@@ -44,7 +44,7 @@ fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
     let load = server.load(1);
     assert_eq!(controller.opens(1, &load, &hash(&load)), "\"Accepted\"");
     agent.tells("a reason", |event| {
-        matches!(event, AgentEvent::NotWanted { why } if why.contains("letters, digits and `-`"))
+        matches!(event, AgentEvent::Rejected { why } if why.contains("letters, digits and `-`"))
     });
 }
 

@@ -11,7 +11,7 @@ use crate::flags::load::seed_from_clock;
 use crate::flags::output;
 use crate::flags::output::OutputFlags;
 use crate::flags::units;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 use crate::ui::invocation::own_program;
 use crate::ui::signals;
 
@@ -79,7 +79,7 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
         store: &mut store,
         watch: &mut |step| {
             if !flags.quiet {
-                tell(&begins(step, noise_for));
+                notify(&begins(step, noise_for));
             }
         },
         on_stopper: &mut |stopper| interruption.stops(&stopper),
@@ -89,7 +89,7 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     let has_blocks = record.noise.as_ref().is_some_and(|noise| noise.blocks > 0);
     if has_blocks && !flags.quiet {
         let name = history::name_of(&store);
-        tell(&format!("The blocks that show the noise: abx report {name}"));
+        notify(&format!("The blocks that show the noise: abx report {name}"));
     }
     Ok(if record.interrupted {
         End::Interrupted

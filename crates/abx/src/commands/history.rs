@@ -14,7 +14,7 @@ use crate::flags::metric::MetricName;
 use crate::flags::output::{self, OutputFlags, print, style};
 use crate::flags::saved_file::SavedFile;
 use crate::flags::units;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 
 /// List saved records.
 #[derive(Debug, Args)]
@@ -136,7 +136,7 @@ fn add(flags: &HistoryAdd) -> Result<End, Failure> {
             Ok(Added::New { id }) => format!("{shown}: added as {id}\n"),
             Ok(Added::Known { id }) => format!("{shown}: already there as {id}\n"),
             Err(failure) => {
-                tell(&format!("abx: {}", failure.message));
+                notify(&format!("abx: {}", failure.message));
                 end = failure.end;
                 continue;
             }
@@ -145,7 +145,7 @@ fn add(flags: &HistoryAdd) -> Result<End, Failure> {
     }
     // The next list finds them in any case, and needs less time after this.
     if let Err(error) = Archive::open(&state_folder()) {
-        tell(&format!("abx: {error}"));
+        notify(&format!("abx: {error}"));
     }
     Ok(end)
 }
@@ -174,7 +174,7 @@ fn list(history: &HistoryArgs) -> Result<End, Failure> {
     };
     let archive = archive.map_err(Failure::usage)?;
     if let Some(problem) = archive.problem() {
-        tell(&format!("abx: {problem}"));
+        notify(&format!("abx: {problem}"));
     }
     if let Some(study) = &history.trend {
         return trend(history, &archive, study);
@@ -250,12 +250,12 @@ fn listed_name(path: &Path) -> Option<String> {
 }
 
 /// Reports how a record is found again, and why it is not in its usual place.
-pub fn tell_where(store: &Store) {
+pub fn print_place(store: &Store) {
     if let Some(why) = store.moved() {
-        tell(&format!("abx: {why}"));
+        notify(&format!("abx: {why}"));
     }
     let name = name_of(store);
-    tell(&format!(
+    notify(&format!(
         "Record: {name}\nPrint it again with: abx report {name}"
     ));
 }
@@ -287,6 +287,6 @@ pub fn note(store: &Store) {
         Err(error) => Some(error.to_string()),
     };
     if let Some(problem) = problem {
-        tell(&format!("abx: {problem}"));
+        notify(&format!("abx: {problem}"));
     }
 }

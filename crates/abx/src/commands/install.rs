@@ -16,15 +16,15 @@ use crate::ui::end::Failure;
 pub fn install(
     study: &CheckedStudy,
     cache: &Path,
-    tell: &mut dyn FnMut(&str),
+    notify: &mut dyn FnMut(&str),
 ) -> Result<usize, Failure> {
     let needed = provision::survey(&study.file, &study.folder, cache);
     let (brought, others): (Vec<Provision>, Vec<Provision>) = needed
         .into_iter()
         .partition(|provision| provision.brought().is_some());
     for missing in brought.iter().filter_map(Provision::brought) {
-        tell(&format!("{}/{missing}", study.file.name));
+        notify(&format!("{}/{missing}", study.file.name));
     }
-    provision::install(&others, tell).map_err(Failure::usage)?;
+    provision::install(&others, notify).map_err(Failure::usage)?;
     Ok(brought.len())
 }

@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use crate::flags::output::to_stdout;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 
 /// Print or install the manual pages.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub fn manual(manual: &Manual, shown: &Command) -> Result<End, Failure> {
                     folder.display()
                 ))
             })?;
-            tell(&format!("Wrote {count} pages to {}", folder.display()));
+            notify(&format!("Wrote {count} pages to {}", folder.display()));
         }
         None => {
             let page = asked_for(manual, shown)?;

@@ -23,7 +23,7 @@ use crate::flags::help;
 use crate::flags::load::{GeneratorFlags, LoadFlags};
 use crate::flags::output::{FormatFlags, LabelFlag, MeasuredFormatFlags, OutputFlags, Outputs};
 use crate::flags::units;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 use crate::ui::invocation;
 use crate::ui::signals;
 use crate::ui::watch::RunWatch;
@@ -145,7 +145,7 @@ impl Run {
             return self.load.of_users(file, is_encrypted);
         }
         if !self.output.quiet {
-            self.load.hint(is_encrypted).into_iter().for_each(tell);
+            self.load.hint(is_encrypted).into_iter().for_each(notify);
         }
         self.load.loads(target.scheme, is_encrypted, Some(target))
     }
@@ -268,7 +268,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
             let url = target.url.clone();
             let study = curve(run, target, loads)?;
             if !run.output.quiet {
-                tell(&announcement_of_several(&study, &url));
+                notify(&announcement_of_several(&study, &url));
             }
             let generator = run.fleet.generator(run.output.quiet)?;
             let printing = (&outputs, &run.output);
@@ -287,8 +287,8 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     })?;
     let generator = run.fleet.generator(run.output.quiet)?;
     if !run.output.quiet {
-        target.choice().iter().for_each(|choice| tell(choice));
-        tell(&announcement(&target.url, &load, end, warm_up));
+        target.choice().iter().for_each(|choice| notify(choice));
+        notify(&announcement(&target.url, &load, end, warm_up));
     }
     for request in &mut load.requests {
         request.path.get_or_insert(target.path.clone());

@@ -17,7 +17,7 @@ use abx_sys::process::{die_of_crashes, set_name};
 use clap::{Args, ValueEnum};
 
 use crate::flags::units;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 
 /// Run the reference server, with a choice of process models and injected faults.
 #[derive(Debug, Args)]
@@ -321,12 +321,12 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
             ServerAddress::Tcp(_) => "/",
             ServerAddress::Unix(_) => ":/",
         };
-        tell(&format!("abx serves {scheme}://{address}{root}"));
+        notify(&format!("abx serves {scheme}://{address}{root}"));
     };
     let ended = match (serve.worker, serve.workers) {
         (None, Some(workers)) => {
             let _ = set_name(c"abx-supervisor");
-            let event = |event: &WorkerEvent| tell(&format!("abx: {event}"));
+            let event = |event: &WorkerEvent| notify(&format!("abx: {event}"));
             abx_server::supervise(&config, workers, worker_command, on_ready, event)
         }
         (Some(_), _) => {
@@ -347,7 +347,7 @@ fn serve_alone(
     let holds = Cell::new(false);
     let on_refusal = |error: &io::Error| {
         if !holds.replace(true) {
-            tell(&refusal(error));
+            notify(&refusal(error));
         }
     };
     abx_server::serve(config, on_ready, on_refusal)

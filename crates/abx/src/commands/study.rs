@@ -18,7 +18,7 @@ use crate::commands::install::install;
 use crate::flags::help;
 use crate::flags::output;
 use crate::flags::output::OutputFlags;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 use crate::ui::invocation::own_program;
 use crate::ui::signals;
 
@@ -308,7 +308,7 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     let studies = checked_studies(flags.name.as_deref(), &cache, flags.trust)?;
     let mut say = |line: &str| {
         if !flags.output.quiet {
-            tell(line);
+            notify(line);
         }
     };
     for study in studies.iter().filter(|_| flags.install) {
@@ -331,7 +331,7 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
                 cache: &cache,
                 watch: &mut |checked_subject| {
                     if !flags.output.quiet {
-                        tell(&format!(
+                        notify(&format!(
                             "{}/{}: {}",
                             checked_subject.study,
                             checked_subject.subject,
@@ -370,7 +370,7 @@ fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
     refuse_lone_trust(flags.names.iter(), flags.trust)?;
     for name in &flags.names {
         for study in checked_studies(Some(name), &cache, flags.trust)? {
-            let lacking = install(&study, &cache, &mut tell)?;
+            let lacking = install(&study, &cache, &mut notify)?;
             let but = match lacking {
                 0 => "",
                 _ => ", except the programs that you have to provide",

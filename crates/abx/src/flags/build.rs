@@ -7,7 +7,7 @@ use abx_lab::revisions::{BUILD_WITHIN, BuildCache, Builder, Repository, Revision
 use clap::Args;
 
 use crate::flags::units;
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 
 /// How revisions are found and built.
 #[derive(Debug, Clone, Args)]
@@ -57,10 +57,10 @@ impl BuildFlags {
 }
 
 /// Reports the steps of a build, unless the command is quiet.
-pub fn telling(quiet: bool) -> impl FnMut(&str) {
+pub fn step_printer(quiet: bool) -> impl FnMut(&str) {
     move |line| {
         if !quiet {
-            tell(line);
+            notify(line);
         }
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use abx_engine::{LoadGenerator, Stopper};
 use abx_evidence::record::OnLoss;
 use abx_fleet::{
-    Bus, BusError, Fleet, FleetError, FleetEvent, FleetPlan, FleetTiming, TellFleet, own_build,
+    Bus, BusError, Fleet, FleetError, FleetEvent, FleetListener, FleetPlan, FleetTiming, own_build,
     random_id,
 };
 use clap::{Args, ValueEnum};
 
 use crate::flags::units;
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 use crate::ui::signals;
 
 /// Load from several machines.
@@ -85,7 +85,7 @@ impl FleetFlags {
         // The agents' own stopper is there when they are.
         let waiting = Stopper::default();
         signals::stop_on_signals(&waiting);
-        let on_event: TellFleet = Arc::new(move |event| told(&event, is_quiet));
+        let on_event: FleetListener = Arc::new(move |event| print_event(&event, is_quiet));
         let is_stopped = || waiting.is_stopped();
         match Fleet::assemble(bus, &run, &plan, &is_stopped, &on_event) {
             Ok(fleet) => Ok(Some(Box::new(fleet))),
@@ -114,11 +114,11 @@ impl FleetFlags {
 }
 
 /// Reports events of agents: one that joins is worth a line, one that is lost always.
-fn told(event: &FleetEvent, is_quiet: bool) {
+fn print_event(event: &FleetEvent, is_quiet: bool) {
     let line = match event {
         FleetEvent::Joined { .. } | FleetEvent::Back { .. } if is_quiet => return,
         FleetEvent::Joined { agent } => format!("{agent} joined"),
-        FleetEvent::NotWanted { agent, why } => format!("abx: {agent} was rejected: {why}"),
+        FleetEvent::Rejected { agent, why } => format!("abx: {agent} was rejected: {why}"),
         FleetEvent::Busy { agent } => {
             format!("abx: {agent} generates load for another controller, and may be free later")
         }
@@ -130,7 +130,7 @@ fn told(event: &FleetEvent, is_quiet: bool) {
         FleetEvent::Back { agent } => format!("{agent} responds again"),
         FleetEvent::Lost { agent, how } => format!("abx: {agent} was lost: {how}"),
     };
-    tell(&line);
+    notify(&line);
 }
 
 /// The build of this program, as agents and controllers compare it.

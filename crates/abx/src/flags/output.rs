@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::flags::saved_file::{SavedFile, file_with};
 use crate::flags::units;
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 use crate::ui::otlp;
 
 /// Where output goes, and how it looks.
@@ -446,7 +446,7 @@ fn write(report: &str, documents: &[Document], flags: &OutputFlags) -> Vec<Strin
     let mut wrong = Vec::new();
     if documents.iter().any(|document| document.place == "-") {
         if !flags.quiet {
-            tell(report.trim_end());
+            notify(report.trim_end());
         }
     } else {
         wrong.extend(to_stdout(report).err());

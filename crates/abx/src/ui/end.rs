@@ -68,16 +68,16 @@ pub fn finish(result: Result<End, Failure>) -> ExitCode {
     let end = match result {
         Ok(end) => end,
         Err(failure) => {
-            tell(&format!("abx: {}", failure.message));
+            notify(&format!("abx: {}", failure.message));
             failure.end
         }
     };
     ExitCode::from(end.code())
 }
 
-/// Talks to the person: one line on standard error, without anything that could steer a terminal,
+/// Notifies the user: one line on standard error, without anything that could steer a terminal,
 /// since it may quote servers, files and records of others.
-pub fn tell(line: &str) {
+pub fn notify(line: &str) {
     // The message has no reader when standard error is closed.
     let _ = writeln!(io::stderr(), "{}", clean(line));
 }

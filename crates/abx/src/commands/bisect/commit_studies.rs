@@ -17,7 +17,7 @@ use crate::commands::compare::PilotName;
 use crate::commands::history;
 use crate::flags::build::failure;
 use crate::flags::metric::MetricName;
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 use crate::ui::invocation::{self, own_program};
 use crate::ui::signals::Interruption;
 use crate::ui::watch::Watch;
@@ -132,7 +132,7 @@ impl<'a> CommitStudies<'a> {
         watch.finish();
         let StudyOutcome { record, error } = outcome.map_err(not_compared)?;
         if let Some(why) = store.moved() {
-            tell(&format!("abx: {why}"));
+            notify(&format!("abx: {why}"));
         }
         match error {
             Some(error) => Err(not_compared(error)),

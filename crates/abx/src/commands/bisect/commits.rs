@@ -5,8 +5,8 @@ use abx_lab::{Launch, Source, Subject};
 use abx_verdict::bisect::{BUILDS, CommitRecord};
 
 use super::flags::Bisect;
-use crate::flags::build::{failure, telling};
-use crate::ui::end::{Failure, tell};
+use crate::flags::build::{failure, step_printer};
+use crate::ui::end::{Failure, notify};
 
 /// The commits of a search, each after its parents.
 pub struct Commits<'a> {
@@ -88,7 +88,7 @@ impl<'a> Commits<'a> {
                 }
                 Some(place) => places.push(place),
                 None if !self.is_quiet => {
-                    tell(&format!("--skip {text}: it is not between GOOD and BAD"));
+                    notify(&format!("--skip {text}: it is not between GOOD and BAD"));
                 }
                 None => {}
             }
@@ -99,7 +99,7 @@ impl<'a> Commits<'a> {
     /// The server of a commit, built.
     pub fn server(&self, place: usize, launch: Launch) -> Result<CommitServer, RevisionError> {
         let revision = &self.revisions[place];
-        let built = self.builder.build(revision, &mut telling(self.is_quiet))?;
+        let built = self.builder.build(revision, &mut step_printer(self.is_quiet))?;
         server(revision.short().to_owned(), built, launch)
     }
 
@@ -117,8 +117,8 @@ impl<'a> Commits<'a> {
         for copy in 0..BUILDS {
             let build = |revision: &Revision| {
                 let number = u32::try_from(copy).unwrap_or(u32::MAX);
-                let mut tell_step = telling(self.is_quiet);
-                let built = self.builder.build_copy(revision, number, &mut tell_step)?;
+                let mut notify_step = step_printer(self.is_quiet);
+                let built = self.builder.build_copy(revision, number, &mut notify_step)?;
                 let name = format!("{}-{}", revision.short(), copy + 1);
                 let mut launch = launch.clone();
                 launch.environment.push(moved_stack(copy));

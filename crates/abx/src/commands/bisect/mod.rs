@@ -23,7 +23,7 @@ use self::commits::{CommitServer, Commits};
 use self::search_file::SearchFile;
 use crate::commands::{history, saved};
 use crate::flags::output::{self, OutputFlags};
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 use crate::ui::signals::Interruption;
 
 pub use self::flags::Bisect;
@@ -94,7 +94,7 @@ fn finish(
     let text = abx_report::bisect_text(&file.record, confirmed.as_ref(), &output::style(flags));
     output::print(&text, &file.record, flags)?;
     if !flags.quiet || file.store().moved().is_some() {
-        history::tell_where(file.store());
+        history::print_place(file.store());
     }
     Ok(end)
 }
@@ -145,7 +145,7 @@ impl Search<'_> {
         match file.record.next_task().map_err(Failure::no_claim)? {
             BisectTask::CompareEnds => {
                 file.record.ends = Some(self.compare_ends()?);
-                self.tell(&abx_report::bisect_line(&file.record, self.each_step()));
+                self.notify(&abx_report::bisect_line(&file.record, self.each_step()));
             }
             BisectTask::Try { position, test } => {
                 let began = Instant::now();
@@ -154,7 +154,7 @@ impl Search<'_> {
                     self.took.push(began.elapsed());
                 }
                 file.record.trials.push(trial);
-                self.tell(&abx_report::bisect_line(&file.record, self.each_step()));
+                self.notify(&abx_report::bisect_line(&file.record, self.each_step()));
             }
             BisectTask::Confirm { position } => {
                 file.record.confirmation = Some(self.confirm(position)?);
@@ -210,7 +210,7 @@ impl Search<'_> {
     /// Compares two builds of a commit with two builds of its parent.
     fn confirm(&self, position: usize) -> Result<Confirmation, Stopped> {
         let (studies, margin) = (&self.studies, self.studies.margin);
-        self.tell(&format!(
+        self.notify(&format!(
             "Confirming the commit that is left, with {BUILDS} builds of it and of its parent"
         ));
         let (parent, pairs) = self.commits.twice(position, &studies.launch())?;
@@ -304,9 +304,9 @@ impl Search<'_> {
         whole.checked_div(count)
     }
 
-    fn tell(&self, line: &str) {
+    fn notify(&self, line: &str) {
         if !self.is_quiet && !line.is_empty() {
-            tell(line);
+            notify(line);
         }
     }
 }

@@ -10,7 +10,7 @@ use abx_verdict::bisect::{BisectRecord, CommitRecord};
 use super::commit_studies::CommitStudies;
 use super::commits::Commits;
 use super::flags::Bisect;
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 use crate::ui::invocation;
 
 /// The record of a search, and its file.
@@ -52,7 +52,7 @@ impl SearchFile {
         if let Some(record) = &unfinished
             && !flags.output.quiet
         {
-            tell(&format!(
+            notify(&format!(
                 "Continuing a search that was interrupted after {}; --restart starts over",
                 abx_report::plural(record.trials.len() as u64, "commit")
             ));

@@ -28,7 +28,7 @@ use clap::Args;
 use super::suites::suites;
 use crate::flags::load::seed_from_clock;
 use crate::flags::output::to_stdout;
-use crate::ui::end::tell;
+use crate::ui::end::notify;
 use crate::ui::signals;
 
 /// Load one server with ab's options and report, for scripts that call ab.
@@ -68,7 +68,7 @@ pub fn ab(words: &AbWords) -> ExitCode {
         Err(refusal) => Err(refusal),
     };
     ExitCode::from(done.unwrap_or_else(|refusal| {
-        tell(&refusal.message);
+        notify(&refusal.message);
         refusal.exit_code
     }))
 }
@@ -111,17 +111,17 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
             .map(|logged_request| logged_request.outcome)
     };
     if options.proxy.is_some() && outcomes().any(|outcome| outcome == Outcome::TlsFailed) {
-        tell(TLS_OF_PROXY);
+        notify(TLS_OF_PROXY);
     }
     if let Some(abort) = abort(options, &run.log, stopped_responding) {
-        tell(&abort.message);
+        notify(&abort.message);
         say(&completed_before(&run.log))?;
         return Ok(abort.exit_code);
     }
     report(options, &run, step.is_some())?;
     if stopped_responding {
         let ended = run.log.requests().len();
-        tell(&format!(
+        notify(&format!(
             "abx: the server stopped responding: {ended} of {} requests were sent",
             options.requests
         ));
@@ -134,7 +134,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
 fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRefusal> {
     let figures = AbFigures::of(options, run);
     if is_watched {
-        tell(&format!("Finished {} requests", figures.complete()))
+        notify(&format!("Finished {} requests", figures.complete()))
     } else {
         say("..done\n")?
     }
@@ -150,7 +150,7 @@ fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRe
         write(file, "gnuplot", &table)?;
     }
     for remark in figures.remarks(options) {
-        tell(&format!("abx: {remark}"));
+        notify(&format!("abx: {remark}"));
     }
     Ok(())
 }
@@ -464,7 +464,7 @@ impl<'a> AbWatch<'a> {
         let ended = self.count.all();
         while shown + step <= ended {
             shown += step;
-            tell(&format!("Completed {shown} requests"));
+            notify(&format!("Completed {shown} requests"));
         }
         shown
     }

@@ -21,7 +21,7 @@ use clap::Args;
 
 use super::suites::suites;
 use crate::flags::output::to_stdout;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 use crate::ui::signals;
 
 /// Load a server with httperf's options and report.
@@ -108,17 +108,17 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
         client.figures.report()
     ))?;
     if let Some(why) = &client.first_other {
-        tell(&format!("abx: the first of the other errors: {why}"));
+        notify(&format!("abx: the first of the other errors: {why}"));
     }
     for note in notes(&options, &client.figures) {
-        tell(&format!("abx: {note}"));
+        notify(&format!("abx: {note}"));
     }
     Ok(End::Done)
 }
 
 /// Reports why there is no load, in httperf's way.
 fn refuse(why: &str) -> End {
-    tell(&format!("httperf: {why}"));
+    notify(&format!("httperf: {why}"));
     End::Failed
 }
 

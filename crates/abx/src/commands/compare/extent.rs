@@ -2,7 +2,7 @@
 
 use abx_lab::study_file::StudyFile;
 
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 
 /// How much of a study file is conducted.
 pub struct Extent<'a> {
@@ -70,7 +70,7 @@ impl Extent<'_> {
             .iter()
             .filter(|this_fault| !file.faults.contains(this_fault))
         {
-            tell(&format!(
+            notify(&format!(
                 "leaving out the fault {}: it is under the load {}, which --loads does not name",
                 fault.name, fault.load
             ));

@@ -26,7 +26,7 @@ use crate::flags::expect::ExpectFlags;
 use crate::flags::output;
 use crate::flags::output::{OutputFlags, Outputs};
 use crate::flags::saved_file::SavedFile;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 use crate::ui::invocation::own_program;
 use crate::ui::signals;
 use crate::ui::watch::Watch;
@@ -52,7 +52,7 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let outputs = Outputs::new(flags, &compare.formats, compare.study_formats.given())?;
     compare.study_formats.measured.refuse_unsampled(study.why)?;
     if compare.words.is_empty() && !flags.quiet {
-        tell(&demonstration(study));
+        notify(&demonstration(study));
     }
     let resumed = Resumed::of(compare)?;
     let seeded = { resumed.as_ref() }.map(|resumed| resumed.seeded(study, compare));
@@ -91,14 +91,14 @@ pub fn conduct(
             .iter()
             .filter_map(choice)
             .chain(ExpectFlags::warning(&expectations, study.blocks))
-            .for_each(|line| tell(&line));
+            .for_each(|line| notify(&line));
     }
     let mut watch = Watch::new(flags.quiet, study.budget(), study.blocks, &expectations);
     let (mut store, resumed) = match start.resumed {
         None => (Store::for_new_record(kind, study.seed), None),
         Some(resumed) => {
             if !flags.quiet {
-                resumed.tell();
+                resumed.notify();
             }
             (resumed.store, Some(resumed.measured))
         }
@@ -132,12 +132,12 @@ pub fn conduct(
     history::note(&store);
     // Where a record is that could not stay in its place must not be lost.
     if !flags.quiet || store.moved().is_some() {
-        history::tell_where(&store);
+        history::print_place(&store);
     }
     if !flags.quiet && kind == RESUMED_KIND {
         resumed::advice(&record, &store)
             .iter()
-            .for_each(|line| tell(line));
+            .for_each(|line| notify(line));
     }
     match error {
         Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
@@ -159,7 +159,7 @@ fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &OutputFl
             _ => &[],
         };
         let why = abx_report::no_claim_line(findings, responses);
-        tell(&format!("abx: {why}"));
+        notify(&format!("abx: {why}"));
     }
     end
 }
@@ -224,7 +224,7 @@ fn printed(
     if record.run().is_none()
         && let Some(remark) = expect::remark(record, responses)
     {
-        tell(&remark);
+        notify(&remark);
     }
     printed
 }
@@ -260,11 +260,11 @@ pub fn keep(
     let printed = print(file.as_ref());
     match saved {
         // The measurement is in the report all the same.
-        Err(error) => tell(&format!("abx: {error}")),
+        Err(error) => notify(&format!("abx: {error}")),
         Ok(()) => {
             history::note(&store);
             if !flags.quiet || store.moved().is_some() {
-                history::tell_where(&store);
+                history::print_place(&store);
             }
         }
     }

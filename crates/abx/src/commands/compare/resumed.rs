@@ -8,7 +8,7 @@ use abx_verdict::StudyRecord;
 use super::flags::Compare;
 use crate::commands::history::{name_of, record_path};
 use crate::commands::saved::{SavedRecord, read};
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 
 /// A study to continue, and the file of its record.
 pub struct Resumed {
@@ -46,11 +46,11 @@ impl Resumed {
     }
 
     /// Reports the parts that stay, unless nothing can be added.
-    pub fn tell(&self) {
+    pub fn notify(&self) {
         if !is_resumable(&self.measured) {
             return;
         }
-        tell(&format!(
+        notify(&format!(
             "Continuing {} after {}",
             name_of(&self.store),
             plural(self.measured.blocks.len() as u64, "block")

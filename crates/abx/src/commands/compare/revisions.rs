@@ -9,8 +9,8 @@ use abx_lab::study_file::RevisionSpec;
 use abx_lab::{Launch, Source, Subject};
 
 use super::flags::Compare;
-use crate::flags::build::{failure, telling};
-use crate::ui::end::{Failure, tell};
+use crate::flags::build::{failure, step_printer};
+use crate::ui::end::{Failure, notify};
 
 /// The working tree with its changes.
 const WORKING_TREE: &str = ".";
@@ -21,7 +21,7 @@ pub fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
     let repository = compare.build.repository()?;
     let texts = with_working_tree(&compare.rev)?;
     if texts.len() > compare.rev.len() && !compare.output.quiet {
-        tell(&format!(
+        notify(&format!(
             "comparing {} with the working tree, since you named one revision",
             texts[0]
         ));
@@ -30,12 +30,12 @@ pub fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
     let revisions = revisions.collect::<Result<Vec<_>, _>>().map_err(failure)?;
     distinct(&revisions).map_err(failure)?;
     let builder = compare.build.builder(&repository)?;
-    let mut tell_step = telling(compare.output.quiet);
+    let mut notify_step = step_printer(compare.output.quiet);
     let names = subject_names(&revisions);
     let each = revisions.iter().zip(names);
     each.map(|(revision, name)| {
         let subject = Subject::new(name, Source::Command(launch.clone()));
-        started(subject, (&builder, revision), &mut tell_step)
+        started(subject, (&builder, revision), &mut notify_step)
     })
     .collect()
 }
@@ -51,19 +51,19 @@ pub fn built(
     let repository = Repository::open(&folder).map_err(failure)?;
     let revision = repository.resolve(&source.name).map_err(failure)?;
     let builder = Builder::new(&repository, &source.build, BuildCache::here()).map_err(failure)?;
-    started(subject, (&builder, &revision), &mut telling(quiet))
+    started(subject, (&builder, &revision), &mut step_printer(quiet))
 }
 
 /// A subject that starts from the build of a revision, which stays until abx ends.
 fn started(
     subject: Subject,
     (builder, revision): (&Builder, &Revision),
-    tell_step: &mut dyn FnMut(&str),
+    notify_step: &mut dyn FnMut(&str),
 ) -> Result<Subject, Failure> {
     let Source::Command(launch) = subject.source else {
         unreachable!("a revision is started by a command");
     };
-    let built = builder.build(revision, tell_step).map_err(failure)?;
+    let built = builder.build(revision, notify_step).map_err(failure)?;
     let launch = built.launch(launch).map_err(failure)?;
     let record = built.record();
     built.keep();

@@ -8,7 +8,7 @@ use abx_lab::provision::{self, Provision};
 use abx_lab::study_file::{StudyFile, SubjectSpec};
 
 use super::extent::Absent;
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 
 /// Leaves out subjects whose program only the user can bring and did not, and reports it; at least
 /// two have to stay.
@@ -35,7 +35,7 @@ pub fn skip(
         })
         .collect();
     for skipped_subject in &skipped {
-        tell(&format!(
+        notify(&format!(
             "skipping {}: it needs {}; {}",
             skipped_subject.name, skipped_subject.needs, skipped_subject.how
         ));
@@ -45,7 +45,7 @@ pub fn skip(
         .map(|skipped_subject| skipped_subject.name.as_str())
         .collect();
     let lines = leave_out(file, &names)?;
-    lines.iter().for_each(|line| tell(line));
+    lines.iter().for_each(|line| notify(line));
     Ok(skipped)
 }
 

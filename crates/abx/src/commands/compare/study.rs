@@ -19,7 +19,7 @@ use super::revisions;
 use super::skipped::skip;
 use super::trust::confirm;
 use crate::flags::load::seed_from_clock;
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 use crate::ui::invocation;
 use crate::ui::invocation::own_program;
 
@@ -114,7 +114,7 @@ fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> 
     }
     let loads = compare.load.loads(scheme, is_encrypted, None)?;
     if !compare.output.quiet {
-        compare.load.hint(is_encrypted).into_iter().for_each(tell);
+        compare.load.hint(is_encrypted).into_iter().for_each(notify);
     }
     let mut requests = loads.iter().flat_map(|load| &load.requests);
     let takes_own_path = requests.any(|request| request.path.is_none());
@@ -273,7 +273,7 @@ fn provide(
         return Ok(needed);
     }
     if compare.install {
-        provision::install(&needed, &mut |line| tell(line)).map_err(Failure::usage)?;
+        provision::install(&needed, &mut |line| notify(line)).map_err(Failure::usage)?;
         return Ok(provision::survey(file, folder, &cache));
     }
     Err(Failure::usage(format!(
@@ -300,7 +300,7 @@ fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
         return Ok(());
     }
     if compare.install {
-        return provision::install(&needed, &mut |line| tell(line)).map_err(Failure::usage);
+        return provision::install(&needed, &mut |line| notify(line)).map_err(Failure::usage);
     }
     Err(Failure::usage(format!(
         "something that a subject needs is missing:\n{}\nTo have abx pull images: add --install",

@@ -9,7 +9,7 @@ use abx_lab::study_file::{self, StudyCommand, StudyFile};
 use abx_report::printing::clean;
 use clap::Args;
 
-use crate::ui::end::{Failure, tell};
+use crate::ui::end::{Failure, notify};
 
 /// The flag by which a script agrees.
 #[derive(Debug, Clone, Copy, Args)]
@@ -65,7 +65,7 @@ pub fn confirm(
         (true, _) => store.add_commands(&digest),
         (false, false) => return Err(refused(&shown.to_string(), &list)),
         (false, true) => {
-            tell(&format!(
+            notify(&format!(
                 "{shown} is new on this machine, or its commands have changed. It runs these \
                  programs as you:\n{list}"
             ));
@@ -79,7 +79,7 @@ pub fn confirm(
         }
     };
     if let Err(error) = kept {
-        tell(&format!(
+        notify(&format!(
             "abx: cannot save that {shown} is trusted: {error}. Make the state folder writable, or \
              agree again next time"
         ));

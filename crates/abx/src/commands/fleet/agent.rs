@@ -16,7 +16,7 @@ use clap::Args;
 
 use crate::flags::fleet;
 use crate::flags::units;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 use crate::ui::signals;
 
 /// Generate a part of the load of another machine's `abx run` or `abx compare`.
@@ -81,8 +81,8 @@ pub fn agent(agent: &Agent) -> Result<End, Failure> {
     let Some(bus) = connect(agent, &stopper)? else {
         return Ok(End::Done);
     };
-    tell(&format!("Agent {} waits for a controller", plan.name));
-    let mut on_event = |event| told(&event);
+    notify(&format!("Agent {} waits for a controller", plan.name));
+    let mut on_event = |event| print_event(&event);
     match run_agent(&*bus, &plan, &stopper.flag(), &mut on_event) {
         Ok(()) => Ok(End::Done),
         Err(error) => Err(Failure::no_claim(error)),
@@ -133,7 +133,7 @@ fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
 /// A failure when the bus is there, and refuses, when no bus can be at this address, or when this
 /// program has none: waiting would not help.
 fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Failure> {
-    let mut is_told = false;
+    let mut is_reported = false;
     while !stopper.is_stopped() {
         let (authorities, credentials) = (agent.bus_ca.as_deref(), agent.bus_creds.as_deref());
         match fleet::connect(&agent.bus, authorities, credentials) {
@@ -141,11 +141,11 @@ fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Fai
             Err(error @ (BusError::Address(_) | BusError::Refused(_) | BusError::NotBuilt)) => {
                 return Err(Failure::usage(error));
             }
-            Err(error) if !is_told => {
-                tell(&format!(
+            Err(error) if !is_reported => {
+                notify(&format!(
                     "abx: {error}. The agent waits, trying again every second"
                 ));
-                is_told = true;
+                is_reported = true;
             }
             Err(_) => {}
         }
@@ -158,10 +158,10 @@ fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Fai
     Ok(None)
 }
 
-fn told(event: &AgentEvent) {
-    tell(&match event {
+fn print_event(event: &AgentEvent) {
+    notify(&match event {
         AgentEvent::Joined { slot, slots } => format!("Joined: {} of {slots}", slot + 1),
-        AgentEvent::NotWanted { why } => format!("abx: a controller rejected this agent: {why}"),
+        AgentEvent::Rejected { why } => format!("abx: a controller rejected this agent: {why}"),
         AgentEvent::Refuses { why } => format!("abx: refused: {why}"),
         AgentEvent::RunEnded => "The load is over".to_owned(),
         AgentEvent::ControllerLost => {

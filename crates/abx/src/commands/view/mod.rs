@@ -22,7 +22,7 @@ use signal_hook::iterator::Signals;
 use crate::commands::history::record_path;
 use crate::flags::output::to_stdout;
 use crate::flags::units;
-use crate::ui::end::{End, Failure, tell};
+use crate::ui::end::{End, Failure, notify};
 
 use self::record_index::{NamedFile, RecordIndex};
 use self::site::Site;
@@ -73,12 +73,12 @@ pub fn view(view: &View) -> Result<End, Failure> {
     let opened = thread::Builder::new().spawn(move || accept_loop::run(&listener, site));
     opened.map_err(|error| Failure::no_claim(format!("cannot start a thread: {error}")))?;
     if !view.address.is_loopback() {
-        tell(&format!(
+        notify(&format!(
             "abx: {} is not a loopback address: anyone who can reach it can read these records",
             view.address
         ));
     }
-    tell(&format!("Showing {what}; stop with Ctrl-C"));
+    notify(&format!("Showing {what}; stop with Ctrl-C"));
     to_stdout(&format!("http://{address}/\n")).map_err(Failure::no_claim)?;
     signals.forever().next();
     Ok(End::Done)
@@ -88,7 +88,7 @@ fn kept() -> Result<(RecordIndex, String), Failure> {
     let folder = state_folder();
     let archive = Archive::open(&folder).map_err(Failure::usage)?;
     if let Some(problem) = archive.problem() {
-        tell(&format!("abx: {problem}"));
+        notify(&format!("abx: {problem}"));
     }
     let history = archive.list(&Query::default()).map_err(Failure::no_claim)?;
     let count = history.entries.len();

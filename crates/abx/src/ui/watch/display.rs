@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use abx_report::printing::clean;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::ui::end::tell;
+use crate::ui::end::notify;
 
 /// In a file, mere progress is printed this often, so that a job's log shows that the job runs.
 const EVERY: Duration = Duration::from_secs(5);
@@ -77,7 +77,7 @@ impl Display {
             }
             Display::Lines { last } => {
                 if urgency == Urgency::Event || last.elapsed() >= EVERY {
-                    tell(text);
+                    notify(text);
                     *last = Instant::now();
                 }
             }
