@@ -55,8 +55,8 @@ pub struct HttperfFigures {
     /// When the first and the last connection were begun.
     first_begun_ns: u64,
     last_begun_ns: u64,
-    /// Connections that stood, and how long they were made, summed.
-    pub(super) stood: u64,
+    /// Connections that opened, and how long they were made, summed.
+    pub(super) opened: u64,
     pub(super) connect_ns: u64,
     /// Lifetimes in ms of connections that had a reply, and how many of them had which lifetime,
     /// in whole ms.
@@ -125,9 +125,9 @@ impl HttperfFigures {
         self.open_max = self.open_max.max(open);
     }
 
-    /// A connection stands, so long after it was begun.
-    pub fn stands(&mut self, took_ns: u64) {
-        self.stood += 1;
+    /// A connection is open, so long after it was begun.
+    pub fn opened(&mut self, took_ns: u64) {
+        self.opened += 1;
         self.connect_ns += took_ns;
     }
 

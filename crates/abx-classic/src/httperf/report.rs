@@ -52,7 +52,7 @@ impl HttperfFigures {
             self.median_lifetime_ms(),
             times.deviation()
         );
-        let connect_ms = mean(self.connect_ns, self.stood) / 1e6;
+        let connect_ms = mean(self.connect_ns, self.opened) / 1e6;
         let length = mean(self.replies_of_connections, times.count);
         let _ = writeln!(text, "Connection time [ms]: connect {connect_ms:.1}");
         let _ = writeln!(text, "Connection length [replies/conn]: {length:.3}");
@@ -166,7 +166,7 @@ mod tests {
         let mut figures = HttperfFigures::default();
         for (connection, open) in [(0, 1), (1, 2)] {
             figures.begins(connection * 10_000_000, open, open);
-            figures.stands(800_000);
+            figures.opened(800_000);
             for _ in 0..2 {
                 figures.sent(62);
                 figures.responded(&HttperfReply {

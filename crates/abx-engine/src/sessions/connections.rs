@@ -92,12 +92,12 @@ impl<I: Io> SessionConnections<I> {
             && failure.is_unbegun()
         {
             self.free.push(index);
-            self.tell(now, SessionStep::Fails(failure.clone()), listener);
+            self.notify(now, SessionStep::Fails(failure.clone()), listener);
             return None;
         }
         self.open += 1;
         let open = self.open;
-        self.tell(now, SessionStep::Begins { open, together }, listener);
+        self.notify(now, SessionStep::Begins { open, together }, listener);
         self.sessions[index].begin(calls, now);
         match failure {
             None => {
@@ -126,22 +126,27 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    pub(super) fn stands(&mut self, index: usize, now: Nanos, listener: &mut dyn SessionListener) {
+    pub(super) fn note_open(
+        &mut self,
+        index: usize,
+        now: Nanos,
+        listener: &mut dyn SessionListener,
+    ) {
         let session = &mut self.sessions[index];
-        session.stands = true;
+        session.is_connected = true;
         session.progress = now;
         let took = now.since(session.began);
-        self.tell(now, SessionStep::Stands(took), listener);
+        self.notify(now, SessionStep::Opened(took), listener);
     }
 
-    /// Sends unsent bytes, as far as there is room; `is_heard` is whether responses can come.
+    /// Sends unsent bytes, as far as there is room; `can_respond` is whether responses can come.
     ///
     /// # Errors
     /// Why the connection is broken.
     pub(super) fn send(
         &mut self,
         index: usize,
-        is_heard: bool,
+        can_respond: bool,
         listener: &mut dyn SessionListener,
     ) -> Result<(), SessionFailure> {
         let sent = self.io.now();
@@ -153,7 +158,7 @@ impl<I: Io> SessionConnections<I> {
         let Ok(bytes) = self.io.send(token, session.unsent()) else {
             return Err(self.failure(token));
         };
-        session.sends(bytes, sent.since(self.start), is_heard, listener);
+        session.sends(bytes, sent.since(self.start), can_respond, listener);
         session.progress = sent;
         self.watch(index);
         Ok(())
@@ -179,14 +184,14 @@ impl<I: Io> SessionConnections<I> {
         let progress = match self.io.receive(token) {
             Received::Bytes(bytes) => session.take(bytes, at, &mut self.memo, listener),
             Received::Nothing => return None,
-            Received::Skipped(_) => SessionProgress::GoesOn,
+            Received::Skipped(_) => SessionProgress::Continues,
             Received::Ended | Received::Failed if session.rests() => SessionProgress::IsOver,
             Received::Ended => session.end(at, listener),
             Received::Failed => SessionProgress::Failed(self.failure(token)),
         };
         if matches!(
             progress,
-            SessionProgress::GoesOn | SessionProgress::HasResponse
+            SessionProgress::Continues | SessionProgress::HasResponse
         ) {
             self.sessions[index].progress = now;
             self.watch(index);
@@ -210,7 +215,7 @@ impl<I: Io> SessionConnections<I> {
         now: Nanos,
         listener: &mut dyn SessionListener,
     ) {
-        self.tell(now, SessionStep::Fails(failure), listener);
+        self.notify(now, SessionStep::Fails(failure), listener);
         self.leave(index, now, listener);
     }
 
@@ -221,7 +226,7 @@ impl<I: Io> SessionConnections<I> {
         let session = &mut self.sessions[index];
         session.is_open = false;
         let (lasted, responses) = (now.since(session.began), session.responses);
-        self.tell(now, SessionStep::Ends { lasted, responses }, listener);
+        self.notify(now, SessionStep::Ends { lasted, responses }, listener);
     }
 
     /// A session that has made no progress for too long, each once.
@@ -243,7 +248,7 @@ impl<I: Io> SessionConnections<I> {
     pub(super) fn tick(&mut self, now: Nanos, listener: &mut dyn SessionListener) {
         if now >= self.next_tick {
             self.next_tick = now.plus(self.tick);
-            self.tell(now, SessionStep::Ticks, listener);
+            self.notify(now, SessionStep::Ticks, listener);
         }
     }
 
@@ -277,8 +282,8 @@ impl<I: Io> SessionConnections<I> {
         }
     }
 
-    fn tell(&self, now: Nanos, step: SessionStep<'_>, listener: &mut dyn SessionListener) {
-        listener.hears(now.since(self.start), step);
+    fn notify(&self, now: Nanos, step: SessionStep<'_>, listener: &mut dyn SessionListener) {
+        listener.on_step(now.since(self.start), step);
     }
 
     fn token(&self, index: usize) -> Token {

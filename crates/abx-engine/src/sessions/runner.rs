@@ -67,8 +67,8 @@ impl<'a, I: Io> SessionRunner<'a, I> {
         match ready {
             Ready::Connected(token) if self.connections.is_current(*token) => {
                 let index = token.slot as usize;
-                self.connections.stands(index, now, &mut *self.client);
-                self.go_on(index, now);
+                self.connections.note_open(index, now, &mut *self.client);
+                self.advance(index, now);
             }
             Ready::Unconnected(token, error) if self.connections.is_current(*token) => {
                 let index = token.slot as usize;
@@ -93,7 +93,7 @@ impl<'a, I: Io> SessionRunner<'a, I> {
     }
 
     /// Every request has its response: sends the next requests, or ends the session.
-    fn go_on(&mut self, index: usize, now: Nanos) {
+    fn advance(&mut self, index: usize, now: Nanos) {
         if self.prepare(index) {
             self.send(index, now)
         } else {
@@ -113,8 +113,8 @@ impl<'a, I: Io> SessionRunner<'a, I> {
             let client = &mut *self.client;
             match self.connections.receive(token, now, client) {
                 None => return,
-                Some(SessionProgress::GoesOn) => {}
-                Some(SessionProgress::HasResponse) => self.go_on(index, now),
+                Some(SessionProgress::Continues) => {}
+                Some(SessionProgress::HasResponse) => self.advance(index, now),
                 Some(SessionProgress::IsOver) => self.ends(index, now),
                 Some(SessionProgress::Failed(failure)) => self.fail(index, failure, now),
             }
@@ -151,8 +151,8 @@ impl<I: Io> Driver for SessionRunner<'_, I> {
             return None;
         }
         self.begin_due();
-        let goes_on = self.connections.open() > 0 || self.begins.are_left();
-        goes_on.then(|| self.connections.next_wait(self.begins.due()))
+        let continues = self.connections.open() > 0 || self.begins.are_left();
+        continues.then(|| self.connections.next_wait(self.begins.due()))
     }
 
     fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {

@@ -13,7 +13,7 @@ pub(super) struct Session {
     pub(super) generation: u32,
     pub(super) is_open: bool,
     /// Whether the connection is open.
-    pub(super) stands: bool,
+    pub(super) is_connected: bool,
     /// Whether the connection is closed already.
     pub(super) is_gone: bool,
     pub(super) began: Nanos,
@@ -63,7 +63,7 @@ struct Coming {
 
 /// The effect of received bytes, or of an end, on a session.
 pub(super) enum SessionProgress {
-    GoesOn,
+    Continues,
     HasResponse,
     /// The same, and the peer has closed.
     IsOver,
@@ -81,7 +81,7 @@ impl Session {
         Session {
             generation: 0,
             is_open: false,
-            stands: false,
+            is_connected: false,
             is_gone: false,
             began: Nanos(0),
             progress: Nanos(0),
@@ -101,7 +101,7 @@ impl Session {
     /// Resets the state, and begins with this many calls to make.
     pub(super) fn begin(&mut self, calls: u32, now: Nanos) {
         self.is_open = true;
-        (self.stands, self.is_gone) = (false, false);
+        (self.is_connected, self.is_gone) = (false, false);
         self.began = now;
         self.progress = now;
         self.looked_at = Nanos::MAX;
@@ -142,7 +142,7 @@ impl Session {
     ) -> bool {
         self.forget_sent();
         for _ in 0..burst.min(self.calls_left) {
-            if !client.ask(&mut self.outgoing) {
+            if !client.append_request(&mut self.outgoing) {
                 self.calls_left = 0;
                 break;
             }
@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// Queues one request after the unsent ones.
-    pub(super) fn ask(&mut self, call: u64, kind: ResponseKind, request: &[u8]) {
+    pub(super) fn queue_request(&mut self, call: u64, kind: ResponseKind, request: &[u8]) {
         if self.has_sent_all() {
             self.forget_sent();
         }
@@ -187,7 +187,7 @@ impl Session {
         &mut self,
         bytes: usize,
         at: Nanos,
-        is_heard: bool,
+        can_respond: bool,
         listener: &mut dyn SessionListener,
     ) {
         let until = self.taken + bytes;
@@ -199,7 +199,7 @@ impl Session {
                     number: unsent.call,
                     sent: at,
                 });
-                if is_heard {
+                if can_respond {
                     self.http.expect(unsent.kind);
                 }
             }
@@ -211,7 +211,7 @@ impl Session {
         {
             let (call, end) = (*call, *end);
             let request = &self.outgoing[self.sent_until..end];
-            listener.hears(at, SessionStep::Sent { call, request });
+            listener.on_step(at, SessionStep::Sent { call, request });
             self.sent_until = end;
             self.waiting.pop_front();
         }
@@ -242,7 +242,7 @@ impl Session {
                     self.coming.body_bytes += bytes.len() as u64;
                     self.coming.framing_bytes = 0;
                     let call = self.call();
-                    listener.hears(at, SessionStep::Body { call, bytes });
+                    listener.on_step(at, SessionStep::Body { call, bytes });
                 }
                 Some(Event::Done(done)) => self.responded(done, false, at, listener),
                 Some(Event::Failed(fault)) => return SessionProgress::Failed(failure(fault)),
@@ -251,7 +251,7 @@ impl Session {
         if self.flights.is_empty() && self.has_sent_all() {
             SessionProgress::HasResponse
         } else {
-            SessionProgress::GoesOn
+            SessionProgress::Continues
         }
     }
 
@@ -266,7 +266,7 @@ impl Session {
             self.coming.framing_bytes += taken.len() as u64;
         } else {
             self.coming.head_bytes += taken.len() as u64;
-            listener.hears(at, SessionStep::Head { call, bytes: taken });
+            listener.on_step(at, SessionStep::Head { call, bytes: taken });
         }
     }
 
@@ -327,7 +327,7 @@ impl Session {
             is_cut,
         };
         let call = call.number;
-        listener.hears(at, SessionStep::Responded { call, response });
+        listener.on_step(at, SessionStep::Responded { call, response });
     }
 }
 

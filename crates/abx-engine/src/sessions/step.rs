@@ -7,14 +7,14 @@ use abx_sys::Nanos;
 /// Receives the events of sessions.
 pub trait SessionListener {
     /// Receives the next step, at this moment from the load's beginning.
-    fn hears(&mut self, at: Nanos, step: SessionStep<'_>);
+    fn on_step(&mut self, at: Nanos, step: SessionStep<'_>);
 }
 
 /// Supplies the requests of sessions, and receives their events.
 pub trait SessionClient: SessionListener {
     /// Appends the next request to `bytes`. Returns false if there is none left, which
     /// ends that session.
-    fn ask(&mut self, bytes: &mut Vec<u8>) -> bool;
+    fn append_request(&mut self, bytes: &mut Vec<u8>) -> bool;
 }
 
 /// An event in a load of sessions. Calls are counted over all sessions, from 0.
@@ -28,7 +28,7 @@ pub enum SessionStep<'a> {
         together: u64,
     },
     /// The connection is open, this long after it was begun; with TLS that includes the handshake.
-    Stands(Nanos),
+    Opened(Nanos),
     /// A request was handed over whole.
     Sent { call: u64, request: &'a [u8] },
     /// A part of a response's head, interim ones and the empty line included.

@@ -70,14 +70,14 @@ pub trait VisitClient: SessionListener {
 
     /// Writes the request of a call. Returns whether it is for a head alone, whose response has
     /// no body.
-    fn asks(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool;
+    fn write_request(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool;
 
     /// A visit has ended, at this moment from the load's beginning.
     fn ends(&mut self, at: Nanos, end: VisitEnd);
 }
 
 /// A call with its request, until it has its response.
-pub(super) struct AskedCall {
+pub(super) struct PendingCall {
     pub(super) number: u64,
     pub(super) kind: ResponseKind,
     pub(super) request: Vec<u8>,
@@ -87,7 +87,7 @@ pub(super) struct Link {
     /// Its place among the connections of the load.
     pub(super) index: usize,
     /// Calls sent over it that have no response yet.
-    pub(super) calls: VecDeque<AskedCall>,
+    pub(super) calls: VecDeque<PendingCall>,
 }
 
 pub(super) struct VisitState {
@@ -95,9 +95,9 @@ pub(super) struct VisitState {
     /// The current burst, and those after it.
     bursts: VecDeque<VisitBurst>,
     /// Calls of the current burst that were requested.
-    asked: u32,
-    pub(super) asked_calls: usize,
-    pub(super) waiting: VecDeque<AskedCall>,
+    begun: u32,
+    pub(super) calls_requested: usize,
+    pub(super) waiting: VecDeque<PendingCall>,
     /// In the order of their beginning.
     pub(super) links: Vec<Link>,
     pub(super) connections: u64,
@@ -106,7 +106,7 @@ pub(super) struct VisitState {
 
 pub(super) enum VisitNext {
     Awaits,
-    Asks(u32),
+    Requests(u32),
     Thinks(Nanos),
     Ends,
 }
@@ -116,8 +116,8 @@ impl VisitState {
         VisitState {
             began,
             bursts: bursts.into(),
-            asked: 0,
-            asked_calls: 0,
+            begun: 0,
+            calls_requested: 0,
             waiting: VecDeque::new(),
             links: Vec::new(),
             connections: 0,
@@ -134,14 +134,14 @@ impl VisitState {
         let Some(burst) = self.bursts.front().copied() else {
             return VisitNext::Ends;
         };
-        if self.asked < burst.calls {
+        if self.begun < burst.calls {
             // The first call alone, as for a page whose parts are only known after it is loaded.
-            let calls = if self.asked == 0 { 1 } else { burst.calls - 1 };
-            self.asked += calls;
-            return VisitNext::Asks(calls);
+            let calls = if self.begun == 0 { 1 } else { burst.calls - 1 };
+            self.begun += calls;
+            return VisitNext::Requests(calls);
         }
         self.bursts.pop_front();
-        self.asked = 0;
+        self.begun = 0;
         if self.bursts.is_empty() {
             VisitNext::Ends
         } else {

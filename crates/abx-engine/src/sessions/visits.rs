@@ -11,7 +11,7 @@ use super::runner::BEGUN_MAX;
 use super::session::SessionProgress;
 use super::step::{SessionFailure, SessionListener, SessionStep};
 use super::visit::{
-    AskedCall, Link, VisitCall, VisitClient, VisitEnd, VisitNext, VisitPlan, VisitState,
+    Link, PendingCall, VisitCall, VisitClient, VisitEnd, VisitNext, VisitPlan, VisitState,
 };
 use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Io, Ready, Token};
@@ -88,7 +88,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             let bursts = self.client.visits();
             let visit = VisitState::new(now, bursts);
             self.visits.insert(number, visit);
-            self.go_on(number, now);
+            self.advance(number, now);
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
         match ready {
             Ready::Connected(_) => {
-                self.connections.stands(index, now, &mut *self.client);
+                self.connections.note_open(index, now, &mut *self.client);
                 self.send(index, now);
             }
             Ready::Unconnected(_, error) => {
@@ -127,15 +127,15 @@ impl<'a, I: Io> VisitRunner<'a, I> {
     }
 
     /// All calls of a visit may have responses, or its think time is over: takes the next action.
-    fn go_on(&mut self, number: u64, now: Nanos) {
+    fn advance(&mut self, number: u64, now: Nanos) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
         };
         match visit.next() {
             VisitNext::Awaits => self.assign(number, now),
-            VisitNext::Asks(calls) => {
+            VisitNext::Requests(calls) => {
                 for _ in 0..calls {
-                    self.ask(number);
+                    self.prepare_call(number);
                 }
                 self.assign(number, now);
             }
@@ -145,23 +145,23 @@ impl<'a, I: Io> VisitRunner<'a, I> {
     }
 
     /// Prepares the next call of a visit.
-    fn ask(&mut self, number: u64) {
+    fn prepare_call(&mut self, number: u64) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
         };
         let call = VisitCall {
             visit: number,
-            place: visit.asked_calls,
+            place: visit.calls_requested,
             number: self.next_call,
         };
         let mut request = Vec::new();
-        let kind = response_kind(self.client.asks(call, &mut request));
-        visit.waiting.push_back(AskedCall {
+        let kind = response_kind(self.client.write_request(call, &mut request));
+        visit.waiting.push_back(PendingCall {
             number: call.number,
             kind,
             request,
         });
-        visit.asked_calls += 1;
+        visit.calls_requested += 1;
         self.next_call += 1;
     }
 
@@ -184,7 +184,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             let call = visit.waiting.pop_front();
             if let (Some(link), Some(call)) = (visit.roomy(self.terms.piped), call) {
                 let session = self.connections.session(link.index);
-                session.ask(call.number, call.kind, &call.request);
+                session.queue_request(call.number, call.kind, &call.request);
                 link.calls.push_back(call);
                 given.push(link.index);
             }
@@ -219,7 +219,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
 
     fn send(&mut self, index: usize, now: Nanos) {
         let session = self.connections.session(index);
-        if !session.stands {
+        if !session.is_connected {
             return;
         }
         if session.is_gone {
@@ -239,14 +239,14 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         let index = token.slot as usize;
         let number = self.owners[index];
         while self.connections.is_current(token) && self.visits.contains_key(&number) {
-            let mut ear = Ear {
+            let mut listener = CountingListener {
                 client: &mut *self.client,
                 failure_status: self.terms.failure_status,
                 responded: 0,
                 failed: Vec::new(),
             };
-            let progress = self.connections.receive(token, now, &mut ear);
-            let (responded, failed) = (ear.responded, ear.failed);
+            let progress = self.connections.receive(token, now, &mut listener);
+            let (responded, failed) = (listener.responded, listener.failed);
             self.responded(index, number, responded, &failed);
             match progress {
                 _ if !(failed.is_empty() || self.terms.retries) => self.end(number, false, now),
@@ -282,11 +282,11 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             return;
         }
         if self.terms.keeps {
-            return self.go_on(number, now);
+            return self.advance(number, now);
         }
         let visit = self.visits.get_mut(&number);
         let link = visit.and_then(|visit| visit.unlink(index));
-        self.go_on(number, now);
+        self.advance(number, now);
         if let Some(link) = link {
             self.connections.leave(link.index, now, &mut *self.client);
         }
@@ -363,14 +363,14 @@ impl<I: Io> Driver for VisitRunner<'_, I> {
             self.lost(index, SessionFailure::Timeout, now);
         }
         while let Some((_, number)) = self.thoughts.take_due(now) {
-            self.go_on(number, now);
+            self.advance(number, now);
         }
         self.connections.tick(now, &mut *self.client);
     }
 }
 
 /// Forwards steps to a client, and counts the responses.
-struct Ear<'a> {
+struct CountingListener<'a> {
     client: &'a mut dyn VisitClient,
     failure_status: Option<u16>,
     responded: usize,
@@ -378,14 +378,14 @@ struct Ear<'a> {
     failed: Vec<u64>,
 }
 
-impl SessionListener for Ear<'_> {
-    fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
+impl SessionListener for CountingListener<'_> {
+    fn on_step(&mut self, at: Nanos, step: SessionStep<'_>) {
         if let SessionStep::Responded { call, response } = &step {
             self.responded += 1;
             if self.failure_status == Some(response.status) {
                 self.failed.push(*call);
             }
         }
-        self.client.hears(at, step);
+        self.client.on_step(at, step);
     }
 }

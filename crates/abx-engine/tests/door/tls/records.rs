@@ -65,14 +65,14 @@ struct Asker {
 }
 
 impl SessionClient for Asker {
-    fn ask(&mut self, bytes: &mut Vec<u8>) -> bool {
+    fn append_request(&mut self, bytes: &mut Vec<u8>) -> bool {
         bytes.extend_from_slice(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         true
     }
 }
 
 impl SessionListener for Asker {
-    fn hears(&mut self, _: Nanos, step: SessionStep<'_>) {
+    fn on_step(&mut self, _: Nanos, step: SessionStep<'_>) {
         match step {
             SessionStep::Responded { .. } => self.responded += 1,
             SessionStep::Fails(failure) => self.failures.push(failure),

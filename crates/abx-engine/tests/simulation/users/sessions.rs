@@ -31,7 +31,7 @@ struct Hearer {
 }
 
 impl SessionClient for Hearer {
-    fn ask(&mut self, bytes: &mut Vec<u8>) -> bool {
+    fn append_request(&mut self, bytes: &mut Vec<u8>) -> bool {
         let is_left = self.left > 0;
         if is_left {
             self.left -= 1;
@@ -42,10 +42,10 @@ impl SessionClient for Hearer {
 }
 
 impl SessionListener for Hearer {
-    fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
+    fn on_step(&mut self, at: Nanos, step: SessionStep<'_>) {
         match step {
             SessionStep::Begins { open, together } => self.begins.push((at, open, together)),
-            SessionStep::Stands(took) => self.stands.push(took),
+            SessionStep::Opened(took) => self.stands.push(took),
             SessionStep::Sent { call, request } => {
                 assert_eq!((call, request), (self.sent, REQUEST));
                 self.sent += 1;

@@ -28,7 +28,7 @@ struct Visitor {
 }
 
 impl SessionListener for Visitor {
-    fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
+    fn on_step(&mut self, at: Nanos, step: SessionStep<'_>) {
         match step {
             SessionStep::Begins { open, .. } => self.open.push(open),
             SessionStep::Sent { call, request } => {
@@ -48,7 +48,7 @@ impl VisitClient for Visitor {
         self.bursts.clone()
     }
 
-    fn asks(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool {
+    fn write_request(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool {
         self.asked.push(call);
         bytes.extend_from_slice(REQUEST);
         false

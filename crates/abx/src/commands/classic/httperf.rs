@@ -251,7 +251,7 @@ struct HttperfClient {
     figures: HttperfFigures,
     printer: HttperfPrinter,
     /// Whether samples of rates are printed.
-    tells_rates: bool,
+    prints_rates: bool,
     /// Why the first connection failed of those that failed in no way that has a name.
     first_other: Option<String>,
 }
@@ -271,7 +271,7 @@ impl HttperfClient {
                 HttperfFigures::default()
             },
             printer: HttperfPrinter::new(options),
-            tells_rates: options.verbose || options.periodic_stats,
+            prints_rates: options.verbose || options.periodic_stats,
             first_other: None,
         })
     }
@@ -294,7 +294,7 @@ impl HttperfClient {
 }
 
 impl SessionClient for HttperfClient {
-    fn ask(&mut self, bytes: &mut Vec<u8>) -> bool {
+    fn append_request(&mut self, bytes: &mut Vec<u8>) -> bool {
         self.requests.write(bytes)
     }
 }
@@ -312,7 +312,7 @@ impl VisitClient for HttperfClient {
             .collect()
     }
 
-    fn asks(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool {
+    fn write_request(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool {
         let sessions = self.sessions.as_mut();
         sessions.is_some_and(|sessions| sessions.write(call.visit, call.place, call.number, bytes))
     }
@@ -331,11 +331,11 @@ impl VisitClient for HttperfClient {
 }
 
 impl SessionListener for HttperfClient {
-    fn hears(&mut self, at: Nanos, step: SessionStep<'_>) {
+    fn on_step(&mut self, at: Nanos, step: SessionStep<'_>) {
         let is_sample = matches!(step, SessionStep::Ticks);
         match step {
             SessionStep::Begins { open, together } => self.figures.begins(at.0, open, together),
-            SessionStep::Stands(took) => self.figures.stands(took.0),
+            SessionStep::Opened(took) => self.figures.opened(took.0),
             SessionStep::Sent { call, request } => {
                 self.figures.sent(request.len() as u64);
                 self.printer.sent(call, request);
@@ -359,7 +359,7 @@ impl SessionListener for HttperfClient {
             SessionStep::Ends { lasted, responses } => self.figures.ends(lasted.0, responses),
             SessionStep::Ticks => {
                 let sample = self.figures.samples(at.0);
-                if self.tells_rates {
+                if self.prints_rates {
                     self.printer.sampled(sample);
                 }
             }
