@@ -41,9 +41,9 @@ pub use io::tls_fuzz;
 pub use load_generator::LoadGenerator;
 pub use plan::input_file;
 pub use plan::{
-    ASKED_BEFORE_LOAD, BodyIdentity, EnginePlan, ExpectedResponse, Extraction, HttpVersion,
-    LineList, LoadPart, LoadPlan, OWN_VALUES, Pacing, PlaceholderKind, PlaceholderPart,
-    RequestPlaceholder, RequestPlan, ScenarioScript, ScenarioStep, ScenarioUsers, SliceEnd,
+    BodyIdentity, EnginePlan, ExpectedResponse, Extraction, HttpVersion, LineList, LoadPart,
+    LoadPlan, OWN_VALUES, Pacing, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
+    RequestPlan, SENT_BEFORE_LOAD, ScenarioScript, ScenarioStep, ScenarioUsers, SliceEnd,
     SlicePlan, TextTemplate, ThinkTime, TlsFileError, TlsIdentity, TlsPlan, TlsSuite, TlsTrust,
     TlsVersion, ValueSource, WeightedRequest, is_value_name,
 };

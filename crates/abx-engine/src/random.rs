@@ -30,7 +30,7 @@ pub(crate) struct Chooser {
     until: Vec<u64>,
     random: Random,
     /// The next place, when it is not drawn.
-    told: Option<usize>,
+    preset: Option<usize>,
 }
 
 impl Chooser {
@@ -43,19 +43,19 @@ impl Chooser {
         Chooser {
             until: sums.collect(),
             random: Random::new(seed),
-            told: None,
+            preset: None,
         }
     }
 
     pub(crate) fn next_is(&mut self, place: usize) {
-        self.told = Some(place);
+        self.preset = Some(place);
     }
 
     pub(crate) fn draw(&mut self) -> usize {
         let [.., _, total] = self.until[..] else {
             return 0;
         };
-        if let Some(place) = self.told.take() {
+        if let Some(place) = self.preset.take() {
             return place;
         }
         let drawn = self.random.below(total);

@@ -10,7 +10,7 @@ use abx_wire::http1;
 use abx_wire::http2::EncodedRequest;
 
 use crate::plan::{
-    ASKED_BEFORE_LOAD, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder, RequestPlan,
+    LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder, RequestPlan, SENT_BEFORE_LOAD,
     push_decimal, push_uuid,
 };
 use crate::random::Random;
@@ -92,7 +92,7 @@ impl ValuesToFill {
             match piece {
                 Piece::Fixed(bytes) => out.extend_from_slice(bytes),
                 Piece::Sequence => {
-                    push_decimal(ASKED_BEFORE_LOAD + self.share.nth(self.numbers), out);
+                    push_decimal(SENT_BEFORE_LOAD + self.share.nth(self.numbers), out);
                 }
                 Piece::Random { first, numbers } => {
                     push_decimal(first + self.random.below(*numbers), out);

@@ -20,7 +20,7 @@ pub use pacing::Pacing;
 pub use part::LoadPart;
 pub(crate) use part::share_before;
 pub use placeholders::{
-    ASKED_BEFORE_LOAD, LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder,
+    LineList, PlaceholderKind, PlaceholderPart, RequestPlaceholder, SENT_BEFORE_LOAD,
 };
 pub(crate) use placeholders::{push_decimal, push_uuid};
 pub use request::{BodyIdentity, ExpectedResponse, HttpVersion, RequestPlan, WeightedRequest};

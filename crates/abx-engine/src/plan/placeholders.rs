@@ -8,7 +8,7 @@ use crate::random::Random;
 
 /// How often each request is sent before the load, with numbers of its own: the load's
 /// numbers begin after them.
-pub const ASKED_BEFORE_LOAD: u64 = 3;
+pub const SENT_BEFORE_LOAD: u64 = 3;
 
 /// A place in a request that is filled in each time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +103,7 @@ impl PlaceholderKind {
     /// It differs as much as possible from time to time, so that a response that depends on
     /// it shows that.
     pub(super) fn example(&self, number: u64, random: &mut Random) -> String {
-        let time = number % ASKED_BEFORE_LOAD;
+        let time = number % SENT_BEFORE_LOAD;
         let of = |first: u64, last: u64| match time {
             0 => first,
             1 => last,

@@ -16,7 +16,7 @@ impl ConnectionCounts {
         self.connecting += 1;
     }
 
-    pub(super) fn stands(&mut self) {
+    pub(super) fn opens(&mut self) {
         self.connecting -= 1;
         self.standing += 1;
         self.made += 1;

@@ -231,7 +231,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                     if is_next {
                         self.limit_receive(token);
                     }
-                    self.go_on(index, now);
+                    self.continue_with(index, now);
                     self.skip_rest(token);
                 }
                 StreamState::Over => self.over(index, now),

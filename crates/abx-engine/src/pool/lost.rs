@@ -79,7 +79,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.protocol.lost(Lost {
             index,
             outcome,
-            has_stood: true,
+            was_open: true,
         });
         let again = match outcome {
             Outcome::EmptyResponse => Again::Never,
@@ -90,11 +90,11 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             },
         };
         // Bytes that broke a rule were sent, even if the parser kept none of them.
-        let has_said = slot.handed > 0 && !is_silent(outcome);
+        let has_sent = slot.handed > 0 && !is_silent(outcome);
         let begun = if C::HAS_STREAMS {
-            self.bring_begun_first(index).max(usize::from(has_said))
+            self.bring_begun_first(index).max(usize::from(has_sent))
         } else {
-            usize::from(has_said || C::has_begun(&slot.client))
+            usize::from(has_sent || C::has_begun(&slot.client))
         };
         if outcome == Outcome::Unsolicited {
             self.count_unsolicited(now);

@@ -55,7 +55,7 @@ struct OpeningProgress {
 
 impl OpeningProgress {
     /// Whether a connect may be begun, now or later.
-    fn goes_on(&self, failures: &Outcomes, now: Nanos) -> bool {
+    fn continues(&self, failures: &Outcomes, now: Nanos) -> bool {
         let is_silent = self
             .silent_since
             .is_some_and(|since| since.plus(self.timeout) <= now);
@@ -78,14 +78,14 @@ impl OpeningProgress {
     }
 
     /// Until when there is nothing to do but wait.
-    fn wakes(&self, goes_on: bool) -> Nanos {
+    fn wakes(&self, continues: bool) -> Nanos {
         let deadline = self
             .begun
             .front()
             .map(|(begun, _)| begun.plus(self.timeout));
         let silence = self.silent_since.map(|since| since.plus(self.timeout));
         let beginning = silence.into_iter().chain(self.due());
-        let beginning = beginning.filter(|_| goes_on);
+        let beginning = beginning.filter(|_| continues);
         let first = deadline.into_iter().chain(beginning).min();
         first.unwrap_or(Nanos::MAX).min(self.end)
     }
@@ -109,15 +109,15 @@ impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
             return None;
         }
         pool.begin_connects(opening, now);
-        let goes_on = opening.goes_on(&pool.connect_failures, now);
-        if !goes_on && pool.connection_counts.connecting == 0 {
+        let continues = opening.continues(&pool.connect_failures, now);
+        if !continues && pool.connection_counts.connecting == 0 {
             return None;
         }
-        let until = if goes_on && opening.pacer.is_none() && pool.has_place(opening) {
+        let until = if continues && opening.pacer.is_none() && pool.has_place(opening) {
             // Connects that failed at once have freed their places.
             now
         } else {
-            opening.wakes(goes_on)
+            opening.wakes(continues)
         };
         let awaits = Awaits::Nothing;
         Some(NextWait { until, awaits })
@@ -128,7 +128,7 @@ impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
         pool.take(ready, now);
         pool.note_made(opening, now);
         let standing = pool.connection_counts.standing;
-        pool.opening_part.tells(standing, opening.timeout);
+        pool.opening_part.reports(standing, opening.timeout);
         pool.time_out_connects(opening, now);
     }
 }
@@ -171,7 +171,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             // Each request brings its own connection.
             return (self.slots.len(), 0);
         }
-        let stood = self.connection_counts.standing;
+        let open_before = self.connection_counts.standing;
         self.close_rested();
         let progress = self.opening();
         let mut opening = Opening {
@@ -182,7 +182,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let opening = opening.progress;
         self.end_opening(&opening);
         let standing = self.connection_counts.standing;
-        (standing, standing.saturating_sub(stood))
+        (standing, standing.saturating_sub(open_before))
     }
 
     /// Handles events since the last slice. One wait gives a limited number of events, and more
@@ -244,8 +244,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Begins the connects that are due, and checks the results of others now and then.
     fn begin_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
         for _ in 0..CONNECTING_MAX {
-            let goes_on = opening.goes_on(&self.connect_failures, now);
-            if !goes_on || !opening.begins(self.connection_counts.connecting, now) {
+            let continues = opening.continues(&self.connect_failures, now);
+            if !continues || !opening.begins(self.connection_counts.connecting, now) {
                 return;
             }
             let Some(index) = opening.untried.pop() else {

@@ -37,7 +37,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Continues with a connection that has taken bytes: they may have been the last of
     /// its handshake, and requests may have waited for the outbox.
     #[inline(always)]
-    pub(super) fn go_on(&mut self, index: usize, now: Nanos) {
+    pub(super) fn continue_with(&mut self, index: usize, now: Nanos) {
         if !C::HAS_HANDSHAKE {
             return;
         }
@@ -45,7 +45,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if slot.state != SlotState::Connecting {
             self.resume(index, now);
         } else if C::is_open(&slot.client) {
-            self.stands(index, now);
+            self.opens(index, now);
         }
     }
 }

@@ -46,11 +46,11 @@ pub struct SharedSlice {
 impl SharedSlice {
     /// A slice of this many workers, of which `with_connections` have connections.
     pub fn new(workers: usize, with_connections: usize) -> Arc<SharedSlice> {
-        SharedSlice::told_to(None, workers, with_connections)
+        SharedSlice::with_listener(None, workers, with_connections)
     }
 
     /// The same, with a listener for its intervals.
-    pub fn told_to(
+    pub fn with_listener(
         listener: Option<Sender<ReportedInterval>>,
         workers: usize,
         with_connections: usize,
@@ -135,7 +135,7 @@ impl SliceParticipants {
 
     /// This worker waits for this many connections, the first of them since `since`, each
     /// for a timeout at most.
-    pub(super) fn tells_awaited(&mut self, connections: u64, since: Nanos, timeout: Nanos) {
+    pub(super) fn reports_awaited(&mut self, connections: u64, since: Nanos, timeout: Nanos) {
         let shared = &*self.shared;
         shared.timeout_ns.fetch_max(timeout.0, Ordering::Relaxed);
         let first = &shared.awaited_since_ns;
@@ -161,7 +161,7 @@ impl SliceParticipants {
     pub fn end(&mut self) {
         self.leave();
         self.has_response(false);
-        self.tells_awaited(0, Nanos::MAX, Nanos(0));
+        self.reports_awaited(0, Nanos::MAX, Nanos(0));
     }
 }
 

@@ -23,7 +23,7 @@ const FAILURES_PER_SLOT_MAX: usize = 3;
 /// if the slice itself is shorter.
 const PATIENCE_OF_TIMEOUT: u64 = 20;
 /// From this long after the counted part, and this often, a worker reports what it waits for.
-pub(super) const TELL_EVERY: Nanos = Nanos(500_000_000);
+pub(super) const REPORT_EVERY: Nanos = Nanos(500_000_000);
 
 struct RequestSlice<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
@@ -170,13 +170,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         if self.progress.open && now >= self.progress.settles {
             self.settle_clocks(slice, now);
         }
-        if now >= slice.end.plus(TELL_EVERY) {
-            self.tell_awaited();
+        if now >= slice.end.plus(REPORT_EVERY) {
+            self.report_awaited();
         }
         self.progress.edge = if self.progress.open {
-            self.progress.settles.min(now.plus(TELL_EVERY))
+            self.progress.settles.min(now.plus(REPORT_EVERY))
         } else {
-            now.plus(TELL_EVERY)
+            now.plus(REPORT_EVERY)
         };
         self.progress.edge = self.progress.edge.min(self.course.due());
     }
@@ -204,7 +204,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Reports how many connections the end of the slice waits for, and since when.
-    fn tell_awaited(&mut self) {
+    fn report_awaited(&mut self) {
         let Progress { open, counting, .. } = &self.progress;
         let firsts = self.slots.iter().filter_map(|slot| {
             let flight = slot.flights.first()?;
@@ -215,7 +215,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             (count + 1, oldest.min(begun))
         });
         let timeout = Nanos(self.plan.timeout_ns());
-        self.participants.tells_awaited(connections, since, timeout);
+        self.participants.reports_awaited(connections, since, timeout);
     }
 
     /// Whether no worker needs the load any more.

@@ -27,22 +27,22 @@ pub(crate) struct SharedOpening {
 
 pub(crate) struct OpeningPart {
     shared: Arc<SharedOpening>,
-    told: u64,
+    reported: u64,
 }
 
 impl OpeningPart {
     pub(crate) fn of(shared: &Arc<SharedOpening>) -> OpeningPart {
         OpeningPart {
             shared: Arc::clone(shared),
-            told: 0,
+            reported: 0,
         }
     }
 
     /// This many of this worker's connections are open, each of which had this timeout.
-    pub(super) fn tells(&mut self, open: usize, timeout: Nanos) {
-        let before = std::mem::replace(&mut self.told, open as u64);
+    pub(super) fn reports(&mut self, open: usize, timeout: Nanos) {
+        let before = std::mem::replace(&mut self.reported, open as u64);
         // A difference below zero wraps around to the right sum.
-        let more = self.told.wrapping_sub(before);
+        let more = self.reported.wrapping_sub(before);
         self.shared.open.fetch_add(more, Ordering::Relaxed);
         self.shared
             .timeout_ns

@@ -183,7 +183,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Sets where the progress of the next opening is reported.
-    pub(crate) fn tells(&mut self, opening_part: OpeningPart) {
+    pub(crate) fn reports_to(&mut self, opening_part: OpeningPart) {
         self.opening_part = opening_part;
     }
 
@@ -294,14 +294,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             }
         }
         if !C::HAS_HANDSHAKE {
-            self.stands(index, now);
+            self.opens(index, now);
         } else if self.flush_outbox(index).is_err() {
             self.broken(index, Outcome::Reset, now);
         }
     }
 
-    pub(super) fn stands(&mut self, index: usize, now: Nanos) {
-        self.connection_counts.stands();
+    pub(super) fn opens(&mut self, index: usize, now: Nanos) {
+        self.connection_counts.opens();
         let slot = &mut self.slots[index];
         slot.state = SlotState::Standing;
         slot.refusals = 0;
@@ -324,7 +324,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.protocol.lost(Lost {
             index,
             outcome,
-            has_stood: false,
+            was_open: false,
         });
         self.connection_counts.leaves(self.slots[index].state);
         let slot = &mut self.slots[index];

@@ -12,7 +12,7 @@ pub struct Lost {
     pub index: usize,
     pub outcome: Outcome,
     /// Whether it was open before.
-    pub(crate) has_stood: bool,
+    pub(crate) was_open: bool,
 }
 
 /// The client side of a protocol, over many connections.

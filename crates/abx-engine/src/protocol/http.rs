@@ -85,13 +85,13 @@ impl Intake<'_, Http> {
                 self.received(uncounted as u64);
                 return StreamState::Broken(fault_outcome(fault));
             }
-            let goes_on = self.goes_on(&done);
+            let stays_open = self.stays_open(&done);
             // Bytes after the connection's last response are not read.
-            let behind = if goes_on { input.len() } else { 0 };
+            let behind = if stays_open { input.len() } else { 0 };
             self.received((uncounted - behind) as u64);
             uncounted = behind;
             self.responded(&done, response);
-            if !goes_on {
+            if !stays_open {
                 self.note_closing(&done);
                 return StreamState::Over;
             }
@@ -150,9 +150,9 @@ impl Intake<'_, Http> {
         loop {
             match self.slot.client.eof() {
                 Some(Event::Done(done)) => {
-                    let goes_on = self.goes_on(&done);
+                    let stays_open = self.stays_open(&done);
                     self.responded(&done, &[]);
-                    if !goes_on {
+                    if !stays_open {
                         self.note_closing(&done);
                         return StreamState::Over;
                     }
@@ -165,7 +165,7 @@ impl Intake<'_, Http> {
     }
 
     /// Whether the connection stays open after the first flight's whole response.
-    fn goes_on(&self, done: &Done) -> bool {
+    fn stays_open(&self, done: &Done) -> bool {
         // The rest of an unfinished request would run into the next one.
         let was_sent = self.slot.unsent_bytes == 0
             || self

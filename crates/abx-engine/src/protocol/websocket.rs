@@ -19,7 +19,7 @@ use crate::random::Random;
 
 /// A peer is given up if it causes more than this to wait for sending, mostly pongs, and
 /// reads none of it.
-const UNSAID_BYTES_MAX: usize = 64 * 1024;
+const UNSENT_BYTES_MAX: usize = 64 * 1024;
 
 /// WebSocket, for all connections of one worker.
 pub struct WebSocket {
@@ -108,7 +108,7 @@ impl Messages {
 
 impl Talker {
     /// Sends something unprompted, after the bytes that already wait.
-    pub fn say(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn send_unprompted(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let before = self.outbox.len();
         write(&mut self.outbox);
         self.own_bytes = self.own_bytes.min(before) + self.outbox.len() - before;
@@ -181,7 +181,7 @@ impl Protocol for WebSocket {
         loop {
             let slot = &mut *intake.slot;
             let is_hashing = slot.is_hashing();
-            if slot.client.replies_bytes() > UNSAID_BYTES_MAX {
+            if slot.client.replies_bytes() > UNSENT_BYTES_MAX {
                 intake.received((uncounted - input.len()) as u64);
                 return StreamState::Broken(Outcome::Malformed);
             }

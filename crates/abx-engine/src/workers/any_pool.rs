@@ -54,7 +54,7 @@ pub(crate) trait AnyPool {
 
 impl<I: Io, C: Protocol> AnyPool for Pool<I, C> {
     fn connect_all(&mut self, part: OpeningPart, stop: &AtomicBool) -> (usize, usize, Outcomes) {
-        self.tells(part);
+        self.reports_to(part);
         let (standing, opened) = Pool::connect_all(self, stop);
         let failures = std::mem::take(&mut self.connect_failures);
         (standing, opened, failures)

@@ -217,12 +217,12 @@ impl Engine {
         plan: &SlicePlan,
         on_event: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError> {
-        let is_told = plan.course.is_some_and(|course| course.is_told);
+        let is_reported = plan.course.is_some_and(|course| course.is_told);
         let (listener, intervals) = channel();
-        let listener = is_told.then_some(listener);
+        let listener = is_reported.then_some(listener);
         let shared = self.order_slice(pool, plan, listener)?;
         // No thread wakes up for a look while the slice counts, unless its course is reported.
-        let (first, every) = match (is_told, plan.end) {
+        let (first, every) = match (is_reported, plan.end) {
             (true, _) => (Some(COURSE_EVERY), COURSE_EVERY),
             (false, SliceEnd::AfterNs(span)) => {
                 let ends = Duration::from_nanos(span);
@@ -266,7 +266,7 @@ impl Engine {
     ) -> Result<Arc<SharedSlice>, EngineError> {
         // Connections are dealt out evenly, so the first workers have them.
         let with_connections = pool.workers.min(pool.size()) as usize;
-        let shared = SharedSlice::told_to(listener, self.workers.len(), with_connections);
+        let shared = SharedSlice::with_listener(listener, self.workers.len(), with_connections);
         for (number, worker) in self.workers.iter().enumerate() {
             let (length_ns, requests_max) = match plan.end {
                 SliceEnd::AfterNs(span) => (span, u64::MAX),

@@ -6,7 +6,7 @@ mod wrong_status;
 use std::time::Duration;
 
 use abx_engine::{
-    ASKED_BEFORE_LOAD, BodyIdentity, ExpectedResponse, Patience, ProbeError, Response,
+    BodyIdentity, ExpectedResponse, Patience, ProbeError, Response, SENT_BEFORE_LOAD,
 };
 use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{ResponseRecord, TlsSession};
@@ -197,7 +197,7 @@ pub fn verify(
     patience: Patience,
 ) -> Result<Verified, VerifyError> {
     let mut responses: Vec<Response> = Vec::new();
-    for time in 0..ASKED_BEFORE_LOAD {
+    for time in 0..SENT_BEFORE_LOAD {
         let reply =
             probe
                 .ask(time, address, patience)

@@ -87,7 +87,7 @@ impl Audience {
     }
 
     /// A listener got a message. Returns the round that ended with it.
-    pub(super) fn hears(
+    pub(super) fn receives(
         &mut self,
         received: &ReceivedMessage,
         now: Nanos,

@@ -20,7 +20,7 @@ use crate::event_loop::{Driver, NextWait, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready};
 use crate::pool::dispatcher::Dispatcher;
 use crate::pool::opening::CONNECTING_MAX;
-use crate::pool::request_slice::TELL_EVERY;
+use crate::pool::request_slice::REPORT_EVERY;
 use crate::pool::slots::{Pool, REST_DOUBLINGS_MAX, REST_MIN};
 use crate::pool::worker_slice::{SliceOutcome, WorkerSlice};
 use crate::protocol::message::MessageSource;
@@ -61,7 +61,7 @@ struct BroadcastSlice<'b, I: Io> {
     counted_until: Nanos,
     stopped_responding: bool,
     /// Whether further rounds are begun.
-    goes_on: bool,
+    continues: bool,
     /// Whether every connection was open before the last wait.
     was_whole: bool,
 }
@@ -89,8 +89,8 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
         }
         let is_settled = now >= slice.end && load.counting.is_settled();
         let may_send = now < slice.sends_until() && self.requests_left > 0;
-        self.goes_on = may_send && !is_settled && !is_cut;
-        if self.goes_on {
+        self.continues = may_send && !is_settled && !is_cut;
+        if self.continues {
             load.take_due(&mut self.requests_left, now);
         } else {
             load.clock.stops(&mut load.counting, now);
@@ -100,15 +100,15 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
             load.abandon(now);
             return None;
         }
-        load.speak(now);
+        load.send_waiting(now);
         let is_idle = load.audience.in_flight() == 0 && load.waiting.is_empty();
-        let has_more = self.goes_on && load.dispatcher.due().is_some();
+        let has_more = self.continues && load.dispatcher.due().is_some();
         if is_idle && !has_more {
             return None;
         }
         self.was_whole = load.is_whole();
         Some(NextWait {
-            until: load.wakes(slice, self.goes_on, now),
+            until: load.wakes(slice, self.continues, now),
             awaits: Awaits::of(load.audience.in_flight()),
         })
     }
@@ -116,7 +116,7 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
     fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
         let load = &mut *self.broadcast;
         load.pool.take(ready, now);
-        load.hear(now);
+        load.take_received(now);
         load.miss(now);
         let Pool {
             course,
@@ -125,8 +125,8 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
             ..
         } = &mut load.pool;
         course.look(now, tally, participants);
-        if now >= self.slice.end.plus(TELL_EVERY) {
-            load.tell_awaited();
+        if now >= self.slice.end.plus(REPORT_EVERY) {
+            load.report_awaited();
         }
         load.time_out(now);
         if !self.was_whole && load.is_whole() {
@@ -174,7 +174,7 @@ impl<I: Io> Broadcast<I> {
             requests_left: slice.requests_max,
             counted_until: slice.end,
             stopped_responding: false,
-            goes_on: true,
+            continues: true,
             was_whole: true,
             slice,
             broadcast: self,
@@ -212,7 +212,7 @@ impl<I: Io> Broadcast<I> {
 
     fn begin(&mut self, slice: &WorkerSlice) {
         // Messages and losses since the last slice.
-        self.hear(slice.start);
+        self.take_received(slice.start);
         for lost in std::mem::take(&mut self.pool.protocol.gone) {
             self.audience.joins(lost.index);
         }
@@ -266,7 +266,7 @@ impl<I: Io> Broadcast<I> {
     }
 
     /// Sends the waiting rounds if every listener is connected; else has the others connected.
-    fn speak(&mut self, now: Nanos) {
+    fn send_waiting(&mut self, now: Nanos) {
         if self.waiting.is_empty() {
             return;
         }
@@ -277,7 +277,7 @@ impl<I: Io> Broadcast<I> {
             flight.sent = Some(self.pool.now());
             let number = self.audience.next_number();
             let speaker = &mut self.pool.slots[SPEAKER].client;
-            speaker.say(|outbox| self.source.write(number, outbox));
+            speaker.send_unprompted(|outbox| self.source.write(number, outbox));
             self.audience.sent(flight);
         }
         if self.pool.flush_outbox(SPEAKER).is_err() {
@@ -302,11 +302,11 @@ impl<I: Io> Broadcast<I> {
     }
 
     /// The next moment with work if no event comes.
-    fn wakes(&self, slice: &WorkerSlice, goes_on: bool, now: Nanos) -> Nanos {
+    fn wakes(&self, slice: &WorkerSlice, continues: bool, now: Nanos) -> Nanos {
         let times_out = self.oldest().map(|begun| begun.plus(self.timeout()));
-        let due = self.dispatcher.due().filter(|_| goes_on && self.has_room());
+        let due = self.dispatcher.due().filter(|_| continues && self.has_room());
         let rests = (self.rests_until > now).then_some(self.rests_until);
-        let edge = (goes_on && slice.end > now).then_some(slice.end);
+        let edge = (continues && slice.end > now).then_some(slice.end);
         let moments = [times_out, due, rests, edge];
         moments.into_iter().flatten().min().unwrap_or(Nanos::MAX)
     }
@@ -336,20 +336,20 @@ impl<I: Io> Broadcast<I> {
 
     /// Reports how many listeners the end of the slice waits for, and since when: those
     /// without the oldest message, or without a connection.
-    fn tell_awaited(&mut self) {
+    fn report_awaited(&mut self) {
         let (since, timeout) = (self.oldest(), self.timeout());
         let unconnected = (self.pool.slots.len() - self.pool.standing()) as u64;
         let missing = self.audience.missing().max(unconnected);
         let participants = &mut self.pool.participants;
-        participants.tells_awaited(missing, since.unwrap_or(Nanos::MAX), timeout);
+        participants.reports_awaited(missing, since.unwrap_or(Nanos::MAX), timeout);
     }
 
-    fn hear(&mut self, now: Nanos) {
+    fn take_received(&mut self, now: Nanos) {
         let mut received = std::mem::take(&mut self.pool.protocol.received);
         for received_message in received.drain(..) {
             if let Some(ended) = self
                 .audience
-                .hears(&received_message, now, &mut self.pool.tally)
+                .receives(&received_message, now, &mut self.pool.tally)
             {
                 self.ended(&ended, now);
             }
@@ -367,7 +367,7 @@ impl<I: Io> Broadcast<I> {
                 self.ended(&ended, now);
             }
         }
-        if let Some(lost) = gone.iter().find(|lost| !lost.has_stood) {
+        if let Some(lost) = gone.iter().find(|lost| !lost.was_open) {
             let rest = Nanos(REST_MIN.0 << self.refusals.min(REST_DOUBLINGS_MAX));
             self.refusals += 1;
             self.rests_until = now.plus(rest);

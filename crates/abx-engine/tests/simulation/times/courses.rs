@@ -108,7 +108,7 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
 fn whoever_listens_is_told_each_interval_once() {
     // Method: the reported intervals equal the kept ones; a slice without a course reports none.
     let (listener, intervals) = channel();
-    let shared = SharedSlice::told_to(Some(listener), 1, 1);
+    let shared = SharedSlice::with_listener(Some(listener), 1, 1);
     let mut pool = paced("1000");
     pool.joins(SliceParticipants::of(&shared, Part::Connections));
     let kept = slice(&mut pool, Nanos(350 * MS), u64::MAX);

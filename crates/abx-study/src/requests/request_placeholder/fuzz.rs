@@ -2,7 +2,7 @@
 
 use std::io;
 
-use abx_engine::{ASKED_BEFORE_LOAD, HttpVersion, PlaceholderPart};
+use abx_engine::{HttpVersion, PlaceholderPart, SENT_BEFORE_LOAD};
 
 use super::{LineFiles, without_placeholders};
 use crate::requests::request_spec::RequestSpec;
@@ -68,7 +68,7 @@ fn check(request: &RequestSpec) {
         assert!(word.starts_with('{') && word.ends_with('}'), "{word}");
     }
     let plan = request.plan(HttpVersion::Http11, "h", None);
-    for number in 0..ASKED_BEFORE_LOAD {
+    for number in 0..SENT_BEFORE_LOAD {
         let example = plan.example(number, 1);
         assert!(example.placeholders.is_empty());
         assert!(
