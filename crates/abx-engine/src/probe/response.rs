@@ -18,7 +18,7 @@ pub struct Response {
     pub status: u16,
     /// The identity with which the load compares responses.
     pub body: BodyIdentity,
-    pub said: HeadFields,
+    pub head_fields: HeadFields,
     /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
     pub sha256: String,
     /// The first bytes of the body, at most [`BODY_START_BYTES`], for messages.
@@ -58,7 +58,7 @@ impl ProbeBody {
                 bytes: done.body_bytes,
                 xxh3: self.xxh3.digest(),
             },
-            said: head_fields,
+            head_fields,
             sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
             body_start: self.start,
             tls: line.tls_session(),

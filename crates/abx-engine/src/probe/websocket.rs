@@ -25,7 +25,7 @@ pub struct WebSocketResponse {
     /// refused.
     pub status: u16,
     /// Fields of the head of the handshake's response.
-    pub said: HeadFields,
+    pub head_fields: HeadFields,
     /// The first message that came after the probe's own; `None` if none was sent.
     pub echo: Option<Echo>,
     /// From before the connect to the last byte that was waited for.
@@ -166,7 +166,7 @@ impl ProbeProtocol<'_> {
         }
         Ok(WebSocketResponse {
             status,
-            said: HeadFields::of(&self.start),
+            head_fields: HeadFields::of(&self.start),
             echo,
             elapsed,
             tls: self.line.tls_session(),

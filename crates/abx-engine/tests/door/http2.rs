@@ -292,7 +292,7 @@ fn a_probe_reads_a_whole_response_and_who_gave_it() {
         (response.status, response.body),
         (200, crate::identity(b"hello"))
     );
-    assert_eq!(response.said.server.as_deref(), Some("s/1"));
+    assert_eq!(response.head_fields.server.as_deref(), Some("s/1"));
     let refused = ask(&refusing).unwrap_err().to_string();
     assert!(refused.ends_with("HTTP_1_1_REQUIRED"), "{refused}");
 }

@@ -112,7 +112,7 @@ fn a_server_that_refuses_is_an_outcome_and_a_response() {
 
     let response = ask(&peer, Some(TEXT)).unwrap();
     assert_eq!((response.status, response.echo), (503, None));
-    assert_eq!(response.said.server.as_deref(), Some("full"));
+    assert_eq!(response.head_fields.server.as_deref(), Some("full"));
 }
 
 #[test]

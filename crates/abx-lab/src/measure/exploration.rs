@@ -157,10 +157,10 @@ struct RateSeries {
 
 impl Exploration<'_, '_> {
     fn run(&mut self, effort: PilotEffort) -> Result<PilotSubject, Abort> {
-        let asked = Effort::of(effort);
+        let requested = Effort::of(effort);
         // No warm-up can be read from a load that is not even.
-        let is_unseen = self.is_uneven() || self.left_ns() < 2 * asked.shortest_ns();
-        let effort = if is_unseen { Effort::BRIEF } else { asked };
+        let is_unseen = self.is_uneven() || self.left_ns() < 2 * requested.shortest_ns();
+        let effort = if is_unseen { Effort::BRIEF } else { requested };
         let series = match self.running.cache() {
             Cache::Left => self.series(&effort)?,
             Cache::Cold => self.series_of_slices(&effort)?,

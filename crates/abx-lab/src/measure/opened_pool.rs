@@ -42,8 +42,8 @@ impl RunningSubjects<'_> {
             ..plan.clone()
         };
         let subject = self.name_at(plan.address);
-        let (pool, report) = while_pending(self.on_pending, |tell| {
-            let mut on_wait = |awaited| tell(Pending::connections(&subject, awaited));
+        let (pool, report) = while_pending(self.on_pending, |notify| {
+            let mut on_wait = |awaited| notify(Pending::connections(&subject, awaited));
             let opened = self.generator.open(&plan, &mut on_wait);
             if opened.is_ok() {
                 self.wait_until_accepted(&plan, &mut on_wait);

@@ -198,9 +198,9 @@ fn plan_blocks(
         Some(_) => Interleave::Trials,
         None => study.interleave,
     };
-    let asked_ns = study.slice.map(|span| Nanos::from(span).0);
-    let (slice_ns, slice_reason) = match (asked_ns, interleave, lingers) {
-        (Some(asked_ns), _, _) => (asked_ns, None),
+    let requested_ns = study.slice.map(|span| Nanos::from(span).0);
+    let (slice_ns, slice_reason) = match (requested_ns, interleave, lingers) {
+        (Some(requested_ns), _, _) => (requested_ns, None),
         (None, Interleave::Trials, _) if least.is_replay => (least.ns.min(TRIAL_MAX_NS), None),
         (None, Interleave::Trials, _) => (needed_ns.clamp(TRIAL_NS, TRIAL_MAX_NS), None),
         (None, Interleave::Slices, Some((name, _))) => (

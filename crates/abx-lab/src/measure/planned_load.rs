@@ -70,7 +70,7 @@ pub fn plan_load(
     let mut verified: Vec<Vec<Verified>> = processes.iter().map(|_| Vec::new()).collect();
     let mut bodies_compared = true;
     for request in &load.requests {
-        let asked = |subject: &Subject, process: &ServerProcess| {
+        let probe_of = |subject: &Subject, process: &ServerProcess| {
             Probe::of_load(load, request, subject, process.address, seed)
         };
         let patience = Patience {
@@ -78,7 +78,7 @@ pub fn plan_load(
             stopper: Some(stopper),
             on_wait: None,
         };
-        let responses = ask_all(subjects, processes, asked, patience, on_pending)?;
+        let responses = verify_all(subjects, processes, probe_of, patience, on_pending)?;
         let named: Vec<(&str, &Verified)> = subjects
             .iter()
             .map(|subject| subject.name.as_str())
@@ -87,9 +87,9 @@ pub fn plan_load(
         let is_compared =
             agree(&named, &load.body).map_err(|error| Abort::Responses(Box::new(error)))?;
         bodies_compared &= is_compared;
-        for (subject, (asked, response)) in responses.into_iter().enumerate() {
+        for (subject, (sent, response)) in responses.into_iter().enumerate() {
             plans[subject].requests.push(WeightedRequest {
-                request: asked,
+                request: sent,
                 expect: response.expectation(is_compared),
                 weight: request.weight,
             });
@@ -170,21 +170,21 @@ fn check_session(
 }
 
 /// The response of each subject to one request.
-fn ask_all(
+fn verify_all(
     subjects: &[Subject],
     processes: &[ServerProcess],
-    asked: impl Fn(&Subject, &ServerProcess) -> Probe,
+    probe_of: impl Fn(&Subject, &ServerProcess) -> Probe,
     patience: Patience,
     on_pending: &dyn Fn(Pending),
 ) -> Result<Vec<(RequestPlan, Verified)>, Abort> {
     let mut responses = Vec::with_capacity(processes.len());
     for (subject, process) in subjects.iter().zip(processes) {
-        let asked = asked(subject, process);
+        let probe = probe_of(subject, process);
         let (name, at_most) = (subject.name.as_str(), patience.timeout);
-        let response = while_pending(on_pending, |tell| {
+        let response = while_pending(on_pending, |notify| {
             let on_wait = |waited| {
                 if waited >= PENDING_FROM {
-                    tell(Pending::Verification {
+                    notify(Pending::Verification {
                         subject: name,
                         waited,
                         at_most,
@@ -195,13 +195,13 @@ fn ask_all(
                 on_wait: Some(&on_wait),
                 ..patience
             };
-            verify(name, process.address, &asked, patience)
+            verify(name, process.address, &probe, patience)
         });
         let response = response.map_err(|error| {
             let error = error.with_output(|| process.output());
             Abort::subject(name, error)
         })?;
-        responses.push((asked.request, response));
+        responses.push((probe.request, response));
     }
     Ok(responses)
 }

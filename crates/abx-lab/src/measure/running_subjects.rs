@@ -423,17 +423,17 @@ impl<'a> RunningSubjects<'a> {
         plan: &SlicePlan,
     ) -> Result<SliceTally, EngineError> {
         let (subject, on_intervals) = (self.names[subject].as_str(), self.on_intervals);
-        while_pending(self.on_pending, |tell| {
+        while_pending(self.on_pending, |notify| {
             self.generator.slice(pool, plan, &mut |event| match event {
-                SliceEvent::Awaits(awaited) => tell(Pending::Responses {
+                SliceEvent::Awaits(awaited) => notify(Pending::Responses {
                     subject,
                     connections: awaited.connections,
                     waited: Duration::from_nanos(awaited.waited_ns),
                     at_most: Duration::from_nanos(awaited.at_most_ns),
                 }),
                 SliceEvent::Intervals(reported_intervals) => {
-                    if let Some(tell) = on_intervals {
-                        tell(&reported_intervals);
+                    if let Some(notify) = on_intervals {
+                        notify(&reported_intervals);
                     }
                 }
             })
@@ -474,8 +474,8 @@ impl<'a> RunningSubjects<'a> {
     fn refresh(&mut self, subject: usize, pool: PoolId) -> Result<u64, Abort> {
         let began = Nanos::now();
         let name = &self.names[subject];
-        let report = while_pending(self.on_pending, |tell| {
-            let mut on_wait = |awaited| tell(Pending::connections(name, awaited));
+        let report = while_pending(self.on_pending, |notify| {
+            let mut on_wait = |awaited| notify(Pending::connections(name, awaited));
             self.generator.refresh(pool, &mut on_wait)
         })?;
         let waited = Nanos::now().since(began);

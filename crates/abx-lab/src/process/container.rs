@@ -30,7 +30,7 @@ pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
     let format = "{{.State.Pid}}";
     let mut command = Command::new(&container.engine);
     command.args(["container", "inspect", "--format", format, &container.name]);
-    let response = ask(&mut command)?;
+    let response = query(&mut command)?;
     match response.trim().parse() {
         Ok(pid) if pid > 0 => Ok(pid),
         _ => Err("its container is not running".to_owned()),
@@ -80,7 +80,7 @@ pub fn presence(engine: &ContainerEngine, image: &str) -> ImagePresence {
     let format = "{{.Id}}{{range .RepoDigests}} {{.}}{{end}}";
     let mut command = Command::new(&engine.program);
     command.args(["image", "inspect", "--format", format, image]);
-    match ask(&mut command) {
+    match query(&mut command) {
         Ok(response) => ImagePresence::There(digest(&response)),
         Err(why) => not_there(why),
     }
@@ -118,7 +118,7 @@ fn not_there(why: String) -> ImagePresence {
 }
 
 /// The output of an engine, else the last line of its errors.
-fn ask(command: &mut Command) -> Result<String, String> {
+fn query(command: &mut Command) -> Result<String, String> {
     let run = |error: std::io::Error| error.to_string();
     let mut child = command
         .stdin(Stdio::null())

@@ -14,7 +14,7 @@ pub fn is_alive(process: u32) -> bool {
 
 /// Locks a regular file of this user; `None` if a process has locked it, or if that cannot be
 /// found out.
-pub fn lock_of_nobody(path: &Path) -> Option<File> {
+pub fn lock_if_free(path: &Path) -> Option<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new()
         .read(true)

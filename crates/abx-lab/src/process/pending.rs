@@ -91,12 +91,12 @@ pub fn while_pending<T>(
     on_pending: &dyn Fn(Pending),
     wait: impl FnOnce(&dyn Fn(Pending)) -> T,
 ) -> T {
-    let is_told = Cell::new(false);
+    let is_reported = Cell::new(false);
     let response = wait(&|pending| {
-        is_told.set(true);
+        is_reported.set(true);
         on_pending(pending);
     });
-    if is_told.get() {
+    if is_reported.get() {
         on_pending(Pending::Over);
     }
     response

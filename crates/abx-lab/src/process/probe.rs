@@ -118,7 +118,7 @@ impl Probe {
 
     /// Sends one request on a fresh connection. The values of placeholders depend on `time`, which
     /// is counted from 0.
-    pub fn ask(
+    pub fn send(
         &self,
         time: u64,
         address: ServerAddress,
@@ -182,7 +182,7 @@ fn reply(came: WebSocketResponse, sent: Option<(Message, Vec<u8>)>) -> ProbeRepl
     ProbeReply::Response(Response {
         status: came.status,
         body: identity(body),
-        said: came.said,
+        head_fields: came.head_fields,
         tls: came.tls,
         sha256: hex(&Sha256::digest(body)),
         body_start: Vec::new(),
@@ -210,7 +210,7 @@ mod tests {
         let message = Message::text(5);
         let came = |is_text, body: &[u8]| WebSocketResponse {
             status: 101,
-            said: HeadFields::default(),
+            head_fields: HeadFields::default(),
             echo: Some(Echo {
                 is_text,
                 body: identity(body),
@@ -237,7 +237,7 @@ mod tests {
         for status in [101, 404] {
             let came = WebSocketResponse {
                 status,
-                said: HeadFields::default(),
+                head_fields: HeadFields::default(),
                 echo: None,
                 elapsed: Duration::ZERO,
                 tls: None,

@@ -213,12 +213,12 @@ fn see(
         },
         HealthCheck::Request => {
             let rule = &service.launch().ready;
-            let asked = RequestSpec {
+            let request_spec = RequestSpec {
                 path: rule.path.clone(),
                 ..RequestSpec::default()
             };
             let probe = Probe {
-                request: asked.plan(HttpVersion::Http11, &address.to_string(), None),
+                request: request_spec.plan(HttpVersion::Http11, &address.to_string(), None),
                 status: rule.status.map(ExpectedStatus::from).unwrap_or_default(),
                 is_logged: false,
                 shape: Shape::Request,

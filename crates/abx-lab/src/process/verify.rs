@@ -25,7 +25,7 @@ const RESTS: u32 = 128;
 const REST_MIN: Duration = Duration::from_millis(1);
 const REST_MAX: Duration = Duration::from_millis(100);
 /// A check that has so much time reports the cause of a failure.
-const TELLING: Duration = Duration::from_millis(100);
+const CONCLUSIVE: Duration = Duration::from_millis(100);
 
 /// The response of a subject to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,7 +200,7 @@ pub fn verify(
     for time in 0..SENT_BEFORE_LOAD {
         let reply =
             probe
-                .ask(time, address, patience)
+                .send(time, address, patience)
                 .map_err(|source| VerifyError::NoResponse {
                     name: name.to_owned(),
                     path: probe.request.path.clone(),
@@ -219,7 +219,7 @@ pub fn verify(
         body_bytes: first.body.bytes,
         body: is_stable.then(|| (first.body, first.sha256.clone())),
         body_start: first.body_start.clone(),
-        server: first.said.server.clone(),
+        server: first.head_fields.server.clone(),
         tls: first.tls.clone(),
     })
 }
@@ -253,7 +253,7 @@ fn wrong_status(name: &str, probe: &Probe, response: &Response) -> VerifyError {
         got,
         method: &probe.request.method,
         is_websocket: probe.is_websocket(),
-        said: &response.said,
+        head_fields: &response.head_fields,
     };
     let remedy = wrong.remedy() + &body_text::reason(&response.body_start);
     if wrong.is_websocket {
@@ -350,7 +350,7 @@ pub fn look(
     probe: &Probe,
     patience: Patience,
 ) -> ReadinessLook {
-    match probe.ask(0, address, patience) {
+    match probe.send(0, address, patience) {
         Ok(ProbeReply::Response(response))
             if response.status == 503 && !probe.status.accepts(503) =>
         {
@@ -402,7 +402,7 @@ pub fn wait_ready(
         let now = Nanos::now();
         if now >= deadline {
             // The last try may have had next to no time, and then the one before it shows more.
-            let before = before.filter(|_| left < TELLING);
+            let before = before.filter(|_| left < CONCLUSIVE);
             return Some(ReadinessOutcome::Late(before.unwrap_or(why)));
         }
         before = Some(why);

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::file::{Packing, fill};
 use crate::process::keeper::sweep_once;
-use crate::process::leftovers::{is_alive, lock_of_nobody};
+use crate::process::leftovers::{is_alive, lock_if_free};
 
 /// How the names of drafts end.
 const DRAFT_SUFFIX: &str = ".part";
@@ -263,7 +263,7 @@ fn sweep_drafts(folder: &Path) {
             .to_str()
             .and_then(draft_process)
             .is_some_and(|process| !is_alive(process));
-        if is_left && let Some(_lock) = lock_of_nobody(&entry.path()) {
+        if is_left && let Some(_lock) = lock_if_free(&entry.path()) {
             // A file that cannot be removed stays, and does no harm.
             let _ = fs::remove_file(entry.path());
         }

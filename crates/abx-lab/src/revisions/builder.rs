@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
         Builder { within, ..self }
     }
 
-    /// Returns the build of a revision: that of the cache, or a new one. `tell` receives one line
+    /// Returns the build of a revision: that of the cache, or a new one. `notify` receives one line
     /// per command before it runs.
     ///
     /// # Errors
@@ -95,9 +95,9 @@ impl<'a> Builder<'a> {
     pub fn build(
         &self,
         revision: &Revision,
-        tell: &mut dyn FnMut(&str),
+        notify: &mut dyn FnMut(&str),
     ) -> Result<Built, RevisionError> {
-        self.build_copy(revision, 0, tell)
+        self.build_copy(revision, 0, notify)
     }
 
     /// Has one of several builds of the same revision, each in its own folder: `copy` 0 is
@@ -109,13 +109,13 @@ impl<'a> Builder<'a> {
         &self,
         revision: &Revision,
         copy: u32,
-        tell: &mut dyn FnMut(&str),
+        notify: &mut dyn FnMut(&str),
     ) -> Result<Built, RevisionError> {
         let interrupt = Interrupt::watch().map_err(RevisionError::Signals)?;
         let name = self.key(revision, copy);
         let folder = self.cache.build(&name);
         let mut is_new = false;
-        let mut has_told = false;
+        let mut has_notified = false;
         loop {
             let used = self.cache.lease(&name, Hold::Shared)?;
             if let Some(lease) = used
@@ -130,14 +130,14 @@ impl<'a> Builder<'a> {
                 // Another abx may have made it since.
                 Some(_lease) if folder.is_complete() => {}
                 Some(_lease) => {
-                    self.make(revision, copy, &folder, (&interrupt, tell))?;
+                    self.make(revision, copy, &folder, (&interrupt, notify))?;
                     is_new = true;
                 }
-                None if interrupt.is_told() => return Err(RevisionError::Interrupted),
+                None if interrupt.is_signalled() => return Err(RevisionError::Interrupted),
                 None => {
-                    if !has_told {
-                        tell(&format!("waiting for another abx to build {revision}"));
-                        has_told = true;
+                    if !has_notified {
+                        notify(&format!("waiting for another abx to build {revision}"));
+                        has_notified = true;
                     }
                     sleep(LOOK_EVERY);
                 }
@@ -190,19 +190,19 @@ impl<'a> Builder<'a> {
         revision: &Revision,
         copy: u32,
         folder: &CacheFolder,
-        (interrupt, tell): (&Interrupt, &mut dyn FnMut(&str)),
+        (interrupt, notify): (&Interrupt, &mut dyn FnMut(&str)),
     ) -> Result<(), RevisionError> {
         let failed = RevisionError::in_cache(folder.path());
         folder.empty().map_err(&failed)?;
         fs::write(folder.log(), "").map_err(&failed)?;
         let source = folder.path().join(SOURCE);
         let made = check_out(self.repository, revision, &self.commands, &source)
-            .and_then(|()| self.run_commands(revision, folder, (interrupt, tell)));
+            .and_then(|()| self.run_commands(revision, folder, (interrupt, notify)));
         if let Err(error) = made {
             discard(folder).map_err(&failed)?;
             // Ctrl-C reaches git, too, which then fails.
-            let is_told = interrupt.is_told();
-            return Err(if is_told {
+            let is_signalled = interrupt.is_signalled();
+            return Err(if is_signalled {
                 RevisionError::Interrupted
             } else {
                 error
@@ -229,7 +229,7 @@ impl<'a> Builder<'a> {
         &self,
         revision: &Revision,
         folder: &CacheFolder,
-        (interrupt, tell): (&Interrupt, &mut dyn FnMut(&str)),
+        (interrupt, notify): (&Interrupt, &mut dyn FnMut(&str)),
     ) -> Result<(), RevisionError> {
         let directory = self.work_folder(folder);
         if !directory.is_dir() {
@@ -241,7 +241,7 @@ impl<'a> Builder<'a> {
         let path = std::env::var("PATH").unwrap_or_default();
         let deadline = Instant::now().checked_add(self.within);
         for command in &self.commands {
-            tell(&format!("building {revision}: {}", command.text()));
+            notify(&format!("building {revision}: {}", command.text()));
             let call = LoggedCommand {
                 words: command.words(),
                 directory: &directory,

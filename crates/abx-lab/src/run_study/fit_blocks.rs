@@ -41,7 +41,7 @@ impl StudyRunner<'_> {
     }
 
     /// Reports how long blocks will take.
-    pub(super) fn tell_how_long(&self) {
+    pub(super) fn report_duration(&self) {
         (self.watch)(StudyProgress::Piloted {
             took: self.started.elapsed(),
             each_block: self.block_takes(),

@@ -86,8 +86,8 @@ pub struct StudyOutcome {
 /// measured until then.
 pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
     let watch = RefCell::new(around.watch);
-    let tell = |progress: StudyProgress| (watch.borrow_mut())(progress);
-    let on_pending = |pending: Pending| tell(StudyProgress::Pending(pending));
+    let notify = |progress: StudyProgress| (watch.borrow_mut())(progress);
+    let on_pending = |pending: Pending| notify(StudyProgress::Pending(pending));
     let (program, keeper_arguments) = (around.program.clone(), around.keeper_arguments);
     let mut context = match around.generator {
         Some(generator) => {
@@ -126,7 +126,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         context,
         record,
         store: around.store,
-        watch: &tell,
+        watch: &notify,
         started,
         before,
         grids,
@@ -360,18 +360,18 @@ impl StudyRunner<'_> {
         self.context.services.note_used();
         note_responses(&mut self.record.measured, &names, &loads);
         self.fit_blocks();
-        self.tell_how_long();
+        self.report_duration();
         self.failure_in_pilot().map_or(Ok(()), Err)
     }
 
     /// The failure of the first subject in the pilot, when all of them failed.
     fn failure_in_pilot(&self) -> Option<Abort> {
         let measured = &self.record.measured;
-        let has_nobody = |load: &LoadRecord| {
+        let has_no_subject = |load: &LoadRecord| {
             let mut subjects = measured.subjects.iter();
             subjects.all(|subject| load.failure_in_pilot(&subject.name).is_some())
         };
-        if !measured.loads.iter().all(has_nobody) {
+        if !measured.loads.iter().all(has_no_subject) {
             return None;
         }
         let each = measured.loads.iter().flat_map(|load| {
@@ -510,13 +510,13 @@ fn too_many(
 ) -> Option<String> {
     let servers = subjects as u64 + u64::from(has_ceiling);
     let needed = descriptors_needed(u64::from(connections) * servers, threads);
-    let whom = match subjects {
+    let each_server = match subjects {
         1 => "the subject".to_owned(),
         several => format!("each of {several} subjects"),
     };
     (needed > limit).then(|| {
         format!(
-            "{connections} connections to {whom} do not fit into {limit} file descriptors per \
+            "{connections} connections to {each_server} do not fit into {limit} file descriptors per \
              worker thread at once"
         )
     })

@@ -35,20 +35,20 @@ impl KeptContainer {
     pub fn stop(&self, within: Duration) -> bool {
         let seconds = within.as_secs() + u64::from(within.subsec_nanos() > 0);
         let seconds = seconds.to_string();
-        self.tell(&["stop", "-t", &seconds], within + STOP_LONGER)
+        self.carry_out(&["stop", "-t", &seconds], within + STOP_LONGER)
     }
 
     /// Removes it, running or not, with all that it wrote.
     pub fn remove(&self) {
         for _ in 0..REMOVE_TRIES {
-            if self.tell(&["rm", "--force", "--volumes"], REMOVE_WITHIN) {
+            if self.carry_out(&["rm", "--force", "--volumes"], REMOVE_WITHIN) {
                 return;
             }
         }
     }
 
     /// Whether the engine carried out the command.
-    fn tell(&self, words: &[&str], within: Duration) -> bool {
+    fn carry_out(&self, words: &[&str], within: Duration) -> bool {
         let mut command = Command::new(&self.engine);
         command.args(words).arg(&self.name).stdout(Stdio::null());
         run_within(command.stderr(Stdio::null()), within).is_ok_and(|succeeded| succeeded)

@@ -49,8 +49,8 @@ impl ProcessFamily {
     pub fn watch(&mut self, wakes: &mut Wakes) -> io::Result<bool> {
         loop {
             let is_alone = !self.reap()?;
-            let may_go_on = self.outlives_main || self.main_exit == Some(Exit::Code(0));
-            if self.main_exit.is_some() && (is_alone || !may_go_on) {
+            let may_continue = self.outlives_main || self.main_exit == Some(Exit::Code(0));
+            if self.main_exit.is_some() && (is_alone || !may_continue) {
                 return Ok(true);
             }
             if wakes.sleep(None)? {
@@ -80,14 +80,14 @@ impl ProcessFamily {
     pub fn stop(&mut self, stop: Stop, wakes: &mut Wakes) -> io::Result<usize> {
         let deadline = Nanos::now().plus(stop.within.into());
         let keeper = std::process::id();
-        let mut asked = HashSet::new();
+        let mut signalled = HashSet::new();
         while self.reap()? {
             let left = deadline.since(Nanos::now());
             if left == Nanos(0) {
                 return self.kill(wakes);
             }
             for relative in descendants(keeper)? {
-                if relative.parent == keeper && asked.insert(relative.process) {
+                if relative.parent == keeper && signalled.insert(relative.process) {
                     // A process that cannot be signalled is killed when the time is over.
                     let _ = relative.process.signal(stop.signal);
                 }

@@ -31,7 +31,7 @@ pub fn first_report(
     on_made: &dyn Fn(u64),
 ) -> FirstReport {
     let mut made = None;
-    let mut heard = Instant::now();
+    let mut last_report = Instant::now();
     loop {
         match reports.recv_timeout(LOOK_EVERY.min(silence_max)) {
             Ok(KeeperReport::Started { keeper, since_ns }) => {
@@ -42,9 +42,9 @@ pub fn first_report(
             Ok(KeeperReport::Making { bytes }) => {
                 made = Some(bytes);
                 on_made(bytes);
-                heard = Instant::now();
+                last_report = Instant::now();
             }
-            Err(RecvTimeoutError::Timeout) if heard.elapsed() < silence_max => {}
+            Err(RecvTimeoutError::Timeout) if last_report.elapsed() < silence_max => {}
             // Any other report of a keeper does not concern a start.
             Ok(_) | Err(_) => return FirstReport::Silent { made },
         }

@@ -32,7 +32,7 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
         Ok(keeper) => keeper,
         Err(error) => {
             let why = StartFailure::NoKeeper(error.to_string());
-            KeeperReport::Failed { why }.tell();
+            KeeperReport::Failed { why }.send();
             return Ok(());
         }
     };
@@ -56,7 +56,7 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
             // The engine's processes for it end by themselves then, or now.
             family.kill(&mut wakes)?;
         }
-        KeeperReport::Lost.tell();
+        KeeperReport::Lost.send();
         // abx may still want to read the log, so until it closes the pipe.
         io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     }

@@ -16,7 +16,7 @@ use super::scratch;
 use super::wakes::Wakes;
 
 /// How much of files is made between two reports of it.
-const TELL_EVERY_BYTES: u64 = 1 << 20;
+const REPORT_EVERY_BYTES: u64 = 1 << 20;
 
 /// How long the engine of a container may take to clean up after one that has ended.
 const TIDY_WITHIN: Duration = Duration::from_secs(5);
@@ -31,18 +31,18 @@ pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     adopt_orphans()?;
     let mut figure = 0;
     let made = scratch::make(plan, owner, &mut |bytes| {
-        if bytes < figure + TELL_EVERY_BYTES {
+        if bytes < figure + REPORT_EVERY_BYTES {
             Ok(())
         } else {
             figure = bytes;
-            tell_making(bytes, &mut wakes)
+            report_making(bytes, &mut wakes)
         }
     });
     // Until this process ends, the lock shows that the folder is in use.
     let (_lock, (main, since)) = match made.and_then(|lock| Ok((lock, start(plan)?))) {
         Ok(started) => started,
         Err(why) => {
-            KeeperReport::Failed { why }.tell();
+            KeeperReport::Failed { why }.send();
             scratch::clear(plan, owner);
             return Ok(());
         }
@@ -51,12 +51,12 @@ pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
         keeper: std::process::id(),
         since_ns: since.0,
     }
-    .tell();
+    .send();
     let mut family = ProcessFamily::new(main, plan.outlives_main);
     let has_ended = family.watch(&mut wakes);
-    let is_told = matches!(has_ended, Ok(true));
-    if is_told {
-        tell_exit(&family);
+    let is_reported = matches!(has_ended, Ok(true));
+    if is_reported {
+        report_exit(&family);
     } else if let Some(container) = &plan.container
         && container.stop(plan.stop.within)
     {
@@ -73,10 +73,10 @@ pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     if let Some(container) = &plan.container {
         container.remove();
     }
-    if !is_told {
-        tell_exit(&family);
+    if !is_reported {
+        report_exit(&family);
     }
-    KeeperReport::Finished { killed }.tell();
+    KeeperReport::Finished { killed }.send();
     // abx may still want to read the log, so until it closes the pipe.
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     scratch::clear(plan, owner);
@@ -139,17 +139,17 @@ fn other(why: String) -> StartFailure {
 }
 
 /// Reports to abx how many bytes of files were made; an error when no process needs them any more.
-fn tell_making(bytes: u64, wakes: &mut Wakes) -> io::Result<()> {
+fn report_making(bytes: u64, wakes: &mut Wakes) -> io::Result<()> {
     if wakes.sleep(Some(Nanos(0)))? {
         return Err(io::Error::other("a stop was requested"));
     }
-    KeeperReport::Making { bytes }.tell();
+    KeeperReport::Making { bytes }.send();
     Ok(())
 }
 
-fn tell_exit(family: &ProcessFamily) {
+fn report_exit(family: &ProcessFamily) {
     if let Some(exit) = family.exit() {
         let at_ns = Nanos::now().0;
-        KeeperReport::Exited { exit, at_ns }.tell();
+        KeeperReport::Exited { exit, at_ns }.send();
     }
 }

@@ -145,7 +145,7 @@ pub(super) enum KeeperReport {
 
 impl KeeperReport {
     /// Sends it to abx. When abx is gone there is no reader, and the closed pipe shows the same.
-    pub fn tell(&self) {
+    pub fn send(&self) {
         let mut line = serde_json::to_vec(self).expect("a report is made of numbers and text");
         line.push(b'\n');
         let mut stdout = io::stdout().lock();

@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Core;
 use rand_chacha::rand_core::block::BlockRngCore;
 
-use crate::process::leftovers::{is_alive, lock_of_nobody};
+use crate::process::leftovers::{is_alive, lock_if_free};
 
 use super::container::KeptContainer;
 use super::orphans::end_orphans;
@@ -81,7 +81,7 @@ pub fn clear(plan: &KeeperPlan, owner: &str) {
     match fs::read_to_string(&path) {
         Ok(text) if text == owner => remove(scratch),
         // A keeper that was killed before it could write into the file holds no lock either.
-        Ok(text) if text.is_empty() && lock_of_nobody(&path).is_some() => remove(scratch),
+        Ok(text) if text.is_empty() && lock_if_free(&path).is_some() => remove(scratch),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A keeper that was killed before it could make the file leaves an empty folder.
             let _ = fs::remove_dir(scratch);
@@ -136,7 +136,7 @@ fn sweep(temporary: &Path) {
         if is_left
             && is_folder
             && is_of_this_user(&entry.path())
-            && let Some(_lock) = lock_of_nobody(&entry.path().join(OWNER))
+            && let Some(_lock) = lock_if_free(&entry.path().join(OWNER))
         {
             let container = kept_container(&entry.path());
             if let Some(container) = &container {

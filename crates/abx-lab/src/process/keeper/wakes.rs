@@ -13,11 +13,11 @@ pub struct Wakes {
     /// Gets a byte with every SIGCHLD.
     child_ended: UnixStream,
     /// Receives a byte with every signal that requests the end.
-    asked_to_end: UnixStream,
+    end_requested: UnixStream,
 }
 
 const CHILD_ENDED: u64 = 0;
-const ASKED_TO_END: u64 = 1;
+const END_REQUESTED: u64 = 1;
 const PIPE: u64 = 2;
 
 impl Wakes {
@@ -25,16 +25,16 @@ impl Wakes {
     pub fn new() -> io::Result<Wakes> {
         let epoll = Epoll::new()?;
         let child_ended = signals(&[SIGCHLD])?;
-        let asked_to_end = signals(&[SIGTERM, SIGINT, SIGHUP])?;
+        let end_requested = signals(&[SIGTERM, SIGINT, SIGHUP])?;
         epoll.add(&child_ended, CHILD_ENDED, Interest::all())?;
-        epoll.add(&asked_to_end, ASKED_TO_END, Interest::all())?;
+        epoll.add(&end_requested, END_REQUESTED, Interest::all())?;
         // Nothing follows the order: any event is the pipe's end.
         epoll.add(io::stdin(), PIPE, Interest::all())?;
         Ok(Wakes {
             epoll,
             events: Events::with_capacity(4),
             child_ended,
-            asked_to_end,
+            end_requested,
         })
     }
 
@@ -45,7 +45,7 @@ impl Wakes {
         // A signal may cut the wait short before its byte became an event, so the bytes themselves
         // count.
         drain(&mut self.child_ended)?;
-        let was_signalled = drain(&mut self.asked_to_end)?;
+        let was_signalled = drain(&mut self.end_requested)?;
         let pipe_has_event = self.events.iter().any(|event| event.token() == PIPE);
         Ok(was_signalled || pipe_has_event)
     }

@@ -12,7 +12,7 @@ pub struct WrongStatus<'a> {
     /// Whether it was to open a WebSocket.
     pub is_websocket: bool,
     /// The fields of the response's head.
-    pub said: &'a HeadFields,
+    pub head_fields: &'a HeadFields,
 }
 
 /// Whether it was the server that failed, so that its output may show why.
@@ -23,7 +23,7 @@ pub fn is_server_failure(status: u16) -> bool {
 impl WrongStatus<'_> {
     /// The remedy.
     pub fn remedy(&self) -> String {
-        match (self.got, &self.said.location, &self.said.allow) {
+        match (self.got, &self.head_fields.location, &self.head_fields.allow) {
             // A 304 may name where its page is, but leads nowhere.
             (300..=303 | 305..=399, Some(location), _) => leads_to(location),
             (401, ..) => {
@@ -90,7 +90,7 @@ mod tests {
             got,
             method: "GET",
             is_websocket,
-            said: head_fields,
+            head_fields,
         };
         wrong.remedy()
     }

@@ -98,14 +98,15 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<Measured, RunError> 
     let study = study(plan);
     let is_watched = around.watch.is_some();
     let watch = RefCell::new(around.watch);
-    let tell = |progress: RunProgress| {
+    let notify = |progress: RunProgress| {
         if let Some(watch) = watch.borrow_mut().as_mut() {
             watch(progress);
         }
     };
-    let on_pending = |pending: Pending| tell(RunProgress::Pending(pending));
-    let on_intervals =
-        |reported_intervals: &[ReportedInterval]| tell(RunProgress::Intervals(reported_intervals));
+    let on_pending = |pending: Pending| notify(RunProgress::Pending(pending));
+    let on_intervals = |reported_intervals: &[ReportedInterval]| {
+        notify(RunProgress::Intervals(reported_intervals))
+    };
     // Nothing is started, so nothing needs a keeper.
     let program = PathBuf::new();
     let mut context = match around.generator {

@@ -34,10 +34,10 @@ impl CeilingKind {
         // With some subjects over TLS or HTTP/2 and others not, only some would have a ceiling
         // above the others.
         let is_shared = plans.all(|plan| {
-            plan.tls.is_some() == is_encrypted && asks_in_http2(plan) == asks_in_http2(first)
+            plan.tls.is_some() == is_encrypted && uses_http2(plan) == uses_http2(first)
         });
         let page_bytes = page_bytes(load, planned)?;
-        (is_shared && is_asked(load)).then_some(CeilingKind {
+        (is_shared && has_ceiling(load)).then_some(CeilingKind {
             page_bytes,
             is_encrypted,
         })
@@ -53,19 +53,19 @@ fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
 }
 
 /// Whether it uses HTTP/2, as all its requests do then.
-fn asks_in_http2(plan: &LoadPlan) -> bool {
+fn uses_http2(plan: &LoadPlan) -> bool {
     version(plan) == Some(HttpVersion::Http2)
 }
 
 /// The HTTP version of its requests.
 fn version(plan: &LoadPlan) -> Option<HttpVersion> {
     let first = plan.requests.first();
-    first.map(|asked| asked.request.version)
+    first.map(|weighted_request| weighted_request.request.version)
 }
 
 /// Whether a load has a ceiling: one that always sends HTTP requests, by a method that has a
 /// response with a body. The server that does nothing does not support WebSocket.
-fn is_asked(load: &Load) -> bool {
+fn has_ceiling(load: &Load) -> bool {
     load.shape == Shape::Request
         && load.settings(false).arrivals.is_saturating()
         && load.requests.iter().all(|request| request.method != "HEAD")
@@ -194,13 +194,13 @@ fn plan(
     let (Some(like), Some(request)) = (plans.first(), load.requests.first()) else {
         return Ok(None);
     };
-    let asked = probe(load, request, process, Some(like));
+    let ceiling_probe = probe(load, request, process, Some(like));
     let patience = Patience {
         timeout: load.timeout,
         stopper: Some(stopper),
         on_wait: None,
     };
-    let response = verify(CEILING, process.address, &asked, patience);
+    let response = verify(CEILING, process.address, &ceiling_probe, patience);
     let response = response.map_err(|error| Abort::subject(CEILING, error))?;
     let (connections, ports) = (load.connections, local_ports());
     let few = sources(process.address, connections, load.keep_alive, &[], ports);
@@ -214,7 +214,7 @@ fn plan(
             like.sources.clone()
         },
         requests: vec![WeightedRequest {
-            request: asked.request,
+            request: ceiling_probe.request,
             expect: response.expectation(true),
             weight: 1,
         }],

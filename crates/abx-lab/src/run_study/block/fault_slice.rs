@@ -196,7 +196,7 @@ impl StudyContext<'_> {
         let timeline = measured?.timeline;
         running.check_load()?;
         let after = victims.count(&process, launch);
-        let slice = timeline.map(|kept| told(order, kept, blow, after));
+        let slice = timeline.map(|kept| slice_of(order, kept, blow, after));
         Ok((slice, process))
     }
 }
@@ -204,7 +204,7 @@ impl StudyContext<'_> {
 /// The place of the only subject that runs.
 const ONLY: usize = 0;
 
-fn told(order: &FaultCommand, kept: TimelineTally, blow: Blow, after: usize) -> FaultSlice {
+fn slice_of(order: &FaultCommand, kept: TimelineTally, blow: Blow, after: usize) -> FaultSlice {
     let start = Nanos(kept.start_ns);
     FaultSlice {
         fault: order.fault.name.clone(),

@@ -108,7 +108,7 @@ impl StudyContext<'_> {
                 Ok(loads) => break loads,
                 Err(abort) => {
                     let left = present.subjects.len() - 1;
-                    let (name, why) = self.goes_on_without(abort, left, starts.fewest)?;
+                    let (name, why) = self.continues_without(abort, left, starts.fewest)?;
                     present.leave_out(&name, why);
                 }
             }
@@ -164,7 +164,7 @@ impl StudyContext<'_> {
         }
         let left = present.subjects.len();
         for UnreadySubject { process, abort } in failures {
-            let (name, why) = self.goes_on_without(abort, left, starts.fewest)?;
+            let (name, why) = self.continues_without(abort, left, starts.fewest)?;
             present.note_failure(&name, process, why);
         }
         Ok(present)
@@ -172,7 +172,7 @@ impl StudyContext<'_> {
 
     /// The name of a subject that failed before any load, and why, when a block continues without
     /// it: so many others must be left, and a service must not be the reason.
-    fn goes_on_without(
+    fn continues_without(
         &mut self,
         abort: Abort,
         left: usize,

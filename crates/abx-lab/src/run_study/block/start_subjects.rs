@@ -146,7 +146,7 @@ impl StudyContext<'_> {
         order: &[usize],
         random: &mut ChaCha8Rng,
     ) -> Vec<(usize, Result<ServerProcess, Box<UnreadySubject>>)> {
-        let (reports, heard) = channel();
+        let (reports, wait_reports) = channel();
         let mut ended = thread::scope(|scope| {
             let waits: Vec<_> = order
                 .iter()
@@ -166,7 +166,7 @@ impl StudyContext<'_> {
                 })
                 .collect();
             drop(reports);
-            self.tell_of_waits(order, &heard);
+            self.report_waits(order, &wait_reports);
             let each = waits.into_iter().map(|(place, wait)| {
                 let joined = wait.map(|wait| wait.join().expect("a wait does not panic"));
                 (place, joined.and_then(|ended| ended))
@@ -207,9 +207,9 @@ impl StudyContext<'_> {
 
     /// Reports the subject that was started first among those that are waited for, until all waits
     /// are over.
-    fn tell_of_waits(&self, order: &[usize], heard: &Receiver<WaitReport>) {
+    fn report_waits(&self, order: &[usize], wait_reports: &Receiver<WaitReport>) {
         let mut waiting = order.to_vec();
-        for report in heard {
+        for report in wait_reports {
             match report {
                 WaitReport::Over { place } => waiting.retain(|number| *number != place),
                 WaitReport::Lasts {

@@ -97,7 +97,7 @@ impl CpuAssignment {
             (is_limited, Obstacle::Quota),
         ]
         .into_iter()
-        .find_map(|(stands, obstacle)| stands.then_some(obstacle))
+        .find_map(|(applies, obstacle)| applies.then_some(obstacle))
     }
 }
 

@@ -22,13 +22,13 @@ impl Room {
     /// stand still together. Half of it is the servers', as half of the processors is; the
     /// odd one is the generator's.
     #[must_use]
-    pub fn threads(self, asked: Option<usize>) -> usize {
+    pub fn threads(self, requested: Option<usize>) -> usize {
         let allowed = match self.quota {
             Some(Quota::Cpus(cpus)) if self.is_server_here => (cpus / 2.0).ceil() as usize,
             Some(Quota::Cpus(cpus)) => cpus as usize,
             Some(Quota::Unlimited) | None => self.cpus,
         };
-        let wanted = asked.unwrap_or(self.cpus.min(allowed));
+        let wanted = requested.unwrap_or(self.cpus.min(allowed));
         wanted.min(self.connections.unwrap_or(wanted)).max(1)
     }
 }

@@ -239,7 +239,7 @@ impl SubjectChecks<'_> {
         start.files = &self.study.file.files;
         let mut process = ServerProcess::start(&subject.name, &subject.source, &mut start)
             .map_err(|error| error.to_string())?;
-        let responses = self.ask(&subject, &mut process);
+        let responses = self.responses_of(&subject, &mut process);
         let rss_bytes = process.tree().and_then(|mut tree| tree.rss_bytes().ok());
         let ended = process.stop();
         let responses = responses.map_err(|error| error.to_string())?;
@@ -314,7 +314,7 @@ impl SubjectChecks<'_> {
     }
 
     /// Its response to every request of every load, once it is ready.
-    fn ask(
+    fn responses_of(
         &self,
         subject: &Subject,
         process: &mut ServerProcess,
@@ -323,9 +323,9 @@ impl SubjectChecks<'_> {
         let mut responses = Vec::new();
         for load in &self.study.file.loads {
             for request in &load.requests {
-                let asked = Probe::of_load(load, request, subject, process.address, seed);
+                let probe = Probe::of_load(load, request, subject, process.address, seed);
                 if responses.is_empty() {
-                    let first = asked.clone().readiness(subject);
+                    let first = probe.clone().readiness(subject);
                     let stopper = &self.stopper;
                     process.wait_ready(&subject.source, &first, stopper, None, &unwatched)?;
                 }
@@ -337,7 +337,7 @@ impl SubjectChecks<'_> {
                     stopper: Some(&self.stopper),
                     on_wait: None,
                 };
-                match verify(&subject.name, process.address, &asked, patience) {
+                match verify(&subject.name, process.address, &probe, patience) {
                     Err(error) if error.is_stop() => return Ok(responses),
                     Err(error) => return Err(error.with_output(|| process.output()).into()),
                     Ok(response) => responses.push(response),

@@ -59,7 +59,7 @@ impl LoggedCommand<'_> {
     /// # Errors
     /// One [`CommandError`] for each way to fail.
     pub fn run(&self, interrupt: &Interrupt) -> Result<(), CommandError> {
-        if interrupt.is_told() {
+        if interrupt.is_signalled() {
             return Err(CommandError::Interrupted);
         }
         let name = self.words.first().map_or("", String::as_str);
@@ -86,7 +86,7 @@ impl LoggedCommand<'_> {
         match status {
             Some(status) if status.success() => Ok(()),
             // The terminal's Ctrl-C went to both, and the command was faster.
-            _ if interrupt.is_told() => Err(CommandError::Interrupted),
+            _ if interrupt.is_signalled() => Err(CommandError::Interrupted),
             Some(status) => Err(CommandError::Exit(status)),
             None => Err(CommandError::TooLong),
         }
@@ -110,7 +110,7 @@ fn wait(
             return Ok(Some(status));
         }
         let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if interrupt.is_told() || is_late {
+        if interrupt.is_signalled() || is_late {
             end(child)?;
             return Ok(None);
         }

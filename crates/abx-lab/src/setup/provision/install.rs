@@ -79,13 +79,13 @@ const IMAGES_LOG: &str = "images.log";
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 struct Installation<'a> {
-    tell: &'a mut dyn FnMut(&str),
+    notify: &'a mut dyn FnMut(&str),
     interrupt: Interrupt,
     /// Whether apt's package lists are fresh.
     is_updated: bool,
 }
 
-/// Installs everything that is missing, subject by subject and in the order of their needs. `tell`
+/// Installs everything that is missing, subject by subject and in the order of their needs. `notify`
 /// receives one line for each command before it runs.
 ///
 /// No package starts a service. While it works, Ctrl-C, SIGTERM and SIGHUP end it and the command
@@ -95,7 +95,7 @@ struct Installation<'a> {
 /// One [`InstallError`] for each thing that can go wrong. With [`InstallError::ByHand`] as the
 /// first of all nothing was changed; otherwise everything installed before stays, and the next call
 /// continues from there.
-pub fn install(provisions: &[Provision], tell: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
+pub fn install(provisions: &[Provision], notify: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
     if provisions
         .iter()
         .all(|provision| provision.missing().is_empty())
@@ -103,14 +103,14 @@ pub fn install(provisions: &[Provision], tell: &mut dyn FnMut(&str)) -> Result<(
         return Ok(());
     }
     let interrupt = Interrupt::watch().map_err(InstallError::Signals)?;
-    install_until(interrupt, provisions, tell)
+    install_until(interrupt, provisions, notify)
 }
 
 /// Does the work, until it is stopped.
 pub(super) fn install_until(
     interrupt: Interrupt,
     provisions: &[Provision],
-    tell: &mut dyn FnMut(&str),
+    notify: &mut dyn FnMut(&str),
 ) -> Result<(), InstallError> {
     let missing = provisions.iter().flat_map(Provision::missing);
     let by_hand = |this_missing: &&Missing| {
@@ -124,7 +124,7 @@ pub(super) fn install_until(
         return Ok(());
     };
     let mut work = Installation {
-        tell,
+        notify,
         interrupt,
         is_updated: false,
     };
@@ -135,7 +135,7 @@ pub(super) fn install_until(
         }
     }
     // The last command may have succeeded nevertheless; the person wants an end.
-    if work.interrupt.is_told() {
+    if work.interrupt.is_signalled() {
         return Err(InstallError::Interrupted);
     }
     Ok(())
@@ -151,19 +151,19 @@ impl Installation<'_> {
         };
         fs::create_dir_all(cache).map_err(failed)?;
         let file = File::create(&path).map_err(failed)?;
-        let mut has_told = false;
+        let mut has_notified = false;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(file),
                 Err(rustix::io::Errno::WOULDBLOCK) => {}
                 Err(error) => return Err(failed(error.into())),
             }
-            if self.interrupt.is_told() {
+            if self.interrupt.is_signalled() {
                 return Err(InstallError::Interrupted);
             }
-            if !has_told {
-                (self.tell)("waiting for another abx to finish installing");
-                has_told = true;
+            if !has_notified {
+                (self.notify)("waiting for another abx to finish installing");
+                has_notified = true;
             }
             sleep(LOOK_EVERY);
         }
@@ -316,7 +316,7 @@ impl Installation<'_> {
 
     fn run(&mut self, subject: &str, call: &LoggedCommand) -> Result<(), InstallError> {
         let command = shell_words::join(call.words);
-        (self.tell)(&format!("{subject}: {command}"));
+        (self.notify)(&format!("{subject}: {command}"));
         call.run(&self.interrupt).map_err(|source| match source {
             CommandError::Interrupted => InstallError::Interrupted,
             source => InstallError::Command(Box::new(FailedCommand {

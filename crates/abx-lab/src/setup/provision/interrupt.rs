@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// Without it abx would end at once, without restoring what has to be restored. Others that watch
 /// these signals receive them too.
 pub struct Interrupt {
-    told: Arc<AtomicBool>,
+    signalled: Arc<AtomicBool>,
     signals: Vec<SigId>,
 }
 
@@ -23,11 +23,11 @@ impl Interrupt {
     /// The error of the system; not seen.
     pub fn watch() -> io::Result<Interrupt> {
         let mut interrupt = Interrupt {
-            told: Arc::default(),
+            signalled: Arc::default(),
             signals: Vec::new(),
         };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let flag = Arc::clone(&interrupt.told);
+            let flag = Arc::clone(&interrupt.signalled);
             interrupt
                 .signals
                 .push(signal_hook::flag::register(signal, flag)?);
@@ -36,14 +36,14 @@ impl Interrupt {
     }
 
     /// Whether abx received a stop signal since then.
-    pub fn is_told(&self) -> bool {
-        self.told.load(Ordering::Relaxed)
+    pub fn is_signalled(&self) -> bool {
+        self.signalled.load(Ordering::Relaxed)
     }
 
     /// The flag that the signals set.
     #[cfg(test)]
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.told)
+        Arc::clone(&self.signalled)
     }
 }
 

@@ -226,7 +226,7 @@ impl Tool {
             // Debian packs Python without what makes environments.
             Tool::Python => {
                 let question = ["-c", "import ensurepip, venv"];
-                system.ask(self.program(), &question, &path).is_some()
+                system.output(self.program(), &question, &path).is_some()
             }
             Tool::Npm | Tool::Maven | Tool::Cargo => {
                 find(self.program(), path.as_ref(), Path::new("/")).is_some()

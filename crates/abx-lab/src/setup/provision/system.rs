@@ -56,12 +56,12 @@ impl System {
             return false;
         }
         let question = ["-W", "-f=${Status}\t${Version}\n", "--", name];
-        let response = self.ask("dpkg-query", &question, &self.path);
+        let response = self.output("dpkg-query", &question, &self.path);
         response.is_some_and(|text| is_installed(&text, version))
     }
 
     /// The output of a program that only responses, `None` when it fails.
-    pub fn ask(&self, name: &str, arguments: &[&str], path: &str) -> Option<String> {
+    pub fn output(&self, name: &str, arguments: &[&str], path: &str) -> Option<String> {
         let output = Command::new(find(name, path.as_ref(), Path::new("/"))?)
             .args(arguments)
             .env("PATH", path)

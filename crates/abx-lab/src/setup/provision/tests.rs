@@ -312,12 +312,12 @@ fn an_installation_that_is_stopped_puts_the_policy_back() {
     let provisions = machine.survey(&[packages(&["new"])]);
     let interrupt = Interrupt::watch().unwrap();
     let flag = interrupt.flag();
-    let mut tell = |line: &str| {
+    let mut notify = |line: &str| {
         if line.contains("install") {
             flag.store(true, Ordering::Relaxed);
         }
     };
-    let error = install_until(interrupt, &provisions, &mut tell).unwrap_err();
+    let error = install_until(interrupt, &provisions, &mut notify).unwrap_err();
     assert!(matches!(error, InstallError::Interrupted), "{error}");
     assert_eq!(machine.calls().len(), 2);
     machine.assert_policy_is_back();
@@ -339,18 +339,18 @@ fn two_installations_into_one_cache_take_turns() {
     };
     let mut held = Some(hold());
     let mut texts = Vec::new();
-    let mut tell = |line: &str| {
+    let mut notify = |line: &str| {
         texts.push(line.to_owned());
         held = None;
     };
-    install(&provisions, &mut tell).unwrap();
+    install(&provisions, &mut notify).unwrap();
     assert!(texts[0].starts_with("waiting"), "{texts:?}");
     assert_eq!(texts.len(), 3);
 
     let _held = hold();
     let interrupt = Interrupt::watch().unwrap();
     let stop = interrupt.flag();
-    let mut tell = |_: &str| stop.store(true, Ordering::Relaxed);
-    let error = install_until(interrupt, &provisions, &mut tell).unwrap_err();
+    let mut notify = |_: &str| stop.store(true, Ordering::Relaxed);
+    let error = install_until(interrupt, &provisions, &mut notify).unwrap_err();
     assert!(matches!(error, InstallError::Interrupted), "{error}");
 }
