@@ -516,8 +516,8 @@ fn too_many(
     };
     (needed > limit).then(|| {
         format!(
-            "{connections} connections to {each_server} do not fit into {limit} file descriptors per \
-             worker thread at once"
+            "{connections} connections to {each_server} do not fit into {limit} file descriptors \
+             per worker thread at once"
         )
     })
 }

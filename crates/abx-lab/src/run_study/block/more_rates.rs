@@ -47,7 +47,7 @@ pub fn more_rates(
     }
     for candidates in grids.values() {
         let mut rates = GridOfBlock::begin(loading, candidates);
-        further.extend(rates.offer(loading)?);
+        further.extend(rates.offer_rates(loading)?);
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ impl<'a> GridOfBlock<'a> {
     }
 
     /// Offers rates until none is needed. Their loads come back.
-    fn offer(&mut self, loading: &mut BlockRun) -> Result<Vec<Load>, Abort> {
+    fn offer_rates(&mut self, loading: &mut BlockRun) -> Result<Vec<Load>, Abort> {
         let mut further = Vec::new();
         let mut number = 0;
         while let Some((subject, target)) = self.next(loading) {

@@ -85,8 +85,8 @@ struct Installation<'a> {
     is_updated: bool,
 }
 
-/// Installs everything that is missing, subject by subject and in the order of their needs. `notify`
-/// receives one line for each command before it runs.
+/// Installs everything that is missing, subject by subject and in the order of their needs.
+/// `notify` receives one line for each command before it runs.
 ///
 /// No package starts a service. While it works, Ctrl-C, SIGTERM and SIGHUP end it and the command
 /// that runs, and reach nothing else by this.
