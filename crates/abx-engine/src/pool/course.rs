@@ -102,8 +102,8 @@ impl CourseKeeper {
         };
         self.outcomes.clone_from(&tally.outcomes);
         let response = &mut interval.response;
-        let tell = |us, times| response.record_us(us, times);
-        tally.times.response.tell_new(&mut self.response, tell);
+        let record = |us, times| response.record_us(us, times);
+        tally.times.response.report_new(&mut self.response, record);
         if let Some(course) = &mut tally.course {
             course.add(self.number, until.since(self.start).0, &interval);
         }

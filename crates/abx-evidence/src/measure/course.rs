@@ -41,7 +41,7 @@ impl Interval {
 
 /// A course while it is kept. `merge` is associative and commutative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "SaidCourse")]
+#[serde(try_from = "ReceivedCourse")]
 pub struct CourseTally {
     /// The length of an interval before any are joined.
     plan_ns: u64,
@@ -54,7 +54,7 @@ pub struct CourseTally {
 
 /// The same as another machine sends it.
 #[derive(Deserialize)]
-struct SaidCourse {
+struct ReceivedCourse {
     plan_ns: u64,
     joined: usize,
     #[serde(rename = "stretches")]
@@ -70,16 +70,16 @@ struct NoCourse;
 /// Stretches are never joined so often: of seconds this would be a century.
 const JOINED_MAX: usize = 1 << 32;
 
-impl TryFrom<SaidCourse> for CourseTally {
+impl TryFrom<ReceivedCourse> for CourseTally {
     type Error = NoCourse;
 
-    fn try_from(said_course: SaidCourse) -> Result<CourseTally, NoCourse> {
-        let SaidCourse {
+    fn try_from(received_course: ReceivedCourse) -> Result<CourseTally, NoCourse> {
+        let ReceivedCourse {
             plan_ns,
             joined,
             intervals,
             until_ns,
-        } = said_course;
+        } = received_course;
         let is_one = plan_ns > 0
             && joined.is_power_of_two()
             && joined <= JOINED_MAX

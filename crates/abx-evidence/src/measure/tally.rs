@@ -120,7 +120,7 @@ impl Tally {
         self.outcomes.add(sample.outcome);
         // One branch for both, as most loads have neither.
         if self.timeline.is_some() | self.log.is_some() {
-            self.tell_one(sample);
+            self.record_moment(sample);
         }
         let is_completed = sample.outcome.is_completed();
         if !(is_completed || sample.outcome.is_without_response()) {
@@ -146,9 +146,9 @@ impl Tally {
             .record_ns(sent_ns.saturating_sub(sample.possible_ns));
     }
 
-    /// Tells one request to whatever keeps them by their moments, or one by one.
+    /// Records one request where requests are kept by their moments, or one by one.
     #[cold]
-    fn tell_one(&mut self, sample: &Sample) {
+    fn record_moment(&mut self, sample: &Sample) {
         if let Some(timeline) = &mut self.timeline {
             timeline.record(sample.intended_ns, sample.done_ns, sample.outcome);
         }

@@ -37,7 +37,7 @@ pub struct Timeline {
 
 /// A timeline while it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "SaidTimeline")]
+#[serde(try_from = "ReceivedTimeline")]
 pub struct TimelineTally {
     /// The slice's start on the monotonic clock.
     pub start_ns: u64,
@@ -50,7 +50,7 @@ pub struct TimelineTally {
 
 /// The same as another machine sends it.
 #[derive(Deserialize)]
-struct SaidTimeline {
+struct ReceivedTimeline {
     start_ns: u64,
     delayed_after_ns: u64,
     #[serde(rename = "answered")]
@@ -63,16 +63,16 @@ struct SaidTimeline {
 #[error("a timeline has buckets of zero length, too many buckets, or lists of different lengths")]
 struct NoTimeline;
 
-impl TryFrom<SaidTimeline> for TimelineTally {
+impl TryFrom<ReceivedTimeline> for TimelineTally {
     type Error = NoTimeline;
 
-    fn try_from(said_timeline: SaidTimeline) -> Result<TimelineTally, NoTimeline> {
-        let SaidTimeline {
+    fn try_from(received_timeline: ReceivedTimeline) -> Result<TimelineTally, NoTimeline> {
+        let ReceivedTimeline {
             start_ns,
             delayed_after_ns,
             responded,
             timeline,
-        } = said_timeline;
+        } = received_timeline;
         let lists = [&timeline.due, &timeline.failed, &timeline.delayed];
         let is_one = timeline.bucket_ns > 0
             && responded.len() <= BUCKETS_MAX

@@ -41,19 +41,19 @@ impl Measured {
     /// Every pair that was requested under any load, subject and baseline, each once.
     #[must_use]
     pub fn pairs(&self) -> Vec<[&str; 2]> {
-        self.asked(|_| true)
+        self.pairs_where(|_| true)
     }
 
     /// The pairs that were requested under a load.
     #[must_use]
     pub fn pairs_under(&self, load: &LoadRecord) -> Vec<[&str; 2]> {
-        self.asked(|contrast| contrast.is_under(load))
+        self.pairs_where(|contrast| contrast.is_under(load))
     }
 
     /// The pairs that were requested under a fault.
     #[must_use]
     pub fn pairs_of_fault(&self, fault: &str) -> Vec<[&str; 2]> {
-        self.asked(|contrast| contrast.is_of(fault))
+        self.pairs_where(|contrast| contrast.is_of(fault))
     }
 
     /// The subject that all others of these pairs are compared with, where it is the same
@@ -69,7 +69,7 @@ impl Measured {
         is_shared.then_some(baseline)
     }
 
-    fn asked(&self, is_asked: impl Fn(&Contrast) -> bool) -> Vec<[&str; 2]> {
+    fn pairs_where(&self, is_meant: impl Fn(&Contrast) -> bool) -> Vec<[&str; 2]> {
         let declared = &self.settings.contrasts;
         if declared.is_empty() {
             let baseline = self.settings.baseline.as_str();
@@ -77,8 +77,8 @@ impl Measured {
             let others = names.filter(|name| *name != baseline);
             return others.map(|name| [name, baseline]).collect();
         }
-        let asked = declared.iter().filter(|contrast| is_asked(contrast));
+        let requested = declared.iter().filter(|contrast| is_meant(contrast));
         let is_known = |pair: &[&str; 2]| pair.iter().all(|name| self.subject(name).is_some());
-        asked.map(Contrast::pair).filter(is_known).collect()
+        requested.map(Contrast::pair).filter(is_known).collect()
     }
 }

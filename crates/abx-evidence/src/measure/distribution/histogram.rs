@@ -108,15 +108,15 @@ impl Histogram {
             .map(move |(index, count)| (ends(index), count))
     }
 
-    /// Tells what was counted since `before` was equal to this, in µs and how often each,
+    /// Reports what was counted since `before` was equal to this, in µs and how often each,
     /// shortest first, and makes `before` equal to this again. It looks no further than the
     /// longest new time, so that it costs little where times are short.
-    pub fn tell_new(&self, before: &mut Histogram, mut tell: impl FnMut(u64, u64)) {
+    pub fn report_new(&self, before: &mut Histogram, mut report: impl FnMut(u64, u64)) {
         let mut missing = self.total.saturating_sub(before.total);
         before.total = self.total;
         before.counts.resize(self.counts.len(), 0);
-        let counts = self.counts.chunks(TOLD_AT_ONCE);
-        let known = before.counts.chunks_mut(TOLD_AT_ONCE);
+        let counts = self.counts.chunks(COMPARED_AT_ONCE);
+        let known = before.counts.chunks_mut(COMPARED_AT_ONCE);
         for (number, (counts, known)) in counts.zip(known).enumerate() {
             if missing == 0 {
                 return;
@@ -130,8 +130,8 @@ impl Histogram {
                 if more > 0 {
                     *known = *count;
                     missing = missing.saturating_sub(more);
-                    let index = number * TOLD_AT_ONCE + place;
-                    tell(layout::highest::<FINE_BITS>(index), more);
+                    let index = number * COMPARED_AT_ONCE + place;
+                    report(layout::highest::<FINE_BITS>(index), more);
                 }
             }
         }
@@ -237,7 +237,7 @@ impl Histogram {
 }
 
 /// Counters that are compared together.
-const TOLD_AT_ONCE: usize = 64;
+const COMPARED_AT_ONCE: usize = 64;
 
 impl PartialEq for Histogram {
     fn eq(&self, other: &Histogram) -> bool {
@@ -366,7 +366,7 @@ mod tests {
                 }
                 let mut reported_histogram = Histogram::new();
                 let mut last = 0;
-                histogram.tell_new(&mut before, |micros, times| {
+                histogram.report_new(&mut before, |micros, times| {
                     assert!(micros > last, "{micros} after {last}");
                     last = micros;
                     reported_histogram.record_us(micros, times);

@@ -86,9 +86,9 @@ impl PhaseTimes {
     /// Whether anything but the wait for the first byte takes over a tenth of the
     /// time: else the response time is enough.
     #[must_use]
-    pub fn is_telling(&self) -> bool {
+    pub fn is_notable(&self) -> bool {
         let others = [Phase::Waiting, Phase::Connect, Phase::Body];
-        others.into_iter().any(|phase| self.share(phase) > TELLING)
+        others.into_iter().any(|phase| self.share(phase) > NOTABLE_SHARE)
     }
 }
 
@@ -107,7 +107,7 @@ impl PhaseTime {
 }
 
 /// From this share of the time on a phase is worth a word.
-const TELLING: f64 = 0.1;
+const NOTABLE_SHARE: f64 = 0.1;
 /// The p99 of fewer times is the longest one.
 const P99_COUNT_MIN: u64 = 100;
 
@@ -156,9 +156,9 @@ mod tests {
     #[test]
     fn a_wait_for_the_first_byte_alone_tells_nothing() {
         // Method: a body below and above a tenth of the time.
-        assert!(!sample(1, 0, 5).is_telling());
-        assert!(sample(1, 0, 20).is_telling());
-        assert!(sample(1, 1, 0).is_telling());
+        assert!(!sample(1, 0, 5).is_notable());
+        assert!(sample(1, 0, 20).is_notable());
+        assert!(sample(1, 1, 0).is_notable());
         assert_eq!(PhaseTimes::of(&Phases::default()), None);
     }
 }

@@ -45,8 +45,8 @@ fn mean(of: PhaseTime) -> String {
 pub(crate) fn mean_phases(record: &StudyRecord) -> Document {
     let tables = alone(record).filter_map(|load| {
         let pairs = under(record, load);
-        let is_telling = pairs.iter().any(|(_, times)| times.is_telling());
-        is_telling.then(|| {
+        let is_notable = pairs.iter().any(|(_, times)| times.is_notable());
+        is_notable.then(|| {
             let mut out = Document::default();
             let place = place(record, &load.name);
             out.heading(format!("Where the time goes {place}, on average:"));
