@@ -40,7 +40,7 @@ pub(crate) struct TlsStream {
     session: ServerConnection,
     /// Whether the last receive took all that the socket had.
     is_drained: bool,
-    has_said_goodbye: bool,
+    has_sent_close_notify: bool,
 }
 
 /// Why TLS cannot be used.
@@ -90,7 +90,7 @@ impl TlsAcceptor {
         Box::new(TlsStream {
             session: session.expect("only sizes of fragments are refused, and none is set"),
             is_drained: false,
-            has_said_goodbye: false,
+            has_sent_close_notify: false,
         })
     }
 }
@@ -135,7 +135,7 @@ impl TlsStream {
     }
 
     /// Whether records wait for room in the socket.
-    pub(crate) fn owes_records(&self) -> bool {
+    pub(crate) fn has_pending_records(&self) -> bool {
         self.session.wants_write()
     }
 
@@ -154,11 +154,11 @@ impl TlsStream {
     }
 
     /// Notifies the client that nothing more comes, once; returns whether that is owed now.
-    pub(crate) fn say_goodbye(&mut self) -> bool {
-        if self.has_said_goodbye {
+    pub(crate) fn send_close_notify(&mut self) -> bool {
+        if self.has_sent_close_notify {
             return false;
         }
-        self.has_said_goodbye = true;
+        self.has_sent_close_notify = true;
         self.session.send_close_notify();
         self.session.wants_write()
     }

@@ -115,7 +115,7 @@ impl Connection {
             && self.out.is_empty()
             && self.tail.is_none()
             && self.due.is_none()
-            && !self.owes_records()
+            && !self.has_pending_records()
             && self
                 .http2
                 .as_ref()
@@ -137,12 +137,12 @@ impl Connection {
         if let Some(step) = self.step_of_ring_transfer(number, context) {
             return step;
         }
-        if self.owes_records() || !self.out.is_empty() || !self.tail.is_none() {
+        if self.has_pending_records() || !self.out.is_empty() || !self.tail.is_none() {
             if self.is_full {
                 return TurnStep::Wait;
             }
             return match self.send(context) {
-                Ok(()) => TurnStep::GoOn,
+                Ok(()) => TurnStep::Continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.is_full = true;
                     TurnStep::Wait
@@ -177,13 +177,13 @@ impl Connection {
         bytes.drain(..used);
         bytes.shrink_to(UNREAD_KEPT_BYTES);
         self.unread = bytes;
-        TurnStep::GoOn
+        TurnStep::Continue
     }
 
     /// Sends one piece of what is owed.
     fn send(&mut self, context: &Context) -> io::Result<()> {
         if let Some(tls) = &mut self.tls
-            && tls.owes_records()
+            && tls.has_pending_records()
         {
             return tls.flush(&self.socket);
         }
@@ -225,21 +225,21 @@ impl Connection {
                     let used = self.take(&mut buffer[..received], number, context);
                     self.unread.extend_from_slice(&buffer[used..received]);
                 }
-                TurnStep::GoOn
+                TurnStep::Continue
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.is_readable = false;
                 TurnStep::Wait
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => TurnStep::GoOn,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => TurnStep::Continue,
             Err(_) => TurnStep::Close,
         };
         context.buffer = buffer;
         step
     }
 
-    fn owes_records(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.owes_records())
+    fn has_pending_records(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.has_pending_records())
     }
 
     /// Responds to `bytes` as far as possible, and returns how many bytes that took.
@@ -320,14 +320,14 @@ impl Connection {
         let total = bytes.len();
         let mut input = bytes;
         while let Some(session) = &mut self.session {
-            match session.hear(&mut input, &mut self.out) {
+            match session.receive(&mut input, &mut self.out) {
                 SessionInput::Part => break,
                 SessionInput::Message => {
                     self.take_whole(number, context);
                     let has_enough = self.due.is_some()
                         || self.pause_at.is_some()
                         || self.out.len() >= OUT_BYTES_ENOUGH
-                        || context.rooms.said_bytes() >= OUT_BYTES_ENOUGH;
+                        || context.rooms.undelivered_bytes() >= OUT_BYTES_ENOUGH;
                     if has_enough {
                         break;
                     }
@@ -418,7 +418,7 @@ impl Connection {
     }
 
     /// Takes messages of the room, and returns whether the connection stays in it.
-    pub(crate) fn tell(&mut self, frames: &[u8]) -> bool {
+    pub(crate) fn queue_frames(&mut self, frames: &[u8]) -> bool {
         let session = self.session.as_mut();
         let session = session.expect("members of a room have a WebSocket");
         if self.out.len() - self.sent > LISTENER_BYTES_MAX {
@@ -447,9 +447,9 @@ impl Connection {
     /// All is sent: ends the connection, softly where the client may still be sending.
     fn end(&mut self) -> TurnStep {
         if let Some(tls) = &mut self.tls
-            && tls.say_goodbye()
+            && tls.send_close_notify()
         {
-            return TurnStep::GoOn;
+            return TurnStep::Continue;
         }
         if self.unread.is_empty() && !self.is_readable {
             return TurnStep::Close;
@@ -457,7 +457,7 @@ impl Connection {
         self.phase = ConnectionPhase::DrainingClose;
         self.unread = Vec::new();
         match shutdown(&*self.socket, Shutdown::Write) {
-            Ok(()) => TurnStep::GoOn,
+            Ok(()) => TurnStep::Continue,
             Err(_) => TurnStep::Close,
         }
     }
@@ -511,7 +511,7 @@ mod tests {
         let mut member = member();
         for _ in 0..10_000 {
             let waiting = member.out.len() - member.sent;
-            assert!(member.tell(&[7; 300]));
+            assert!(member.queue_frames(&[7; 300]));
             assert_eq!(member.out.len() - member.sent, waiting + 300);
             member.sent = member.out.len() - 200;
         }
@@ -523,10 +523,10 @@ mod tests {
         // Method: exactly the limit waits, then one byte more; the close comes
         // last, and nothing behind it.
         let mut member = member();
-        assert!(member.tell(&vec![7; LISTENER_BYTES_MAX]));
-        assert!(member.tell(b"\x82\0"));
+        assert!(member.queue_frames(&vec![7; LISTENER_BYTES_MAX]));
+        assert!(member.queue_frames(b"\x82\0"));
         let waiting = member.out.len();
-        assert!(!member.tell(b"\x82\0"));
+        assert!(!member.queue_frames(b"\x82\0"));
         assert_eq!(member.out[waiting..][..4], [0x88, 30, 0x03, 0xF0]);
         assert!(member.session.is_none() && member.phase == ConnectionPhase::Closing);
     }

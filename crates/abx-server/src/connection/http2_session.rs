@@ -13,7 +13,7 @@ use crate::content::Plan;
 pub(super) struct Http2Session {
     pub(super) server: Server,
     /// Requests whose heads came, and that are not whole.
-    pub(super) asked: Vec<(u32, Plan)>,
+    pub(super) open_requests: Vec<(u32, Plan)>,
     /// Requests whose responses wait for their time, which is the same wait for all.
     pub(super) waiting: VecDeque<(Nanos, u32, Plan)>,
     pub(super) bodies: Bodies,
@@ -29,7 +29,7 @@ impl Http2Session {
         debug_assert!(event.is_none(), "nothing is asked by the preface");
         Http2Session {
             server,
-            asked: Vec::new(),
+            open_requests: Vec::new(),
             waiting: VecDeque::new(),
             bodies: Bodies::default(),
             reads_next: false,
@@ -41,13 +41,16 @@ impl Http2Session {
         self.bodies.is_empty()
     }
 
-    pub(super) fn take_asked(&mut self, stream: u32) -> Option<Plan> {
-        let place = self.asked.iter().rposition(|(asked, _)| *asked == stream)?;
-        Some(self.asked.swap_remove(place).1)
+    pub(super) fn take_request(&mut self, stream: u32) -> Option<Plan> {
+        let place = self
+            .open_requests
+            .iter()
+            .rposition(|(number, _)| *number == stream)?;
+        Some(self.open_requests.swap_remove(place).1)
     }
 
     pub(super) fn forget(&mut self, stream: u32) {
-        self.take_asked(stream);
+        self.take_request(stream);
         self.waiting.retain(|(_, waiting, _)| *waiting != stream);
         self.bodies.forget(stream);
     }

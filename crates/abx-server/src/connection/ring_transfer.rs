@@ -40,7 +40,7 @@ impl Connection {
                 let out = std::mem::take(&mut self.out);
                 ring.start(number, Arc::clone(&self.socket), out, part)
             }
-            _ => ring.go_on(number),
+            _ => ring.resume(number),
         };
         match given {
             Ok(()) => {

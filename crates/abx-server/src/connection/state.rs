@@ -22,7 +22,7 @@ pub(crate) enum ConnectionWait {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TurnStep {
-    GoOn,
+    Continue,
     Wait,
     Close,
 }

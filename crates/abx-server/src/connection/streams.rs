@@ -29,7 +29,7 @@ impl Connection {
                 RequestEvent::Head { stream, head } => {
                     let expects_continue = head.expects_continue;
                     let plan = context.site.plan_stream(&head);
-                    session.asked.push((stream, plan));
+                    session.open_requests.push((stream, plan));
                     if expects_continue {
                         session.server.invite(stream, &mut self.out);
                     }
@@ -66,7 +66,7 @@ impl Connection {
         number: usize,
         context: &mut Context,
     ) {
-        let plan = session.take_asked(stream);
+        let plan = session.take_request(stream);
         let plan = plan.expect("a request has a head");
         context.pay_costs();
         let Some(delay) = context.injector.delay() else {
@@ -110,11 +110,11 @@ impl Connection {
             .send(&mut session.server, &context.site, &mut self.out);
         if !self.out.is_empty() {
             session.reads_next = true;
-            return Some(TurnStep::GoOn);
+            return Some(TurnStep::Continue);
         }
         if session.server.is_over() {
             self.hang_up();
-            return Some(TurnStep::GoOn);
+            return Some(TurnStep::Continue);
         }
         let waits = self.is_blocking && self.due.is_some();
         Some(if waits && self.unread.is_empty() {

@@ -61,7 +61,7 @@ pub(crate) fn run(
                 }
             }
         }
-        event_loop.go_on(&mut table);
+        event_loop.give_turns(&mut table);
         event_loop.send_files(&mut table)?;
         table.retry(Connection::new);
         if let Some(error) = table.take_refusal() {

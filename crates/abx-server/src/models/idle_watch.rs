@@ -102,7 +102,7 @@ impl IdleWatch {
         let responded = context.responded;
         for _ in 0..STEPS_PER_VISIT {
             match connection.step(number, context) {
-                TurnStep::GoOn => {
+                TurnStep::Continue => {
                     let is_done = visit == Visit::OneRequest && context.responded > responded;
                     if is_done && connection.is_between_requests() {
                         break;

@@ -55,7 +55,7 @@ fn serve(
 ) -> Option<AcceptedConnection> {
     loop {
         match connection.step(ONLY, context) {
-            TurnStep::GoOn => {}
+            TurnStep::Continue => {}
             TurnStep::Close => return None,
             TurnStep::Wait => {
                 let wanted = match connection.awaited() {

@@ -60,7 +60,7 @@ pub(crate) fn run(
 fn serve(connection: &mut Connection, context: &mut Context) {
     loop {
         match connection.step(ONLY, context) {
-            TurnStep::GoOn => {}
+            TurnStep::Continue => {}
             TurnStep::Close => return,
             TurnStep::Wait => match connection.awaited() {
                 ConnectionWait::Time(at) => wait_for_time(connection, ONLY, at, context),

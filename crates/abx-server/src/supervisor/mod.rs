@@ -73,7 +73,7 @@ pub fn supervise(
     workers: NonZeroU32,
     command: impl Fn(u32) -> Command,
     on_ready: impl FnOnce(ServerAddress),
-    tell: impl Fn(&WorkerEvent),
+    notify: impl Fn(&WorkerEvent),
 ) -> Result<(), ServeError> {
     config.check()?;
     config.check_workers(workers)?;
@@ -94,7 +94,7 @@ pub fn supervise(
     let mut supervisor = Supervisor {
         listener,
         command,
-        tell,
+        notify,
         places: (1..=workers.get()).map(Place::new).collect(),
         leaving: Vec::new(),
         orders,
@@ -117,7 +117,7 @@ struct Orders {
 struct Supervisor<C, T> {
     listener: Socket,
     command: C,
-    tell: T,
+    notify: T,
     places: Vec<Place>,
     /// Workers that have to end, and when they are killed.
     leaving: Vec<(WorkerProcess, Option<Nanos>)>,
@@ -189,7 +189,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
                     .is_some()
                 {
                     let number = place.number;
-                    (self.tell)(&WorkerEvent::NotReplaced { number, exit });
+                    (self.notify)(&WorkerEvent::NotReplaced { number, exit });
                 }
                 let Some(worker) = place.worker.take_if(|worker| worker.pid() == pid) else {
                     continue;
@@ -200,7 +200,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
                 }
                 let wait = place.backoff.after(worker.lived());
                 place.start_at = Some(Nanos::now().plus(wait.into()));
-                (self.tell)(&WorkerEvent::Ended {
+                (self.notify)(&WorkerEvent::Ended {
                     number: place.number,
                     pid,
                     exit,
@@ -276,7 +276,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
                 Err(error) => {
                     let wait = place.backoff.after(Duration::ZERO);
                     place.start_at = Some(Nanos::now().plus(wait.into()));
-                    (self.tell)(&WorkerEvent::NotStarted {
+                    (self.notify)(&WorkerEvent::NotStarted {
                         number,
                         error,
                         wait,
@@ -293,7 +293,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
             if kill_at.take_if(|at| *at <= now).is_some() {
                 worker.signal(Signal::KILL);
                 let pid = worker.pid();
-                (self.tell)(&WorkerEvent::Killed { pid });
+                (self.notify)(&WorkerEvent::Killed { pid });
             }
         }
     }

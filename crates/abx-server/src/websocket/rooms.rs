@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub(crate) struct Rooms {
     /// Each room's members, by their numbers, in no order.
     members: HashMap<Arc<str>, Vec<usize>>,
-    said: Option<RoomMessage>,
+    undelivered: Option<RoomMessage>,
     /// Room for the next frames, kept from the last ones.
     spare: Vec<u8>,
 }
@@ -47,8 +47,8 @@ impl Rooms {
     /// Where to write a frame that is to be delivered in this room.
     ///
     /// Earlier frames must be delivered first if they were for another one.
-    pub(crate) fn say(&mut self, room: &Arc<str>) -> &mut Vec<u8> {
-        let room_message = self.said.get_or_insert_with(|| RoomMessage {
+    pub(crate) fn frames_for(&mut self, room: &Arc<str>) -> &mut Vec<u8> {
+        let room_message = self.undelivered.get_or_insert_with(|| RoomMessage {
             room: Arc::clone(room),
             frames: std::mem::take(&mut self.spare),
         });
@@ -57,15 +57,17 @@ impl Rooms {
     }
 
     /// How many bytes wait to be delivered.
-    pub(crate) fn said_bytes(&self) -> usize {
-        self.said.as_ref().map_or(0, |message| message.frames.len())
+    pub(crate) fn undelivered_bytes(&self) -> usize {
+        self.undelivered
+            .as_ref()
+            .map_or(0, |message| message.frames.len())
     }
 
     /// The frames not yet delivered, with the members that get them.
     ///
     /// Both come back by [`Rooms::put_back`].
-    pub(crate) fn take_said(&mut self) -> Option<(RoomMessage, Vec<usize>)> {
-        let room_message = self.said.take()?;
+    pub(crate) fn take_undelivered(&mut self) -> Option<(RoomMessage, Vec<usize>)> {
+        let room_message = self.undelivered.take()?;
         let members = self.members.get_mut(&room_message.room);
         let members = members.map(std::mem::take).unwrap_or_default();
         Some((room_message, members))
@@ -122,19 +124,19 @@ mod tests {
         let red: Arc<str> = "red".into();
         rooms.join(&red, 1);
         rooms.join(&red, 2);
-        rooms.say(&red).extend_from_slice(b"a");
-        rooms.say(&red).extend_from_slice(b"b");
-        assert_eq!(rooms.said_bytes(), 2);
-        let (room_message, mut members) = rooms.take_said().unwrap();
+        rooms.frames_for(&red).extend_from_slice(b"a");
+        rooms.frames_for(&red).extend_from_slice(b"b");
+        assert_eq!(rooms.undelivered_bytes(), 2);
+        let (room_message, mut members) = rooms.take_undelivered().unwrap();
         assert_eq!(
             (room_message.frames.as_slice(), members.as_slice()),
             (&b"ab"[..], &[1, 2][..])
         );
         members.retain(|member| *member == 2);
         rooms.put_back(room_message, members);
-        assert!(rooms.take_said().is_none() && rooms.count("red") == 1);
-        rooms.say(&red).extend_from_slice(b"c");
-        let (room_message, members) = rooms.take_said().unwrap();
+        assert!(rooms.take_undelivered().is_none() && rooms.count("red") == 1);
+        rooms.frames_for(&red).extend_from_slice(b"c");
+        let (room_message, members) = rooms.take_undelivered().unwrap();
         assert_eq!(
             (room_message.frames.as_slice(), members.as_slice()),
             (&b"c"[..], &[2][..])

@@ -104,7 +104,7 @@ impl WebSocketSession {
     }
 
     /// Takes bytes up to the end of a message; pongs and closes are written to `out`.
-    pub(crate) fn hear(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> SessionInput {
+    pub(crate) fn receive(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> SessionInput {
         while let Some(event) = self.server.receive(input, out) {
             match event {
                 Event::Data { bytes, .. } => self.message.extend_from_slice(bytes),
@@ -124,7 +124,7 @@ impl WebSocketSession {
     pub(crate) fn response(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) -> Option<usize> {
         let payload_at = match &self.room {
             Some(room) => {
-                message_frame(self.kind, &self.message, rooms.say(room));
+                message_frame(self.kind, &self.message, rooms.frames_for(room));
                 None
             }
             None => {

@@ -39,7 +39,7 @@ pub struct Delivery {
 pub enum Sent {
     /// All of it is sent; the buffer comes back empty.
     Whole(Vec<u8>),
-    /// The socket has no room: [`FileRing::go_on`] when it may have some again.
+    /// The socket has no room: [`FileRing::resume`] when it may have some again.
     Full,
     /// The connection is broken, or the file shorter than announced; nothing is
     /// left of it in the ring.
@@ -108,7 +108,7 @@ impl FileRing {
         let place = &mut self.transfers[number];
         assert!(place.is_none(), "one file at a time on a connection");
         *place = Some(Transfer::new(socket, out, part));
-        self.go_on(number)
+        self.resume(number)
     }
 
     /// Submits all that was requested, waits for nothing, and adds to
@@ -124,7 +124,7 @@ impl FileRing {
         while let Some((number, next)) = self.reap_one() {
             match next {
                 TransferStep::Waits => {}
-                TransferStep::Piece => self.go_on(number)?,
+                TransferStep::Piece => self.resume(number)?,
                 TransferStep::Full => deliveries.push(Delivery {
                     number,
                     sent: Sent::Full,
@@ -164,7 +164,7 @@ impl FileRing {
     ///
     /// # Panics
     /// Nothing is being sent under this number.
-    pub fn go_on(&mut self, number: usize) -> io::Result<()> {
+    pub fn resume(&mut self, number: usize) -> io::Result<()> {
         let pushed = self.push_piece(number);
         if pushed.is_err() {
             // Nothing of it is under way, and it will not be requested again.

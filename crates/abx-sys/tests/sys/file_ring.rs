@@ -80,7 +80,7 @@ fn a_part_of_a_file_goes_out_behind_what_stands_before_it() {
                 } if figure == number => break buffer,
                 Delivery {
                     sent: Sent::Full, ..
-                } => ring.go_on(number).unwrap(),
+                } => ring.resume(number).unwrap(),
                 other => panic!("{other:?}"),
             }
         };
@@ -128,7 +128,7 @@ fn a_peer_that_does_not_read_is_told_and_others_go_on() {
         got
     });
     loop {
-        ring.go_on(0).unwrap();
+        ring.resume(0).unwrap();
         match told(&mut ring).pop().unwrap().sent {
             Sent::Full => {}
             Sent::Whole(_) => break,
@@ -165,7 +165,7 @@ fn a_file_that_is_shorter_than_was_said_and_a_peer_that_is_gone_fail() {
         .unwrap();
     loop {
         match told(&mut ring).pop().unwrap().sent {
-            Sent::Full => ring.go_on(0).unwrap(),
+            Sent::Full => ring.resume(0).unwrap(),
             Sent::Failed(_) => break,
             Sent::Whole(_) => panic!("8 MB to nobody"),
         }

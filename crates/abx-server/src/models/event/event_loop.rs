@@ -26,7 +26,7 @@ impl EventLoop {
     }
 
     /// Gives turns to connections that had to break off, and to those whose response is due.
-    pub(super) fn go_on(&mut self, table: &mut ConnectionTable<Connection>) {
+    pub(super) fn give_turns(&mut self, table: &mut ConnectionTable<Connection>) {
         for _ in 0..self.again.len() {
             let number = self.again.pop_front().expect("counted a line above");
             if let Some(connection) = table.connection(number) {
@@ -64,7 +64,7 @@ impl EventLoop {
             }
             self.deliver(table);
             match step {
-                TurnStep::GoOn => {}
+                TurnStep::Continue => {}
                 TurnStep::Wait | TurnStep::Close => return,
             }
         }
@@ -83,14 +83,14 @@ impl EventLoop {
 
     /// Hands the messages of a room to its members, which send them in their turns.
     fn deliver(&mut self, table: &mut ConnectionTable<Connection>) {
-        let Some((room_message, mut members)) = self.context.rooms.take_said() else {
+        let Some((room_message, mut members)) = self.context.rooms.take_undelivered() else {
             return;
         };
         members.retain(|number| {
             let member = table.connection(*number);
             let member = member.expect("who is gone has left the room");
             self.line_up(member, *number);
-            member.tell(&room_message.frames)
+            member.queue_frames(&room_message.frames)
         });
         self.context.rooms.put_back(room_message, members);
     }
