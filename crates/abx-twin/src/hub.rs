@@ -35,8 +35,8 @@ pub struct Hub {
     rule: Rule,
     /// The response to a handshake in place of accepting it.
     refusal: Option<Vec<u8>>,
-    talks: Vec<Option<HubConnection>>,
-    said: usize,
+    connections: Vec<Option<HubConnection>>,
+    messages: usize,
     pub pongs: usize,
 }
 
@@ -55,8 +55,8 @@ impl Hub {
         Hub {
             rule: Box::new(rule),
             refusal: None,
-            talks: Vec::new(),
-            said: 0,
+            connections: Vec::new(),
+            messages: 0,
             pongs: 0,
         }
     }
@@ -75,37 +75,37 @@ impl Hub {
     }
 
     /// A server that sends each message to every connection.
-    pub fn telling_all() -> Hub {
+    pub fn broadcasting() -> Hub {
         Hub::new(|hub_message| to_all(&hub_message))
     }
 
-    fn talk(&mut self, token: Token) -> &mut HubConnection {
+    fn connection(&mut self, token: Token) -> &mut HubConnection {
         let place = token.slot as usize;
-        if place >= self.talks.len() {
-            self.talks.resize_with(place + 1, || None);
+        if place >= self.connections.len() {
+            self.connections.resize_with(place + 1, || None);
         }
-        let talk = &mut self.talks[place];
-        if talk
+        let connection = &mut self.connections[place];
+        if connection
             .as_ref()
             .is_none_or(|hub_connection| hub_connection.generation != token.generation)
         {
-            *talk = Some(HubConnection {
+            *connection = Some(HubConnection {
                 generation: token.generation,
                 server: None,
                 head: Vec::new(),
                 payload: Vec::new(),
             });
         }
-        talk.as_mut().expect("it was just made")
+        connection.as_mut().expect("it was just made")
     }
 
     /// Forgets connections that are closed.
     pub(crate) fn forget_all_but(&mut self, alive: &[Option<Token>]) {
-        for (talk, token) in self.talks.iter_mut().zip(alive) {
+        for (connection, token) in self.connections.iter_mut().zip(alive) {
             let is_same = |hub_connection: &mut HubConnection| {
                 token.is_some_and(|token| token.generation == hub_connection.generation)
             };
-            talk.take_if(|hub_connection| !is_same(hub_connection));
+            connection.take_if(|hub_connection| !is_same(hub_connection));
         }
     }
 
@@ -114,13 +114,13 @@ impl Hub {
         let place = token.slot as usize;
         let refusal = self.refusal.clone();
         let mut out = Vec::new();
-        let talk = self.talk(token);
-        let Some(server) = &mut talk.server else {
-            talk.head.extend_from_slice(bytes);
-            if talk.head.ends_with(b"\r\n\r\n") {
+        let connection = self.connection(token);
+        let Some(server) = &mut connection.server else {
+            connection.head.extend_from_slice(bytes);
+            if connection.head.ends_with(b"\r\n\r\n") {
                 match refusal {
                     Some(refusal) => out = refusal,
-                    None => talk.server = Some(accept(&talk.head, &mut out)),
+                    None => connection.server = Some(accept(&connection.head, &mut out)),
                 }
             }
             return vec![Act::Send(place, out, Nanos(0))];
@@ -130,9 +130,9 @@ impl Hub {
         let (mut whole, mut pongs) = (Vec::new(), 0);
         while let Some(event) = server.receive(&mut input, &mut out) {
             match event {
-                Event::Data { bytes, .. } => talk.payload.extend_from_slice(bytes),
+                Event::Data { bytes, .. } => connection.payload.extend_from_slice(bytes),
                 Event::Message(message) => {
-                    whole.push((message.kind, std::mem::take(&mut talk.payload)));
+                    whole.push((message.kind, std::mem::take(&mut connection.payload)));
                 }
                 Event::Pong(_) => pongs += 1,
                 Event::Failed(fault) => panic!("the engine is correct: {fault}"),
@@ -142,23 +142,24 @@ impl Hub {
         self.pongs += pongs;
         let mut acts = vec![Act::Send(place, out, Nanos(0))];
         for (kind, payload) in whole {
-            let talks = self.talks.iter().enumerate();
-            let is_open = |talk: &Option<HubConnection>| {
-                talk.as_ref()
+            let connections = self.connections.iter().enumerate();
+            let is_open = |connection: &Option<HubConnection>| {
+                connection
+                    .as_ref()
                     .is_some_and(|hub_connection| hub_connection.server.is_some())
             };
             let hub_message = HubMessage {
                 from: place,
                 kind,
                 payload,
-                number: self.said,
+                number: self.messages,
                 at,
-                open: talks
-                    .filter(|(_, talk)| is_open(talk))
+                open: connections
+                    .filter(|(_, connection)| is_open(connection))
                     .map(|(at, _)| at)
                     .collect(),
             };
-            self.said += 1;
+            self.messages += 1;
             acts.extend((self.rule)(hub_message));
         }
         acts

@@ -9,7 +9,7 @@ use crate::sim::{Sim, What};
 
 impl Sim {
     /// Bytes of the client have come to the server.
-    pub(crate) fn told(&mut self, token: Token, bytes: &[u8]) {
+    pub(crate) fn hub_receives(&mut self, token: Token, bytes: &[u8]) {
         let alive: Vec<Option<Token>> = (0..self.connections.len())
             .map(|at| self.token_at(at))
             .collect();
@@ -20,7 +20,7 @@ impl Sim {
             match act {
                 Act::Send(to, bytes, after) if !bytes.is_empty() => {
                     if let Some(token) = self.token_at(to) {
-                        self.cause(self.now.plus(after), token, What::Says(bytes));
+                        self.cause(self.now.plus(after), token, What::SendsUnprompted(bytes));
                     }
                 }
                 Act::Send(..) => {}
@@ -43,9 +43,9 @@ impl Sim {
     }
 
     /// The server sends bytes on the connection at this place, unprompted.
-    pub fn hub_says(&mut self, place: usize, bytes: Vec<u8>) {
+    pub fn hub_sends(&mut self, place: usize, bytes: Vec<u8>) {
         let token = self.token_at(place).expect("it stands");
-        self.cause(self.now, token, What::Says(bytes));
+        self.cause(self.now, token, What::SendsUnprompted(bytes));
     }
 
     /// The server sends the same bytes again and again on the connection at this place, after

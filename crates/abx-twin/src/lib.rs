@@ -20,6 +20,6 @@ mod sim;
 pub use hub::{Act, Hub, HubMessage, Rule, frame, to_all};
 pub use loopback::Loopback;
 pub use network::{Accepting, Discipline, Network, NetworkFaults, Service};
-pub use script::{Choice, NOBODY, PeerScript, PeerStep};
+pub use script::{Choice, PeerScript, PeerStep, UNUSED_ADDRESS};
 pub use sealed::{Sealed, sealed};
 pub use sim::Sim;

@@ -152,7 +152,7 @@ trait PeerStream: Read + Write {
     fn socket(&self) -> &TcpStream;
 
     /// Announces the end of the stream, if the protocol can.
-    fn say_goodbye(&mut self) {}
+    fn send_close_notify(&mut self) {}
 }
 
 impl PeerStream for TcpStream {
@@ -166,7 +166,7 @@ impl PeerStream for StreamOwned<ServerConnection, TcpStream> {
         &self.sock
     }
 
-    fn say_goodbye(&mut self) {
+    fn send_close_notify(&mut self) {
         self.conn.send_close_notify();
         // A client that has gone does not receive it.
         let _ = self.flush();
@@ -188,7 +188,7 @@ fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool
                 let mut bytes = Vec::new();
                 let chosen = loop {
                     bytes.extend(read(&mut stream, 1, stopping)?);
-                    if let Some((_, response)) = choices.iter().find(|(asked, _)| *asked == bytes) {
+                    if let Some((_, response)) = choices.iter().find(|(sent, _)| *sent == bytes) {
                         break response;
                     }
                 };
@@ -202,7 +202,7 @@ fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool
                 }
             }
             PeerStep::Close => {
-                stream.say_goodbye();
+                stream.send_close_notify();
                 return Some(());
             }
             PeerStep::Reset => {

@@ -34,14 +34,14 @@ impl Sim {
             return self.arrives(token, self.now, TcpSegment::End);
         }
         if self.hub.is_some() {
-            return self.told(token, bytes);
+            return self.hub_receives(token, bytes);
         }
         self.connection(token).unread.extend(bytes);
         self.advance(token);
     }
 
     /// The peer sends unprompted.
-    pub(crate) fn says(&mut self, token: Token, bytes: Vec<u8>) {
+    pub(crate) fn sends_unprompted(&mut self, token: Token, bytes: Vec<u8>) {
         if !self.connection(token).peer_closed {
             self.response(token, bytes);
             self.may_close_idle(token);
@@ -70,11 +70,11 @@ impl Sim {
                 }
                 PeerStep::Choose(choices) => {
                     let unread = connection.unread.make_contiguous();
-                    let asked = choices.iter().find(|(asked, _)| unread.starts_with(asked));
-                    let Some((asked, response)) = asked else {
+                    let chosen = choices.iter().find(|(request, _)| unread.starts_with(request));
+                    let Some((request, response)) = chosen else {
                         return;
                     };
-                    connection.unread.drain(..asked.len());
+                    connection.unread.drain(..request.len());
                     self.response(token, response.to_vec());
                 }
                 PeerStep::Work => {
@@ -85,7 +85,7 @@ impl Sim {
                     self.connection(token).is_served = true;
                     let is_next = match self.network.discipline {
                         Discipline::ByConnection(most) => {
-                            self.is_going_on && self.in_a_row + 1 < most
+                            self.is_continuing && self.in_a_row + 1 < most
                         }
                         _ => false,
                     };
@@ -95,7 +95,7 @@ impl Sim {
                     } else {
                         self.queue.push_back(token)
                     }
-                    if !self.is_going_on {
+                    if !self.is_continuing {
                         self.serve();
                     }
                     return self.pass(token);
@@ -156,19 +156,19 @@ impl Sim {
 
     pub(crate) fn served(&mut self, token: Token) {
         self.busy -= 1;
-        self.goes_on(token);
+        self.continues(token);
         if self.busy == 0 || !matches!(self.network.discipline, Discipline::Batches(_)) {
             self.serve();
         }
     }
 
     /// A request was served: its connection's script continues.
-    fn goes_on(&mut self, token: Token) {
+    fn continues(&mut self, token: Token) {
         if let Some(connection) = self.alive(token) {
             connection.is_served = false;
-            self.is_going_on = true;
+            self.is_continuing = true;
             self.advance(token);
-            self.is_going_on = false;
+            self.is_continuing = false;
         }
     }
 
@@ -215,7 +215,7 @@ impl Sim {
         }
         self.shared_until = self.now;
         let (token, _) = self.shared.swap_remove(place);
-        self.goes_on(token);
+        self.continues(token);
         self.share();
     }
 

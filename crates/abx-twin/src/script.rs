@@ -30,7 +30,7 @@ pub type Choice = (Vec<u8>, Arc<[u8]>);
 pub type PeerScript = Box<dyn Fn(usize) -> Vec<PeerStep> + Send + Sync>;
 
 /// Nothing listens there, neither in this machine's tests nor in simulations.
-pub const NOBODY: SocketAddr = SocketAddr::new(
+pub const UNUSED_ADDRESS: SocketAddr = SocketAddr::new(
     std::net::IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 77)),
     1,
 );

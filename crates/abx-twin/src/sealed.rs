@@ -114,12 +114,12 @@ impl<I: Io> Sealed<I> {
             Ready::Receivable(token) if self.line(token).is_open => {
                 ready.push(Ready::Receivable(token));
             }
-            Ready::Receivable(token) => self.shake_hands(token, ready),
+            Ready::Receivable(token) => self.advance_handshake(token, ready),
         }
     }
 
     /// Receives the other side's hello, and perhaps more after it.
-    fn shake_hands(&mut self, token: Token, ready: &mut Vec<Ready>) {
+    fn advance_handshake(&mut self, token: Token, ready: &mut Vec<Ready>) {
         loop {
             let before = self.line(token).incoming.len();
             let end = self.pull(token);
@@ -241,7 +241,7 @@ fn sealed_step(step: &PeerStep) -> Option<PeerStep> {
         PeerStep::Send(bytes) => Some(PeerStep::Send(seal(bytes))),
         PeerStep::Choose(choices) => {
             let sealed = choices.iter();
-            let sealed = sealed.map(|(asked, response)| (seal(asked).to_vec(), seal(response)));
+            let sealed = sealed.map(|(request, response)| (seal(request).to_vec(), seal(response)));
             Some(PeerStep::Choose(sealed.collect()))
         }
         other => Some(other.clone()),

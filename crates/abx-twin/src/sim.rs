@@ -17,7 +17,7 @@ use abx_sys::{Nanos, ServerAddress};
 use crate::hub::Hub;
 use crate::inbox::{Inbox, Pull, TcpSegment};
 use crate::network::{Accepting, Network};
-use crate::script::{NOBODY, PeerScript, PeerStep};
+use crate::script::{PeerScript, PeerStep, UNUSED_ADDRESS};
 
 /// Moves bytes in virtual time.
 pub struct Sim {
@@ -34,7 +34,7 @@ pub struct Sim {
     pub(crate) queue: VecDeque<Token>,
     pub(crate) busy: usize,
     /// A connection whose request was served continues to read.
-    pub(crate) is_going_on: bool,
+    pub(crate) is_continuing: bool,
     /// Requests of one connection that were served in a row, except the first.
     pub(crate) in_a_row: usize,
     /// Requests that are served at the same time, and the work that each still needs in ns.
@@ -115,7 +115,7 @@ pub(crate) enum What {
     /// One of the requests served together is ready, unless the group changed since.
     Shared(u64),
     IdleClose,
-    Says(Vec<u8>),
+    SendsUnprompted(Vec<u8>),
 }
 
 impl Sim {
@@ -135,7 +135,7 @@ impl Sim {
             accepted: 0,
             queue: VecDeque::new(),
             busy: 0,
-            is_going_on: false,
+            is_continuing: false,
             in_a_row: 0,
             shared: Vec::new(),
             shared_until: Nanos(0),
@@ -190,7 +190,7 @@ impl Sim {
             slot: u32::try_from(place).expect("few connections"),
             generation: connection.generation,
         };
-        self.cause(self.now, token, What::Says(bytes));
+        self.cause(self.now, token, What::SendsUnprompted(bytes));
     }
 
     pub(crate) fn chance(&mut self, of_thousand: u64) -> bool {
@@ -284,7 +284,7 @@ impl Sim {
             }
             What::Reaches(bytes) => self.reaches(token, &bytes),
             What::IdleClose => self.peer_closes(token),
-            What::Says(bytes) => self.says(token, bytes),
+            What::SendsUnprompted(bytes) => self.sends_unprompted(token, bytes),
             What::Served | What::Shared(_) | What::Accepts => {}
         }
     }
@@ -322,7 +322,7 @@ impl Io for Sim {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         }
         let faults = self.network.faults;
-        let is_refused = *to == NOBODY.into() || self.chance(faults.refused);
+        let is_refused = *to == UNUSED_ADDRESS.into() || self.chance(faults.refused);
         if is_refused && self.random.below(2) == 0 {
             return Err(refused());
         }

@@ -12,7 +12,9 @@ use abx_engine::testing::{
 use abx_engine::{TlsPlan, TlsVersion};
 use abx_evidence::Wait;
 use abx_sys::{Nanos, ServerAddress};
-use abx_twin::{Loopback, NOBODY, Network, PeerScript, PeerStep, Sealed, Sim, certificate, sealed};
+use abx_twin::{
+    Loopback, Network, PeerScript, PeerStep, Sealed, Sim, UNUSED_ADDRESS, certificate, sealed,
+};
 
 /// A back end, the address of its peer, and the value that must be kept for the peer to run.
 struct Made<I>(I, ServerAddress, Box<dyn Any>);
@@ -190,7 +192,7 @@ fn refusals_are_told<I: Io>(maker: Maker<I>) {
     // Method: nothing listens; at once or by `wait`, the error is the same, and
     // the place is free for a working connection.
     let mut user = User::new(maker, |_| Vec::new());
-    let error = match user.io.connect(token(0, 0), &NOBODY.into(), None) {
+    let error = match user.io.connect(token(0, 0), &UNUSED_ADDRESS.into(), None) {
         Err(error) => error,
         Ok(()) => match user.wait().pop() {
             Some(Ready::Unconnected(which, error)) if which == token(0, 0) => error,

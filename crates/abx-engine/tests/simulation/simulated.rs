@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
-use abx_twin::{NOBODY, Network, NetworkFaults, PeerStep, Service};
+use abx_twin::{Network, NetworkFaults, PeerStep, Service, UNUSED_ADDRESS};
 
 use crate::loads::{MS, SECOND, count, head, plan, pool, pool_of, run, run_requests};
 
@@ -195,7 +195,7 @@ fn rests_after_refusals_double_and_end_at_their_moments() {
     // way there and back, 50 us.
     let body = b"hello";
     let mut plan = plan(1, body, 3);
-    plan.address = NOBODY.into();
+    plan.address = UNUSED_ADDRESS.into();
     let mut pool = pool(Network::faultless(3), plan, body);
     let start = pool.now();
     let ran = run(&mut pool, 3_600 * SECOND, 0);

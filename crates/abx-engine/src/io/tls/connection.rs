@@ -177,7 +177,7 @@ impl TlsConnection {
     }
 
     /// Sends a close alert to the peer, if there is room for it now.
-    pub(super) fn say_goodbye<I: Io>(&mut self, under: &mut I, token: Token) {
+    pub(super) fn send_close_notify<I: Io>(&mut self, under: &mut I, token: Token) {
         if !self.is_open || self.has_failed || !self.outgoing.is_empty() {
             return;
         }

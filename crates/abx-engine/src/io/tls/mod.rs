@@ -60,7 +60,7 @@ impl<I: Io> Tls<I> {
         match this_ready {
             Ready::Connected(token) => {
                 current(&mut self.connections, token).connected = now;
-                self.shake_hands(token, now, ready);
+                self.advance_handshake(token, now, ready);
             }
             Ready::Unconnected(token, error) => {
                 self.connections[token.slot as usize] = None;
@@ -79,14 +79,14 @@ impl<I: Io> Tls<I> {
                 if current(&mut self.connections, token).is_open {
                     ready.push(Ready::Receivable(token))
                 } else {
-                    self.shake_hands(token, now, ready)
+                    self.advance_handshake(token, now, ready)
                 }
             }
         }
     }
 
     /// Continues a handshake, as far as there are bytes for it.
-    fn shake_hands(&mut self, token: Token, now: Nanos, ready: &mut Vec<Ready>) {
+    fn advance_handshake(&mut self, token: Token, now: Nanos, ready: &mut Vec<Ready>) {
         let connection = current(&mut self.connections, token);
         let mut early = Vec::new();
         let mut step = connection.take(&[], &mut early);
@@ -192,7 +192,7 @@ impl<I: Io> Io for Tls<I> {
 
     fn close(&mut self, token: Token) {
         if let Some(mut connection) = self.connections[token.slot as usize].take() {
-            connection.say_goodbye(&mut self.under, token);
+            connection.send_close_notify(&mut self.under, token);
         }
         self.under.close(token);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use abx_engine::testing::{Http, Part, Pool, SharedSlice, SliceParticipants};
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
-use abx_twin::{NOBODY, Network, PeerStep, Service, Sim};
+use abx_twin::{Network, PeerStep, Service, Sim, UNUSED_ADDRESS};
 
 use crate::loads::{MS, SECOND, count, plan, pool_of_steps, run};
 
@@ -189,7 +189,7 @@ fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
     // Method: an address at which nothing listens.
     let mut pool = mute(1, 0).pool(TIMEOUT);
     let mut plan = plan(CONNECTIONS, b"right", 1);
-    plan.address = NOBODY.into();
+    plan.address = UNUSED_ADDRESS.into();
     let mut refused = pool_of_steps(Network::faultless(1), plan, Box::new(|_| Vec::new()));
     for pool in [&mut pool, &mut refused] {
         let start = pool.now();

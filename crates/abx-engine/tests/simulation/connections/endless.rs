@@ -242,7 +242,7 @@ fn held_connections_may_be_sent_anything_without_end() {
         let mut plan = echo_plan(CONNECTIONS, true, 10, 1);
         plan.shape = Shape::Connections { hold_ns: 0 };
         let mut pool = connected(network(), &plan, Hub::echoing());
-        pool.io.hub_says(1, begins.to_vec());
+        pool.io.hub_sends(1, begins.to_vec());
         pool.io.hub_floods(1, piece);
         let start = pool.now();
         let ran = run(&mut pool, SLICE, 0);

@@ -8,7 +8,7 @@ use abx_engine::schedule::ScheduleShare;
 use abx_engine::testing::{Http, Pool};
 use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
-use abx_twin::{Accepting, NOBODY, Network, Sim};
+use abx_twin::{Accepting, Network, Sim, UNUSED_ADDRESS};
 
 use crate::loads::{MS, SECOND, plan, pool, run_requests};
 
@@ -200,7 +200,7 @@ fn a_rate_slower_than_the_timeout_is_no_silence() {
     plan.opening_limit = Some("0.25".parse().unwrap());
     let opened = open(&mut pool(Network::faultless(1), plan.clone(), BODY));
     assert_eq!((opened.standing, &opened.failures[..]), (5, &[][..]));
-    plan.address = NOBODY.into();
+    plan.address = UNUSED_ADDRESS.into();
     let opened = open(&mut pool(Network::faultless(1), plan, BODY));
     assert_eq!(
         opened.failures,
@@ -214,7 +214,7 @@ fn who_refuses_is_asked_for_each_connection() {
     // Method: more refusals than there are places, so that each leaves its own; a
     // refusal takes no time or one way there and back.
     let mut plan = many(1_000);
-    plan.address = NOBODY.into();
+    plan.address = UNUSED_ADDRESS.into();
     let opened = open(&mut pool(Network::faultless(1), plan, BODY));
     assert_eq!(opened.failures, [(Outcome::Refused, 1_000)]);
     assert!(opened.took < Nanos(10 * MS), "{:?}", opened.took);

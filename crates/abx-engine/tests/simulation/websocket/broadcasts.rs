@@ -205,7 +205,7 @@ fn broadcasts_keep_the_times_of_their_schedule() {
     plan.pacing.arrivals = Arrivals::Constant {
         per_s: "1000".parse().unwrap(),
     };
-    let mut quick = broadcast(Network::faultless(1), &plan, Hub::telling_all());
+    let mut quick = broadcast(Network::faultless(1), &plan, Hub::broadcasting());
     run(&mut quick, u64::MAX, 100 * MS);
     let tally = quick.pool().tally();
     assert_eq!(
@@ -216,7 +216,7 @@ fn broadcasts_keep_the_times_of_their_schedule() {
 
     let mut network = Network::faultless(1);
     network.delay = Nanos(MS);
-    let mut slow = broadcast(network, &plan, Hub::telling_all());
+    let mut slow = broadcast(network, &plan, Hub::broadcasting());
     run(&mut slow, u64::MAX, 100 * MS);
     let tally = slow.pool().tally();
     assert_eq!(
@@ -248,7 +248,7 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
         };
         let mut plan = broadcast_plan(6);
         plan.pipeline = 1 + u32::try_from(seed % 2).unwrap() * 2;
-        let mut broadcast = broadcast(network, &plan, Hub::telling_all());
+        let mut broadcast = broadcast(network, &plan, Hub::broadcasting());
         let ran = run(&mut broadcast, 100, 3_600 * SECOND);
         let tally = broadcast.pool().tally();
         let total = tally.outcomes.sent();
@@ -290,7 +290,7 @@ fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
         run(&mut broadcast, 40, 3_600 * SECOND);
         broadcast.pool().tally().clone()
     };
-    let tally = talks(network, Hub::telling_all());
+    let tally = talks(network, Hub::broadcasting());
     assert_eq!(tally.outcomes.ok(), 40, "{:?}", tally.outcomes);
 
     let pinging = Hub::new(|hub_message| {

@@ -325,7 +325,7 @@ fn held_connections_say_nothing_and_acknowledge_pings() {
     plan.shape = Shape::Connections { hold_ns: 0 };
     let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
     let start = pool.now();
-    pool.io.hub_says(3, vec![0x89, 0]);
+    pool.io.hub_sends(3, vec![0x89, 0]);
     pool.io.hub_closes(5);
     let ran = run(&mut pool, SECOND, 0);
     assert_eq!(ran.end, start.plus(Nanos(SECOND)));
@@ -341,8 +341,8 @@ fn a_flood_of_pings_costs_the_connection_and_no_more_memory() {
     let mut plan = echo_plan(2, true, 10, 1);
     plan.shape = Shape::Connections { hold_ns: 0 };
     let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
-    pool.io.hub_says(0, [0x89, 0].repeat(20_000));
-    pool.io.hub_says(1, [0x89, 0].repeat(1_000));
+    pool.io.hub_sends(0, [0x89, 0].repeat(20_000));
+    pool.io.hub_sends(1, [0x89, 0].repeat(1_000));
     run(&mut pool, SECOND, 0);
     assert_eq!(pool.standing(), 1);
     assert_eq!(pool.io.hub.as_ref().unwrap().pongs, 1_000);
