@@ -268,11 +268,11 @@ impl Io for EpollIo {
             return Received::Nothing;
         }
         let skips = connection.to_skip > 0;
-        let (asked, got) = if skips {
-            let asked = usize::try_from(connection.to_skip).unwrap_or(usize::MAX);
+        let (length, got) = if skips {
+            let length = usize::try_from(connection.to_skip).unwrap_or(usize::MAX);
             // A discard of more would be short, and taken for everything that is there.
-            let asked = asked.min(connection.socket.discard_max());
-            (asked, connection.socket.discard(asked))
+            let length = length.min(connection.socket.discard_max());
+            (length, connection.socket.discard(length))
         } else {
             let room = &mut self.buffer[..connection.most];
             (room.len(), connection.socket.receive(room))
@@ -282,7 +282,7 @@ impl Io for EpollIo {
             Ok(count) => {
                 // SUBTLE: A short read has emptied the socket, and the next bytes
                 // make a new edge. This does not hold for an end that is known already.
-                connection.has_had_turn = count < asked && !connection.has_ended;
+                connection.has_had_turn = count < length && !connection.has_ended;
                 if !connection.has_had_turn && connection.turn.spend(count) {
                     connection.has_had_turn = true;
                     self.cut.add(token);

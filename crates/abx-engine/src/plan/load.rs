@@ -75,18 +75,18 @@ impl LoadPlan {
     /// subject takes them, few at a time.
     #[must_use]
     pub fn opening_pace(&self) -> Option<PerSecond> {
-        let asked = self.open_rate.map(u64::from).and_then(|per_s| {
+        let pace = self.open_rate.map(u64::from).and_then(|per_s| {
             let amount = Amount::from_thousandths(per_s * 1_000)?;
             PerSecond::try_from(amount).ok()
         });
-        asked.into_iter().chain(self.opening_limit).min()
+        pace.into_iter().chain(self.opening_limit).min()
     }
 
     /// Whether any of its requests has placeholders.
     #[must_use]
     pub fn has_placeholders(&self) -> bool {
         let mut requests = self.requests.iter();
-        requests.any(|asked| !asked.request.placeholders.is_empty())
+        requests.any(|weighted_request| !weighted_request.request.placeholders.is_empty())
     }
 
     /// How many of its connections send.
@@ -99,7 +99,7 @@ impl LoadPlan {
     #[must_use]
     pub fn is_http2(&self) -> bool {
         let mut requests = self.requests.iter();
-        requests.any(|asked| asked.request.version == HttpVersion::Http2)
+        requests.any(|weighted_request| weighted_request.request.version == HttpVersion::Http2)
     }
 
     /// Whether the subject is expected to fail under it.

@@ -86,11 +86,11 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
 
 fn encoded_of<C: Protocol>(
     plan: &LoadPlan,
-    asked: &WeightedRequest,
+    weighted_request: &WeightedRequest,
     bytes: &[u8],
     values: &mut ValuesToFill,
 ) -> Encoded {
-    let request = &asked.request;
+    let request = &weighted_request.request;
     let template = (!request.placeholders.is_empty()).then(|| {
         let template = if C::HAS_STREAMS {
             RequestTemplate::of_stream(request, plan.tls.is_some(), values)
@@ -114,7 +114,7 @@ fn encoded_of<C: Protocol>(
         count,
         kind: request.response_kind(),
         // The bodies of several streams come in frames between each other.
-        has_large_response: !C::HAS_STREAMS && has_large_response(plan, asked),
+        has_large_response: !C::HAS_STREAMS && has_large_response(plan, weighted_request),
         is_idempotent: request.is_idempotent(),
         template,
     }
@@ -138,14 +138,14 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let encoded = encoded
             .into_iter()
             .zip(&plan.requests)
-            .map(|(bytes, asked)| encoded_of::<C>(&plan, asked, &bytes, &mut values))
+            .map(|(bytes, weighted)| encoded_of::<C>(&plan, weighted, &bytes, &mut values))
             .collect();
         Pool {
             encoded,
             values,
             written: Vec::new(),
             // Another stream than the sampler's.
-            chooser: Chooser::new(plan.requests.iter().map(|asked| asked.weight), !seed),
+            chooser: Chooser::new(plan.requests.iter().map(|weighted| weighted.weight), !seed),
             first,
             io,
             waiter: Waiter::from(Nanos::MAX),

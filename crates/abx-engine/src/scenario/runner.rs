@@ -36,7 +36,7 @@ pub struct ScenarioRunner<'a, I: Io> {
     slice: Option<SessionCount>,
     active: usize,
     /// The active users that wait for a response.
-    asking: usize,
+    requesting: usize,
     /// Looks at users that are planned, the earliest first.
     looks: Timers<u32>,
     start: Nanos,
@@ -76,7 +76,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             next_session,
             sessions_left,
             active: users.len(),
-            asking: 0,
+            requesting: 0,
             users,
             tally: ScenarioTally::of(plan.steps.len()),
             waiter: Waiter::from(start),
@@ -155,7 +155,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                     self.leave(index);
                 }
                 Activity::Rests => self.leave(index),
-                Activity::Asks | Activity::IsDone => {}
+                Activity::Requests | Activity::IsDone => {}
             }
         }
     }
@@ -185,7 +185,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         let user = &mut self.users[index];
         user.step = step;
         let Some(think) = self.plan.steps[step].think else {
-            return self.ask(index, now);
+            return self.begin_step(index, now);
         };
         let pause = think.draw(&mut user.random);
         user.think = user.think.plus(pause);
@@ -194,19 +194,19 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     }
 
     /// A step is due since the moment `due`.
-    fn ask(&mut self, index: usize, due: Nanos) {
+    fn begin_step(&mut self, index: usize, due: Nanos) {
         let user = &mut self.users[index];
-        user.activity = Activity::Asks;
-        self.asking += 1;
+        user.activity = Activity::Requests;
+        self.requesting += 1;
         step_of(&mut self.tally, &mut self.uncounted, user).begun += 1;
         let prepared = user.prepare(self.plan, due);
-        let is_standing = user.line == LineState::Standing;
+        let is_open = user.line == LineState::Standing;
         if let Err(why) = prepared {
             let failure = StepFailure::UnsendableValue;
             return self.fail(index, StepFault { failure, why }, due);
         }
         self.wake_at(index, due.plus(self.plan.timeout));
-        if is_standing {
+        if is_open {
             self.send(index)
         } else {
             self.connect(index, due)
@@ -260,7 +260,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         let now = self.io.now();
         let token = self.token(index);
         let user = &mut self.users[index];
-        if user.activity != Activity::Asks || user.unsent().is_empty() {
+        if user.activity != Activity::Requests || user.unsent().is_empty() {
             return;
         }
         match self.io.send(token, user.unsent()) {
@@ -300,13 +300,13 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
                     Some(fault) => StepFault::from_outcome(Outcome::TlsFailed, fault.to_string()),
                 }),
             };
-            let asks = user.activity == Activity::Asks;
+            let is_requesting = user.activity == Activity::Requests;
             let is_cut_short = !user.unsent().is_empty();
             match event {
                 ConnectionEvent::More => {}
                 ConnectionEvent::Responded(done) => self.responded(index, done, now),
                 // An event while nothing is awaited ends the connection, and no step.
-                _ if !asks => self.close(index),
+                _ if !is_requesting => self.close(index),
                 ConnectionEvent::Broken(Fault::ClosedIdle) if has_ended => {
                     let fault = if is_cut_short {
                         StepFault::from_outcome(Outcome::Reset, "reset by the server")
@@ -368,7 +368,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         if let Err(fault) = checked {
             return self.fail(index, fault, now);
         }
-        self.asking -= 1;
+        self.requesting -= 1;
         let user = &self.users[index];
         step_of(&mut self.tally, &mut self.uncounted, user).ok += 1;
         let next = user.step + 1;
@@ -390,7 +390,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     /// A step in progress failed, and its session with it.
     fn fail(&mut self, index: usize, fault: StepFault, now: Nanos) {
         self.close(index);
-        self.asking -= 1;
+        self.requesting -= 1;
         let user = &mut self.users[index];
         let session = user.session;
         let tally = if user.is_counted {
@@ -427,7 +427,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     fn cut_off(&mut self, index: usize, now: Nanos) {
         let user = &self.users[index];
         match user.activity {
-            Activity::Asks => {
+            Activity::Requests => {
                 let tally = step_of(&mut self.tally, &mut self.uncounted, user);
                 tally.cut_off += 1;
                 let waited = now.since(user.due).0;
@@ -454,9 +454,9 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             let wakes = user.wakes;
             match user.activity {
                 _ if wakes > now => self.watch(index),
-                Activity::Thinks => self.ask(index, wakes),
+                Activity::Thinks => self.begin_step(index, wakes),
                 Activity::Rests => self.begin(index, now),
-                Activity::Asks => self.time_out(index, now),
+                Activity::Requests => self.time_out(index, now),
                 Activity::IsDone => {}
             }
         }
@@ -519,7 +519,7 @@ impl<I: Io> Driver for ScenarioRunner<'_, I> {
     fn next_wait(&mut self, _: Nanos, is_stopped: bool) -> Option<NextWait> {
         (self.active > 0 && !is_stopped).then(|| NextWait {
             until: self.wakes(),
-            awaits: Awaits::of(self.asking),
+            awaits: Awaits::of(self.requesting),
         })
     }
 

@@ -59,7 +59,7 @@ pub(super) struct ScenarioUser {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
     Thinks,
-    Asks,
+    Requests,
     /// Has no session for a moment, since one failed without a response.
     Rests,
     IsDone,

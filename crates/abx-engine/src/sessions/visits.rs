@@ -297,8 +297,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
     fn lost(&mut self, index: usize, failure: SessionFailure, now: Nanos) {
         let number = self.owners[index];
         let had_response = self.connections.session(index).responses > 0;
-        let may_ask_again =
-            self.terms.retries || (had_response && failure == SessionFailure::Reset);
+        let may_retry = self.terms.retries || (had_response && failure == SessionFailure::Reset);
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
         };
@@ -309,7 +308,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         while let Some(call) = link.calls.pop_back() {
             visit.waiting.push_front(call);
         }
-        if has_lost_calls && may_ask_again {
+        if has_lost_calls && may_retry {
             self.assign(number, now);
         } else if has_lost_calls {
             self.end(number, false, now);

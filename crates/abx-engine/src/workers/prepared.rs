@@ -90,7 +90,7 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
 }
 
 fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
-    let requests = plan.requests.iter().map(|asked| &asked.request);
+    let requests = plan.requests.iter().map(|weighted_request| &weighted_request.request);
     for request in requests
         .clone()
         .filter(|plan| !plan.placeholders.is_empty())
@@ -126,7 +126,7 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
         load: "WebSocket messages",
         needs,
     };
-    let [asked] = &plan.requests[..] else {
+    let [weighted_request] = &plan.requests[..] else {
         return Err(needs("one request, which opens a connection"));
     };
     if !plan.keep_alive {
@@ -143,7 +143,7 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
             return Err(needs("one speaker without think time"));
         }
     }
-    let opening = asked.request.opening().encode()?;
+    let opening = weighted_request.request.opening().encode()?;
     let mut plan = plan.clone();
     let message = plan.shape.message();
     plan.requests[0].expect.body = message.map(|message| identity(message, plan.seed));

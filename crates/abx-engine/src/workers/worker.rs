@@ -92,7 +92,7 @@ fn connect(pool: &mut dyn AnyPool, part: OpeningPart, stop: &AtomicBool) -> Work
 
 fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> WorkerReply {
     let participants = SliceParticipants::of(&share.slice, share.part);
-    let stood = pool.standing();
+    let open_before = pool.standing();
     let scheduled = abx_sys::counters::thread_schedstat();
     let cpu = abx_sys::thread_cpu();
     let start = pool.now();
@@ -132,7 +132,7 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> Wo
         generator_wait_ns,
         busiest_worker_ns: generator_cpu_ns,
         stopped_responding,
-        connections: stood
+        connections: open_before
             .zip(pool.standing())
             .map(|(before, after)| Connections {
                 standing: after as u64,

@@ -15,10 +15,10 @@ use crate::plan::{
 pub fn any_text(text: &str) {
     let mut parts = text.splitn(3, '\n');
     let mut part = || parts.next().unwrap_or_default();
-    let asked = request(part(), part(), part());
+    let request_plan = request(part(), part(), part());
     let mut values = ValuesToFill::new(1);
-    let can_be_sent = asked.encode(true).is_ok();
-    let template = RequestTemplate::of(&asked, true, &mut values);
+    let can_be_sent = request_plan.encode(true).is_ok();
+    let template = RequestTemplate::of(&request_plan, true, &mut values);
     assert_eq!(template.is_ok(), can_be_sent, "what is filled in decides");
     let Ok(template) = template else {
         return;
@@ -33,8 +33,10 @@ pub fn any_text(text: &str) {
             "{target}"
         );
     }
-    if let Ok(template) = RequestTemplate::of_stream(&asked, false, &mut values) {
-        let mut filled = asked.encode_stream(false).expect("its fields are right");
+    if let Ok(template) = RequestTemplate::of_stream(&request_plan, false, &mut values) {
+        let mut filled = request_plan
+            .encode_stream(false)
+            .expect("its fields are right");
         template.fill(&mut values, &mut filled);
     }
 }

@@ -126,7 +126,7 @@ mod tests {
     use rustls::ServerConnection;
 
     use super::*;
-    use crate::io::tls::tickets::tests::believing;
+    use crate::io::tls::tickets::tests::trusting;
     use crate::plan::TlsVersion;
 
     /// A server's record: its kind, and a wrong length now and then.
@@ -244,7 +244,7 @@ mod tests {
     fn changed(version: TlsVersion, place: usize, change: &Change, seed: u8) -> [Vec<u8>; 2] {
         let plan = TlsPlan {
             version: Some(version),
-            ..believing()
+            ..trusting()
         };
         let mut client = TlsConnection::new(&TlsClient::of(&plan, 1).unwrap()).unwrap();
         let mut server = ServerConnection::new(certificate::server()).unwrap();

@@ -109,7 +109,7 @@ pub(super) mod tests {
     use crate::plan::{TlsPlan, TlsTrust};
 
     /// A client that trusts only the twin's certificate.
-    pub(in crate::io::tls) fn believing() -> TlsPlan {
+    pub(in crate::io::tls) fn trusting() -> TlsPlan {
         TlsPlan {
             server_name: certificate::NAME.to_owned(),
             hides_name: false,
@@ -128,7 +128,7 @@ pub(super) mod tests {
         // connections.
         for (connections, kept) in [(1, 2), (3, 6), (100, 12)] {
             let tickets = Arc::new(Tickets::for_connections(connections));
-            let client = TlsClient::of(&believing(), 1).unwrap();
+            let client = TlsClient::of(&trusting(), 1).unwrap();
             let mut config = ClientConfig::clone(&client.config);
             config.resumption = Resumption::store(Arc::clone(&tickets) as Arc<_>);
             let mut generous = rustls::ServerConfig::clone(&certificate::server());

@@ -10,7 +10,7 @@ use abx_engine::{
 use abx_evidence::{Outcome, Phase, RequestLogPlan, SliceTally};
 use abx_model::LoadOptions;
 
-use super::peer::{BOTH, CLIENT, TlsPeer, believing};
+use super::peer::{BOTH, CLIENT, TlsPeer, trusting};
 use crate::peers::peer::Peer;
 use crate::{HELLO, engine, load};
 
@@ -34,7 +34,7 @@ fn a_load_is_verified_and_the_server_counts_the_same() {
         let peer = TlsPeer::start(BOTH, false);
         let tls = TlsPlan {
             version: Some(version),
-            ..believing()
+            ..trusting()
         };
         let slice = run(&over_tls(peer.address, 10, tls), 500);
         assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 500)]);
@@ -55,7 +55,7 @@ fn each_request_may_bring_its_own_connection() {
             let tls = TlsPlan {
                 version: Some(version),
                 resumption,
-                ..believing()
+                ..trusting()
             };
             let load = LoadPlan {
                 options: LoadOptions {
@@ -98,7 +98,7 @@ fn connections_that_are_opened_together_all_have_something_to_resume() {
     let tls = TlsPlan {
         version: Some(TlsVersion::Tls13),
         resumption: true,
-        ..believing()
+        ..trusting()
     };
     let load = LoadPlan {
         options: LoadOptions {
@@ -122,11 +122,11 @@ fn a_server_that_proves_nothing_gets_no_request() {
     let peer = TlsPeer::start(BOTH, false);
     let stranger = TlsPlan {
         trust: TlsTrust::Given(vec![CLIENT.cert.der().to_vec()]),
-        ..believing()
+        ..trusting()
     };
     let another = TlsPlan {
         server_name: "another.test".to_owned(),
-        ..believing()
+        ..trusting()
     };
     for tls in [stranger, another] {
         let slice = run(&over_tls(peer.address, 2, tls), 6);
@@ -136,7 +136,7 @@ fn a_server_that_proves_nothing_gets_no_request() {
     let anyone = TlsPlan {
         trust: TlsTrust::Anyone,
         server_name: "127.0.0.1".to_owned(),
-        ..believing()
+        ..trusting()
     };
     let slice = run(&over_tls(peer.address, 2, anyone), 6);
     assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 6)]);
@@ -152,9 +152,9 @@ fn a_server_without_tls_is_told_apart() {
     let old = TlsPeer::start(&[&rustls::version::TLS12], false);
     let new = TlsPlan {
         version: Some(TlsVersion::Tls13),
-        ..believing()
+        ..trusting()
     };
-    for (address, tls) in [(plain.address(), believing()), (old.address, new)] {
+    for (address, tls) in [(plain.address(), trusting()), (old.address, new)] {
         let slice = run(&over_tls(address, 2, tls), 4);
         assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 4)]);
     }
@@ -177,7 +177,7 @@ fn a_server_that_breaks_the_handshake_fails_its_requests() {
             connection.send(bytes);
             connection.hold();
         });
-        let slice = run(&over_tls(peer.address(), 2, believing()), 4);
+        let slice = run(&over_tls(peer.address(), 2, trusting()), 4);
         assert_eq!(
             crate::outcomes(&slice),
             [(Outcome::TlsFailed, 4)],
@@ -186,7 +186,7 @@ fn a_server_that_breaks_the_handshake_fails_its_requests() {
         let request = load(peer.address(), 1).requests.remove(0).request;
         let asked = probe(
             peer.address(),
-            Some(&believing()),
+            Some(&trusting()),
             &request,
             Duration::from_secs(30),
         );
@@ -207,7 +207,7 @@ fn a_record_that_cannot_be_decrypted_fails_its_request_and_no_other() {
         peer.seen.breaks_after.store(3, Ordering::SeqCst);
         let tls = TlsPlan {
             version: Some(version),
-            ..believing()
+            ..trusting()
         };
         let slice = run(&over_tls(peer.address, 1, tls.clone()), 30);
         let outcomes = &slice.tally.outcomes;
@@ -237,7 +237,7 @@ fn a_client_proves_who_it_is_where_that_is_asked() {
         let peer = TlsPeer::start(BOTH, true);
         let unknown = TlsPlan {
             version: Some(version),
-            ..believing()
+            ..trusting()
         };
         let slice = run(&over_tls(peer.address, 2, unknown.clone()), 6);
         assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 6)]);
@@ -260,7 +260,7 @@ fn a_client_proves_who_it_is_where_that_is_asked() {
             certificates: vec![CLIENT.cert.der().to_vec()],
             key: CLIENT.signing_key.serialize_der(),
         }),
-        ..believing()
+        ..trusting()
     };
     let slice = run(&over_tls(peer.address, 2, known), 6);
     assert_eq!(crate::outcomes(&slice), [(Outcome::Ok, 6)]);
@@ -279,7 +279,7 @@ fn a_probe_says_what_was_agreed_on_and_what_failed() {
     ] {
         let response = ask(&TlsPlan {
             version: Some(version),
-            ..believing()
+            ..trusting()
         });
         let response = response.unwrap();
         assert_eq!(
@@ -292,7 +292,7 @@ fn a_probe_says_what_was_agreed_on_and_what_failed() {
     }
     let failed = ask(&TlsPlan {
         server_name: "another.test".to_owned(),
-        ..believing()
+        ..trusting()
     });
     let Err(ProbeError::Handshake(why)) = failed else {
         panic!("{failed:?}");
@@ -306,11 +306,11 @@ fn what_cannot_be_used_is_refused_before_any_connection() {
     let peer = Peer::responding(HELLO);
     let nameless = TlsPlan {
         server_name: "no name".to_owned(),
-        ..believing()
+        ..trusting()
     };
     let broken = TlsPlan {
         trust: TlsTrust::Given(vec![vec![1, 2, 3]]),
-        ..believing()
+        ..trusting()
     };
     for tls in [nameless, broken] {
         let opened = engine(1).open(&over_tls(peer.address(), 1, tls));
@@ -331,7 +331,7 @@ fn a_log_has_what_was_agreed_on() {
             let tls = TlsPlan {
                 version: Some(version),
                 hides_name,
-                ..believing()
+                ..trusting()
             };
             let plan = LoadPlan {
                 options: LoadOptions {

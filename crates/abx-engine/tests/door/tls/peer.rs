@@ -148,7 +148,7 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
 }
 
 /// A client that trusts the server's certificate.
-pub(crate) fn believing() -> TlsPlan {
+pub(crate) fn trusting() -> TlsPlan {
     TlsPlan {
         server_name: NAME.to_owned(),
         hides_name: false,

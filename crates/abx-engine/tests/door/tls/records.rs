@@ -10,7 +10,7 @@ use abx_engine::{
 use abx_evidence::{Outcome, Shape};
 use abx_sys::{Nanos, SocketTuning};
 
-use super::peer::{BOTH, TlsPeer, believing};
+use super::peer::{BOTH, TlsPeer, trusting};
 
 #[test]
 fn a_step_that_meets_a_broken_record_fails_as_tls() {
@@ -37,7 +37,7 @@ fn a_step_that_meets_a_broken_record_fails_as_tls() {
         next_session: Arc::new(AtomicU64::new(1)),
     };
     let load = LoadPlan {
-        tls: Some(believing()),
+        tls: Some(trusting()),
         requests: Vec::new(),
         shape: Shape::Scenario,
         scenario: Some(ScenarioUsers {
@@ -89,7 +89,7 @@ fn a_session_that_meets_a_broken_record_says_so() {
     let load = SessionPlan {
         terms: SessionOptions {
             address: peer.address,
-            tls: Some(believing()),
+            tls: Some(trusting()),
             timeout: None,
             response_timeout: Nanos(0),
             tick: Nanos(1_000_000_000),
