@@ -96,11 +96,11 @@ pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
             });
         }
     }
-    let asked = first.1.conclusions.primary();
+    let requested = first.1.conclusions.primary();
     Ok(Pooled {
         head: OutputKind::Pooled.into(),
         records: records.iter().map(|record| record.0.clone()).collect(),
-        comparisons: asked
+        comparisons: requested
             .map(|comparison| compared(comparison, records))
             .collect(),
     })
@@ -125,7 +125,7 @@ fn same_study(
     }
     let pairs = first.1.measured.loads.iter().zip(&other.1.measured.loads);
     for (load_record, two) in pairs {
-        if as_asked(&load_record.settings) != as_asked(&two.settings) {
+        if as_requested(&load_record.settings) != as_requested(&two.settings) {
             let [expected, text] = [load_record, two].map(|load| {
                 let connections = load.settings.connections;
                 format!("{} with {connections} connections", load.name)
@@ -158,22 +158,22 @@ fn identity(record: &StudyRecord) -> [(&'static str, String); 3] {
 }
 
 /// The requested settings, without what each machine made of them.
-fn as_asked(settings: &LoadSettings) -> LoadSettings {
-    let mut asked = settings.clone();
-    if asked.share_of_slowest.is_some() {
-        asked.arrivals.rate_per_s = None;
-        asked.arrivals.text.clear();
+fn as_requested(settings: &LoadSettings) -> LoadSettings {
+    let mut requested = settings.clone();
+    if requested.share_of_slowest.is_some() {
+        requested.arrivals.rate_per_s = None;
+        requested.arrivals.text.clear();
     }
-    asked
+    requested
 }
 
-fn compared(asked: &Comparison, records: &[(String, StudyRecord)]) -> PooledComparison {
+fn compared(requested: &Comparison, records: &[(String, StudyRecord)]) -> PooledComparison {
     let claims: Vec<Option<&Comparison>> = records
         .iter()
         .map(|(_, record)| {
             let mut comparisons = record.conclusions.primary();
             comparisons.find(|comparison| {
-                is_same(comparison, asked) && comparison.verdict != Verdict::Invalid
+                is_same(comparison, requested) && comparison.verdict != Verdict::Invalid
             })
         })
         .collect();
@@ -189,10 +189,10 @@ fn compared(asked: &Comparison, records: &[(String, StudyRecord)]) -> PooledComp
         Some(Bounds { ratio, low, high })
     });
     PooledComparison {
-        metric: asked.metric,
-        load: asked.load.clone(),
-        subject: asked.subject.clone(),
-        baseline: asked.baseline.clone(),
+        metric: requested.metric,
+        load: requested.load.clone(),
+        subject: requested.subject.clone(),
+        baseline: requested.baseline.clone(),
         each: each.collect(),
         mean: random_effects.map(|random_effects| bounds(random_effects.mean)),
         prediction: random_effects

@@ -169,7 +169,7 @@ fn find<'a>(
         .flat_map(|ranking| &ranking.pairs);
     let mut everything = record.conclusions.comparisons.iter().chain(ranked);
     everything.find_map(|comparison| {
-        let is_asked = match wanted.metric {
+        let is_meant = match wanted.metric {
             Some(metric) => comparison.metric == metric,
             None => comparison.role == Role::Primary,
         };
@@ -179,6 +179,6 @@ fn find<'a>(
             names if names == [&wanted.other, &wanted.subject] => Orientation::Mirrored,
             _ => return None,
         };
-        (is_asked && comparison.load == load).then_some((comparison, way))
+        (is_meant && comparison.load == load).then_some((comparison, way))
     })
 }

@@ -145,9 +145,9 @@ impl Words<'_> {
         let word = self.trimmed(place.start..place.start + colon);
         let rest = self.trimmed(place.start + colon + 1..place.end);
         let id = &self.text[word.clone()];
-        let metric = askable().find(|metric| metric.id() == id);
+        let metric = nameable().find(|metric| metric.id() == id);
         if metric.is_none() && self.is_subject(&self.text[rest.clone()]) {
-            let text = askable().map(Metric::id).collect::<Vec<_>>().join(", ");
+            let text = nameable().map(Metric::id).collect::<Vec<_>>().join(", ");
             let what = format!("`{}` is not a metric: choose from {text}", harmless(id));
             return Err(self.wrong(word, what));
         }
@@ -261,7 +261,7 @@ const FORM: &str = "write `SUBJECT >= FACTOR * SUBJECT`, with `METRIC:` before i
                     after it if you mean one; or a threshold such as `p99<50ms,errors<0.1%`";
 
 /// Metrics that can be named: a single step of a scenario has no name here.
-fn askable() -> impl Iterator<Item = Metric> {
+fn nameable() -> impl Iterator<Item = Metric> {
     let metrics = Metric::ALL.into_iter();
     metrics.filter(|metric| !metric.is_of_a_step())
 }

@@ -195,11 +195,11 @@ fn differences(view: &FaultView) -> Vec<LostDifference> {
             .collect();
         Some((pair, PairedMean::of(&less).ok()?))
     });
-    let asked: Vec<([&str; 2], PairedMean)> = each.collect();
-    let family = ClaimFamily::alone(asked.len()).ordered(study.is_ordered());
-    let p_values: Vec<f64> = asked.iter().map(|(_, mean)| mean.p_value()).collect();
+    let pairs: Vec<([&str; 2], PairedMean)> = each.collect();
+    let family = ClaimFamily::alone(pairs.len()).ordered(study.is_ordered());
+    let p_values: Vec<f64> = pairs.iter().map(|(_, mean)| mean.p_value()).collect();
     let held_to = family.held_to(&p_values);
-    let judged = asked.into_iter().zip(held_to);
+    let judged = pairs.into_iter().zip(held_to);
     judged
         .map(|(([subject, baseline], mean), (required, _))| {
             let shown = mean.interval(Confidence::COMPUTED);

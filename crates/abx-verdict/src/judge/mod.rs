@@ -53,10 +53,10 @@ pub fn judge(study: &Measured) -> Conclusions {
     let summaries = summaries(study);
     let ceilings = ceilings(study);
     let mut found_findings = findings(study, &summaries, &ceilings);
-    let questions = ComparisonPlan::of(study, &found_findings);
-    found_findings.extend(questions.fallbacks);
-    let comparisons = responses(study, questions.asked, &found_findings);
-    found_findings.extend(questions.findings);
+    let plan = ComparisonPlan::of(study, &found_findings);
+    found_findings.extend(plan.fallbacks);
+    let comparisons = responses(study, plan.questions, &found_findings);
+    found_findings.extend(plan.findings);
     if !study.study.is_comparison() {
         remedy_as_run(&mut found_findings);
     }
@@ -149,7 +149,7 @@ pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
 /// All comparisons, the primary ones first.
 fn responses(
     study: &StudyView,
-    asked: Vec<Question>,
+    questions: Vec<Question>,
     findings: &[Finding],
 ) -> Vec<Limited<Comparison>> {
     let limits: BTreeMap<&str, Bottleneck> = study
@@ -158,7 +158,7 @@ fn responses(
         .map(|view| (view.load.name.as_str(), Bottleneck::of(view)))
         .collect();
     let none = Bottleneck::default();
-    let mut comparisons: Vec<Limited<Comparison>> = asked
+    let mut comparisons: Vec<Limited<Comparison>> = questions
         .into_iter()
         .flat_map(|question| {
             let together = question.family(study);

@@ -135,7 +135,7 @@ impl Place {
 /// sets (2017).
 pub(crate) fn rankings(
     study: &StudyView,
-    asked: &[Comparison],
+    requested: &[Comparison],
     findings: &[Finding],
     validity: &Validity,
 ) -> Vec<Ranking> {
@@ -143,7 +143,7 @@ pub(crate) fn rankings(
         .loads
         .iter()
         .filter(|view| view.load.settings.objective.is_none());
-    each.filter_map(|view| rank(view, asked, findings, validity))
+    each.filter_map(|view| rank(view, requested, findings, validity))
         .collect()
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn rankings(
 /// claimed.
 fn rank(
     view: &OfferView,
-    asked: &[Comparison],
+    requested: &[Comparison],
     findings: &[Finding],
     validity: &Validity,
 ) -> Option<Ranking> {
@@ -172,12 +172,12 @@ fn rank(
         return None;
     }
     let is_ranked = |name: &str| names.contains(&name);
-    let asked: Vec<&Comparison> = asked
+    let requested: Vec<&Comparison> = requested
         .iter()
         .filter(|comparison| comparison.load == load.name && comparison.role == Role::Primary)
         .filter(|comparison| is_ranked(&comparison.subject) && is_ranked(&comparison.baseline))
         .collect();
-    let metric = ranking_metric(view, &names, &asked);
+    let metric = ranking_metric(view, &names, &requested);
     let family = ComparisonFamily {
         study: view.study,
         compared_under: &ComparedUnder::Load(view),
@@ -187,14 +187,18 @@ fn rank(
         limit: &Bottleneck::of(view),
         found: findings,
     };
-    let by_metric = asked
+    let by_metric = requested
         .iter()
         .filter(|comparison| comparison.metric == metric);
     let mut compared: Vec<Comparison> = by_metric.map(|comparison| (*comparison).clone()).collect();
     let behind = behind(&names, &compared);
     // Pairs requested by other metrics have their share of what may be wrong.
     let sound = |comparison: &Comparison| comparison.verdict != Verdict::Invalid;
-    let share = match asked.iter().filter(|comparison| sound(comparison)).count() {
+    let share = match requested
+        .iter()
+        .filter(|comparison| sound(comparison))
+        .count()
+    {
         0 => 1.0,
         total => {
             compared
@@ -217,7 +221,7 @@ fn rank(
 }
 
 /// The metric that ranks the subjects of a load, given the requested pairs.
-fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> Metric {
+fn ranking_metric(view: &OfferView, ranked: &[&str], requested: &[&Comparison]) -> Metric {
     let load = view.load;
     if load.settings.exchange.shape == LoadShape::Connections {
         return Metric::MemoryPerConnection;
@@ -227,15 +231,19 @@ fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> M
         .iter()
         .filter(|subject| ranked.contains(&subject.subject))
         .all(|subject| kept_up(subject).is_some());
-    let is_by = |metric| asked.iter().any(|comparison| comparison.metric == metric);
+    let is_by = |metric| {
+        requested
+            .iter()
+            .any(|comparison| comparison.metric == metric)
+    };
     let are_all_by_cpu = || {
-        let mut metrics = asked.iter().map(|comparison| comparison.metric);
+        let mut metrics = requested.iter().map(|comparison| comparison.metric);
         metrics.all(|metric| metric == Metric::ServerCpu)
     };
     // Throughput shows nothing of those that kept up; a pair that is void has it all the same.
     if is_by_session_time(load) || (have_kept_up && !is_by(Metric::Throughput)) {
         primary_time(load)
-    } else if !asked.is_empty() && are_all_by_cpu() {
+    } else if !requested.is_empty() && are_all_by_cpu() {
         Metric::ServerCpu
     } else {
         Metric::Throughput
@@ -243,26 +251,26 @@ fn ranking_metric(view: &OfferView, ranked: &[&str], asked: &[&Comparison]) -> M
 }
 
 /// The pairs that were not requested, the later named beside the earlier.
-fn behind<'a>(names: &[&'a str], asked: &[Comparison]) -> Vec<([&'a str; 2], Role)> {
-    let is_asked = |pair: &[&str; 2]| {
+fn behind<'a>(names: &[&'a str], requested: &[Comparison]) -> Vec<([&'a str; 2], Role)> {
+    let is_requested = |pair: &[&str; 2]| {
         let is_of = |comparison: &Comparison, name| {
             [&*comparison.subject, &*comparison.baseline].contains(name)
         };
-        let mut asked = asked.iter();
-        asked.any(|comparison| pair.iter().all(|name| is_of(comparison, name)))
+        let mut requested = requested.iter();
+        requested.any(|comparison| pair.iter().all(|name| is_of(comparison, name)))
     };
     let mut pairs = Vec::new();
     for (later, subject) in names.iter().enumerate() {
         let earlier = names[..later].iter().map(|other| [*subject, *other]);
-        let behind = earlier.filter(|pair| !is_asked(pair));
+        let behind = earlier.filter(|pair| !is_requested(pair));
         pairs.extend(behind.map(|pair| (pair, Role::Primary)));
     }
     pairs
 }
 
 /// How the pairs behind the requested ones are judged.
-fn behind_gate(asked: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
-    let claims = asked
+fn behind_gate(requested: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
+    let claims = requested
         .iter()
         .filter(|comparison| comparison.verdict != Verdict::Invalid);
     let claims: Vec<f64> = claims

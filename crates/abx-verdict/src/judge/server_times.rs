@@ -51,7 +51,7 @@ fn of_subject(view: &SubjectView) -> Vec<ServerTime> {
     let each = names(view).into_iter();
     let times = each.filter_map(|name| {
         let means: Vec<f64> = means(view, name).into_iter().flatten().collect();
-        let sums = said(view).filter_map(|block| block?.sum(name));
+        let sums = reported(view).filter_map(|block| block?.sum(name));
         Some(ServerTime {
             load: view.load.name.clone(),
             subject: view.subject.to_owned(),
@@ -106,19 +106,19 @@ fn between(subject: &SubjectView, baseline: &SubjectView) -> Vec<ServerTimeDiffe
 }
 
 /// The times that it reported in each block.
-fn said<'a>(view: &SubjectView<'a>) -> impl Iterator<Item = Option<&'a ServerTimes>> {
+fn reported<'a>(view: &SubjectView<'a>) -> impl Iterator<Item = Option<&'a ServerTimes>> {
     let each = view.blocks.iter().map(BlockView::histograms);
     each.map(|histograms| histograms.map(|histograms| &histograms.server_times))
 }
 
 fn names<'a>(view: &SubjectView<'a>) -> BTreeSet<&'a str> {
-    let each = said(view).flatten();
+    let each = reported(view).flatten();
     each.flat_map(|block| block.sums().map(|(name, _)| name))
         .collect()
 }
 
 /// The mean of one name in each block that has it, in µs.
 fn means(view: &SubjectView, name: &str) -> Vec<Option<f64>> {
-    let each = said(view).map(|block| block?.sum(name).map(ServerTimeSum::mean_us));
+    let each = reported(view).map(|block| block?.sum(name).map(ServerTimeSum::mean_us));
     each.collect()
 }

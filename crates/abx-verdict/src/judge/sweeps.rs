@@ -174,9 +174,9 @@ fn sweep(
         Axis::Rate => loads.iter().map(|view| primary_time(view.load)).min()?,
     };
     let crossovers = record.pairs().into_iter().flat_map(|pair| {
-        let is_asked = |view: &&&OfferView| record.pairs_under(view.load).contains(&pair);
-        let asked: Vec<&OfferView> = loads.iter().filter(is_asked).copied().collect();
-        Path { axis, metric, pair }.crossovers(&asked, comparisons)
+        let is_compared = |view: &&&OfferView| record.pairs_under(view.load).contains(&pair);
+        let compared: Vec<&OfferView> = loads.iter().filter(is_compared).copied().collect();
+        Path { axis, metric, pair }.crossovers(&compared, comparisons)
     });
     Some(Sweep {
         axis,

@@ -108,12 +108,12 @@ impl PastStudy {
             // A run compares nothing.
             return Ok(None);
         };
-        let asked = comparisons.into_iter();
-        let asked = asked.filter(|comparison_keys| {
+        let kept = comparisons.into_iter();
+        let kept = kept.filter(|comparison_keys| {
             comparison_keys.role == Role::Primary && comparison_keys.metric == Metric::Throughput
         });
         let (mut squares, mut degrees) = (0.0, 0);
-        for comparison_keys in asked {
+        for comparison_keys in kept {
             let logs: Vec<f64> = comparison_keys
                 .per_block
                 .iter()
@@ -133,7 +133,7 @@ impl PastStudy {
     }
 
     /// Its evidence for a study; `None` if it was made elsewhere.
-    fn says_of(&self, planned: &PlannedStudy) -> Option<SpreadSource> {
+    fn spread_source(&self, planned: &PlannedStudy) -> Option<SpreadSource> {
         if !self.outline.machine.is_same_machine(&planned.machine) {
             return None;
         }
@@ -187,7 +187,7 @@ impl StudyPlan {
         let known = each.find_map(|source| {
             let of = past
                 .iter()
-                .filter(|past_study| past_study.says_of(&study) == Some(source));
+                .filter(|past_study| past_study.spread_source(&study) == Some(source));
             spread(&of.collect::<Vec<_>>(), source)
         });
         let seconds = known.map_or(SECONDS_USUAL, |known| known.seconds);

@@ -17,8 +17,8 @@ const OF_FEW: &str =
 fn not_saturated<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     let limit = load.limit;
     // Else a subject that wanted to run and could not would be taken for idle.
-    let is_told = load.is_saturating() && !disturbances::any(load.view);
-    let subjects = limit.subjects.iter().filter(move |_| is_told);
+    let is_reported = load.is_saturating() && !disturbances::any(load.view);
+    let subjects = limit.subjects.iter().filter(move |_| is_reported);
     let settings = &load.view.load.settings;
     let in_flight = settings.exchange.in_flight(settings.connections);
     let is_of_few = in_flight <= FEW_IN_FLIGHT;

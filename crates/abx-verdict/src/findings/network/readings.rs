@@ -45,7 +45,7 @@ impl<'a> ConnectionReadings<'a> {
         if let Some(mine) = own_count.filter(|_| !self.sides.is_empty()) {
             // A listener's socket also counts late packets of connections that are gone; what
             // is no connection is in none of the machine's counters.
-            let own_count = if self.knows_turned_away() {
+            let own_count = if self.has_turned_away_counters() {
                 mine.min(total)
             } else {
                 mine
@@ -57,12 +57,12 @@ impl<'a> ConnectionReadings<'a> {
              half open)"
         );
         let usual = u64::from(self.load.settings.connections);
-        let asked = |side: &&SubjectReadings| {
+        let tries_of = |side: &&SubjectReadings| {
             side.opening
                 .as_ref()
                 .map_or(usual, |connection_opening| connection_opening.asked)
         };
-        let tries = sum(self.sides.iter().map(asked).chain([self.sums.connects]));
+        let tries = sum(self.sides.iter().map(tries_of).chain([self.sums.connects]));
         // More than the load's own tries can bring about are another program's.
         if total > TURNED_AWAY_OF_TRY.saturating_mul(tries) {
             (0, why)
@@ -72,7 +72,7 @@ impl<'a> ConnectionReadings<'a> {
     }
 
     /// Whether the machine's counters of connections that were turned away could be read.
-    fn knows_turned_away(&self) -> bool {
+    fn has_turned_away_counters(&self) -> bool {
         self.sides.iter().all(|side| {
             let strain = side.strain.as_ref();
             strain.is_some_and(|strain| strain.listen_drops.is_some())

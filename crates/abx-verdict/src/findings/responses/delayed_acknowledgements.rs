@@ -55,7 +55,7 @@ impl Echoes<'_> {
     /// acknowledged, and we, with nothing to send, acknowledge late (RFC 1122,
     /// section 4.2.3.2).
     fn delayed(&self) -> Option<Finding> {
-        let is_asked = self.exchange.shape == LoadShape::Echo && !self.arrivals.is_open();
+        let is_eligible = self.exchange.shape == LoadShape::Echo && !self.arrivals.is_open();
         let time_us = self.service_p50_us.filter(|us| DELAYED_US.contains(us))?;
         let is_idle = self.server_busy.is_none_or(|busy| busy < IDLE_MAX);
         let message = format!(
@@ -64,7 +64,7 @@ impl Echoes<'_> {
             self.who,
             time_us as f64 / 1e3
         );
-        (is_asked && is_idle).then(|| finding(message))
+        (is_eligible && is_idle).then(|| finding(message))
     }
 }
 

@@ -9,8 +9,8 @@ pub(super) const TURNS_MIN: f64 = 10.0;
 /// How many response times a slice holds: responses for each that may be in flight.
 pub(super) fn turns(subject: &SubjectView) -> f64 {
     let settings = &subject.load.settings;
-    let asked = settings.exchange.in_flight(settings.connections) as f64;
-    subject.sums.outcomes.completed() as f64 / (asked * subject.sums.slices.max(1) as f64)
+    let in_flight = settings.exchange.in_flight(settings.connections) as f64;
+    subject.sums.outcomes.completed() as f64 / (in_flight * subject.sums.slices.max(1) as f64)
 }
 
 /// Whether its end comes when connections have nothing more to send, each at its own time.

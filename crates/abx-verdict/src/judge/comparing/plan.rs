@@ -41,13 +41,13 @@ impl Question<'_> {
     /// the study was made for.
     pub(crate) fn family(&self, study: &StudyView) -> ClaimFamily {
         let study = study.study;
-        let asked = match &self.compared_under {
+        let pairs = match &self.compared_under {
             ComparedUnder::Load(view) => study.pairs_under(view.load),
             ComparedUnder::Grid(grid) => grid.pairs(study),
             ComparedUnder::Starts => study.pairs(),
             ComparedUnder::Fault(view) => study.pairs_of_fault(&view.fault.name),
         };
-        let equivalences = asked.len().min(study.subjects.len().saturating_sub(1));
+        let equivalences = pairs.len().min(study.subjects.len().saturating_sub(1));
         let is_primary = self.pairs.iter().any(|(_, role)| *role == Role::Primary);
         let family = match self.compared_under {
             ComparedUnder::Load(_) if is_primary => {
@@ -70,7 +70,7 @@ pub(crate) struct PrimaryFamily<'a> {
 
 /// The questions of a study, and the findings where there can be none.
 pub(crate) struct ComparisonPlan<'a> {
-    pub(crate) asked: Vec<Question<'a>>,
+    pub(crate) questions: Vec<Question<'a>>,
     pub(crate) findings: Vec<Finding>,
     /// Why pairs are compared by processor time and not by throughput.
     pub(crate) fallbacks: Vec<Finding>,
@@ -81,8 +81,8 @@ impl<'a> ComparisonPlan<'a> {
     /// of them are void: a comparison that is void states why, and is not left out.
     pub(crate) fn of(study: &'a StudyView<'a>, findings: &[Finding]) -> ComparisonPlan<'a> {
         let measured = study.study;
-        let mut questions = ComparisonPlan {
-            asked: Vec::new(),
+        let mut plan = ComparisonPlan {
+            questions: Vec::new(),
             findings: Vec::new(),
             fallbacks: Vec::new(),
         };
@@ -94,42 +94,47 @@ impl<'a> ComparisonPlan<'a> {
         for view in alone {
             let pairs = measured.pairs_under(view.load);
             match view.load.settings.exchange.shape {
-                LoadShape::Connections => questions.ask_of_connections(view, &pairs, findings),
-                _ => questions.ask_under(view, &pairs, findings),
+                LoadShape::Connections => plan.compare_connections(view, &pairs, findings),
+                _ => plan.compare_under(view, &pairs, findings),
             }
         }
         for grid in grids(study) {
             let values = grid.values();
             let whole = whole(&values, grid.pairs(measured).iter()).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
-            questions.ask(ComparedUnder::Grid(grid), Metric::Capacity, (values, pairs));
+            plan.add(ComparedUnder::Grid(grid), Metric::Capacity, (values, pairs));
         }
         for view in FaultView::all(measured) {
             let values = recoveries(&view);
             let pairs = measured.pairs_of_fault(&view.fault.name);
             let whole = seen(&values, whole(&values, pairs.iter())).into_iter();
             let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
-            questions.ask(
+            plan.add(
                 ComparedUnder::Fault(view),
                 Metric::Recovery,
                 (values, pairs),
             );
         }
-        questions.explore(
+        plan.explore(
             ComparedUnder::Starts,
             Metric::ReadyTime,
             Values::of_starts(measured),
             &measured.pairs(),
         );
-        questions
+        plan
     }
 
-    fn ask_under(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]], findings: &[Finding]) {
+    fn compare_under(
+        &mut self,
+        view: &'a OfferView<'a>,
+        pairs: &[[&'a str; 2]],
+        findings: &[Finding],
+    ) {
         let load = view.load;
         let under = |metric| Values::under(view, metric, Rounds::All);
         let speed = under(Metric::Throughput);
         let fallback = CpuFallback::of(view);
-        let first = self.asked.len();
+        let first = self.questions.len();
         let Sorted {
             by_speed,
             by_time,
@@ -138,7 +143,7 @@ impl<'a> ComparisonPlan<'a> {
         } = self.sort(view, pairs, findings, (&speed, &fallback));
         // A subject without a response in a block has no cost of a response either.
         let responding = whole(&speed, pairs.iter());
-        self.ask(
+        self.add(
             ComparedUnder::Load(view),
             Metric::Throughput,
             (speed, by_speed),
@@ -161,10 +166,10 @@ impl<'a> ComparisonPlan<'a> {
                     }
                 };
                 let pairs = whole.into_iter().map(|pair| (pair, role(pair))).collect();
-                self.ask(ComparedUnder::Load(view), metric, (values, pairs));
+                self.add(ComparedUnder::Load(view), metric, (values, pairs));
             }
         }
-        self.ask_of_steps(view, &responding);
+        self.compare_steps(view, &responding);
         if load.settings.exchange.shape == LoadShape::Broadcast {
             for metric in [Metric::BroadcastFirstP50, Metric::BroadcastMedianP50] {
                 self.explore(
@@ -185,15 +190,15 @@ impl<'a> ComparisonPlan<'a> {
                 &responding,
             );
         }
-        self.ask_of_costs(view, &responding, &by_cpu);
+        self.compare_costs(view, &responding, &by_cpu);
         let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
         let cpu = (fallback.values(), primary.collect());
-        self.ask(ComparedUnder::Load(view), Metric::ServerCpu, cpu);
-        share_among(&mut self.asked[first..], &void);
+        self.add(ComparedUnder::Load(view), Metric::ServerCpu, cpu);
+        share_among(&mut self.questions[first..], &void);
     }
 
     /// Costs of these pairs, except the CPU time of those that it decides about.
-    fn ask_of_costs(
+    fn compare_costs(
         &mut self,
         view: &'a OfferView<'a>,
         responding: &[[&'a str; 2]],
@@ -206,8 +211,8 @@ impl<'a> ComparisonPlan<'a> {
                 // One load of several is the first of a block only now and then.
                 continue;
             }
-            let is_asked = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
-            let pairs = responding.iter().filter(|pair| !is_asked(pair)).copied();
+            let is_decided = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
+            let pairs = responding.iter().filter(|pair| !is_decided(pair)).copied();
             let pairs: Vec<[&str; 2]> = pairs.collect();
             self.explore(ComparedUnder::Load(view), metric, values, &pairs);
         }
@@ -254,23 +259,23 @@ impl<'a> ComparisonPlan<'a> {
     }
 
     /// How long each step of a scenario took.
-    fn ask_of_steps(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
+    fn compare_steps(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
         let Some(scenario) = &view.load.settings.scenario else {
             return;
         };
         for (number, step) in scenario.steps.iter().enumerate() {
             for metric in Metric::STEP {
                 let values = Values::of_step(view, metric, number);
-                let first = self.asked.len();
+                let first = self.questions.len();
                 self.explore(ComparedUnder::Load(view), metric, values, pairs);
-                let asked = self.asked[first..].iter_mut();
-                asked.for_each(|question| question.step = Some(step));
+                let questions = self.questions[first..].iter_mut();
+                questions.for_each(|question| question.step = Some(step));
             }
         }
     }
 
     /// Idle connections take memory, and time to be opened.
-    fn ask_of_connections(
+    fn compare_connections(
         &mut self,
         view: &'a OfferView<'a>,
         pairs: &[[&'a str; 2]],
@@ -293,9 +298,9 @@ impl<'a> ComparisonPlan<'a> {
         };
         let primary = pairs.iter().filter(is_by_memory);
         let primary = primary.map(|pair| (*pair, Role::Primary)).collect();
-        let first = self.asked.len();
+        let first = self.questions.len();
         let compared_under = || ComparedUnder::Load(view);
-        self.ask(
+        self.add(
             compared_under(),
             Metric::MemoryPerConnection,
             (memory, primary),
@@ -309,18 +314,18 @@ impl<'a> ComparisonPlan<'a> {
         };
         let pairs = whole(&rate, pairs.iter());
         let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
-        self.ask(compared_under(), Metric::ConnectRate, (rate, pairs));
-        share_among(&mut self.asked[first..], &void);
+        self.add(compared_under(), Metric::ConnectRate, (rate, pairs));
+        share_among(&mut self.questions[first..], &void);
     }
 
-    fn ask(
+    fn add(
         &mut self,
         compared_under: ComparedUnder<'a>,
         metric: Metric,
         (values, pairs): MetricPairs<'a>,
     ) {
         if !pairs.is_empty() {
-            self.asked.push(Question {
+            self.questions.push(Question {
                 compared_under,
                 metric,
                 step: None,
@@ -340,13 +345,13 @@ impl<'a> ComparisonPlan<'a> {
     ) {
         let whole = whole(&values, pairs.iter()).into_iter();
         let pairs = whole.map(|pair| (pair, Role::Exploratory)).collect();
-        self.ask(compared_under, metric, (values, pairs));
+        self.add(compared_under, metric, (values, pairs));
     }
 
     /// Every primary comparison, by the families that are judged together, except those of
     /// subjects that have failed: nothing settles them.
     pub(crate) fn primary(&self, study: &StudyView) -> Vec<PrimaryFamily<'_>> {
-        let each = self.asked.iter().map(|question| {
+        let each = self.questions.iter().map(|question| {
             let has_failed = |subject: &&str| match question.compared_under {
                 ComparedUnder::Load(view) => view.has_failed(subject),
                 ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => false,
@@ -402,7 +407,7 @@ fn is_void(findings: &[Finding], load: &LoadRecord, pair: [&str; 2]) -> bool {
 
 /// Gives each question of a load its share of the load's primary pairs. Those that are void
 /// claim nothing, and take nothing from the others.
-fn share_among(asked: &mut [Question], void: &[[&str; 2]]) {
+fn share_among(questions: &mut [Question], void: &[[&str; 2]]) {
     let primary = |question: &Question| {
         let primary = question
             .pairs
@@ -410,8 +415,8 @@ fn share_among(asked: &mut [Question], void: &[[&str; 2]]) {
             .filter(|(_, role)| *role == Role::Primary);
         primary.filter(|(pair, _)| !void.contains(pair)).count()
     };
-    let total: usize = asked.iter().map(primary).sum();
-    for question in asked {
+    let total: usize = questions.iter().map(primary).sum();
+    for question in questions {
         question.share = primary(question) as f64 / total.max(1) as f64;
     }
 }
