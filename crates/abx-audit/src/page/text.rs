@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use abx_evidence::Level;
 use abx_report::printing::{GLUE, Style, Table, Tint, clean, clean_name, plural, wrap};
 
-use super::words::{FIGURE_HEADERS, figure_cells, place, span, told_with_lines};
+use super::words::{FIGURE_HEADERS, figure_cells, place, span, text_with_lines};
 use crate::report::LoadTool;
 use crate::{Audit, AuditedFile};
 
@@ -110,7 +110,7 @@ fn findings(audit: &Audit, style: &Style) -> String {
         let start = format!("{}{blanks}", style.paint(word, tint));
         out.push_str(&wrap(first.id.meaning(), &start, INDENT, style.columns()));
         for finding in of_a_kind {
-            let text = told_with_lines(finding, audit);
+            let text = text_with_lines(finding, audit);
             let text = clean(&text).replace(" %", &format!("{GLUE}%"));
             let deeper = format!("{INDENT}  ");
             out.push_str(&wrap(&text, INDENT, &deeper, style.columns()));

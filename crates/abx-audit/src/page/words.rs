@@ -74,12 +74,12 @@ fn trimmed(value: f64) -> String {
 }
 
 /// A finding in words, and the lines that it rests on.
-pub fn told_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
-    format!("{} ({})", told(finding, audit), rests_on(finding, audit))
+pub fn text_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
+    format!("{} ({})", text_of(finding, audit), rests_on(finding, audit))
 }
 
 /// A finding in words, and the reports it is about if its words do not name them.
-fn told(finding: &AuditFinding, audit: &Audit) -> String {
+fn text_of(finding: &AuditFinding, audit: &Audit) -> String {
     use AuditFindingId::{
         DifferentBodies, DifferentHeads, DifferentRuns, DifferentUnderWay, SmallDifference,
     };

@@ -140,12 +140,12 @@ fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
         ),
         ("requests in the request log", log, LOG_MAX),
     ];
-    let above = most.into_iter().find(|(_, asked, most)| asked > most);
+    let above = most.into_iter().find(|(_, requested, most)| requested > most);
     above
-        .map(|(what, asked, most)| {
+        .map(|(what, requested, most)| {
             format!(
                 "the load has {} {what}, and an agent accepts at most {}",
-                grouped(asked),
+                grouped(requested),
                 grouped(most)
             )
         })

@@ -150,8 +150,8 @@ impl Bus for NatsBus {
         let request = async_nats::Request::new()
             .payload(payload.into())
             .timeout(Some(within));
-        let asked = self.client.send_request(subject.to_owned(), request);
-        match self.runtime.block_on(asked) {
+        let pending = self.client.send_request(subject.to_owned(), request);
+        match self.runtime.block_on(pending) {
             Ok(response) => Ok(response.payload.to_vec()),
             Err(error) => Err(match error.kind() {
                 RequestErrorKind::NoResponders => BusError::NoResponders,

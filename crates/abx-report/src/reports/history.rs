@@ -130,10 +130,10 @@ pub fn history_text(history: &History, style: &Style) -> String {
     if !history.entries.is_empty() {
         out.push_str(&rows(&history.entries, style));
     }
-    let mut say = |text: &str| out.push_str(&style.paragraph(text));
+    let mut add = |text: &str| out.push_str(&style.paragraph(text));
     if history.left_out > 0 {
         let more = count(history.left_out as u64);
-        say(&format!("{more} more: show them with `--limit N`."));
+        add(&format!("{more} more: show them with `--limit N`."));
     }
     if history.unmeasured > 0 {
         let failed = match history.unmeasured {
@@ -143,11 +143,11 @@ pub fn history_text(history: &History, style: &Style) -> String {
                 count(several as u64)
             ),
         };
-        say(&failed);
+        add(&failed);
     }
     for unread_file in &history.unread {
         let file = clean_name(&unread_file.file);
-        say(&format!(
+        add(&format!(
             "{file} is not listed: {}.",
             clean_name(&unread_file.why)
         ));

@@ -38,7 +38,7 @@ pub fn study_svg(record: &StudyRecord) -> String {
     notes(record, &mut canvas);
     // XML has no such letters, while HTML has.
     canvas
-        .svg(&title(record), &said(record))
+        .svg(&title(record), &description(record))
         .replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
@@ -252,7 +252,7 @@ fn notes(record: &StudyRecord, canvas: &mut Canvas) {
     canvas.paragraph("note", 0.0, &format!("Measured: {}.", parts.join(", ")));
 }
 
-fn said(record: &StudyRecord) -> String {
+fn description(record: &StudyRecord) -> String {
     let sentences = record
         .conclusions
         .primary()

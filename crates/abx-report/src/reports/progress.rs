@@ -122,12 +122,12 @@ pub fn responses_line(
 #[must_use]
 pub fn opening_line(
     subject: &str,
-    (open, asked): (u64, u64),
+    (open, requested): (u64, u64),
     silent: Duration,
     at_most: Duration,
 ) -> String {
-    let ([open, asked], subject) = ([open, asked].map(count), short(subject));
-    let line = format!("opening {asked} connections to {subject}: {open} open");
+    let ([open, requested], subject) = ([open, requested].map(count), short(subject));
+    let line = format!("opening {requested} connections to {subject}: {open} open");
     match silent.as_secs() {
         0 => line,
         _ => format!("{line}, no other one for {}", of_at_most(silent, at_most)),

@@ -103,10 +103,10 @@ fn throughput(run: &RunView, style: &Style) -> String {
         LoadShape::Connections => " connections/s",
         LoadShape::Scenario => " sessions/s (every step succeeded)",
     };
-    let asked = rate(&run.load.settings.arrivals)
+    let offered = rate(&run.load.settings.arrivals)
         .map_or_else(String::new, |rate| format!(" of {rate} offered"));
     format!(
-        "Throughput: {limit}{}{counted}{asked}, measured for {}.{claim}",
+        "Throughput: {limit}{}{counted}{offered}, measured for {}.{claim}",
         figure(achieved),
         seconds(run.counted_s())
     )

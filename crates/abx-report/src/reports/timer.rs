@@ -38,11 +38,11 @@ fn headline(record: &TimerRecord) -> String {
     let command = clean_name(&shell_words::join(&record.command));
     let runs = record.runs.len() as u64;
     let runs = match u64::from(record.asked_runs) {
-        asked if asked == runs => plural(runs, "run"),
-        asked => format!(
+        requested if requested == runs => plural(runs, "run"),
+        requested => format!(
             "{} of {} before it was stopped",
             plural(runs, "run"),
-            count(asked)
+            count(requested)
         ),
     };
     format!("{command}: {runs}.")

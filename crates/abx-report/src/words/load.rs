@@ -44,8 +44,8 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
         _ => format!("pipelines of {pipeline}"),
     });
     // What its connections do shows that they are users.
-    let is_told = [usual.shape, LoadShape::Scenario].contains(&exchange.shape);
-    let shape = (!is_told).then(|| exchange.shape.id().to_owned());
+    let is_implied = [usual.shape, LoadShape::Scenario].contains(&exchange.shape);
+    let shape = (!is_implied).then(|| exchange.shape.id().to_owned());
     let message = exchange.message.map(|message| {
         let kind = match message.kind {
             MessageKind::Text => "text",
@@ -138,13 +138,13 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
     };
     let each = settings.requests[..shown].iter().map(|request_settings| {
         let path = clean_name(&request_settings.path);
-        let asked = match settings.exchange.shape {
+        let request = match settings.exchange.shape {
             LoadShape::Request => format!("{} {path}", clean_name(&request_settings.method)),
             _ => path,
         };
         match settings.requests.len() {
-            1 => asked,
-            _ => format!("{}× {asked}", request_settings.weight),
+            1 => request,
+            _ => format!("{}× {request}", request_settings.weight),
         }
     });
     let more = settings.requests.len() - shown;

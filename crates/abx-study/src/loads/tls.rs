@@ -30,7 +30,7 @@ impl Default for TlsSpec {
 impl TlsSpec {
     /// The plan for a server of this name, in this HTTP version.
     #[must_use]
-    pub fn plan(&self, server_name: &str, spoken: HttpVersion) -> TlsPlan {
+    pub fn plan(&self, server_name: &str, http_version: HttpVersion) -> TlsPlan {
         TlsPlan {
             server_name: server_name.to_owned(),
             hides_name: false,
@@ -38,7 +38,7 @@ impl TlsSpec {
             version: self.version,
             suites: Vec::new(),
             resumption: self.resumption,
-            protocols: spoken.alpn(),
+            protocols: http_version.alpn(),
             identity: self.identity.clone(),
         }
     }

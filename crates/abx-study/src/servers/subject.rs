@@ -198,14 +198,14 @@ pub fn sources(
     address: ServerAddress,
     connections: u32,
     keep_alive: bool,
-    asked: &[IpAddr],
+    requested: &[IpAddr],
     ports: u32,
 ) -> Vec<IpAddr> {
     let Some(address) = address.tcp() else {
         return Vec::new();
     };
-    if !asked.is_empty() {
-        return asked.to_vec();
+    if !requested.is_empty() {
+        return requested.to_vec();
     }
     let count = match (address.ip(), keep_alive) {
         (IpAddr::V4(ip), true) if ip.is_loopback() => connections.div_ceil((ports * 4 / 7).max(1)),

@@ -116,12 +116,12 @@ pub fn free_port(
 }
 
 fn is_free(port: u16) -> bool {
-    let nobody_listens = TcpStream::connect_timeout(
+    let is_refused = TcpStream::connect_timeout(
         &SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
         CONNECT_TIMEOUT,
     )
     .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-    nobody_listens && can_be_bound(port).is_ok()
+    is_refused && can_be_bound(port).is_ok()
 }
 
 /// The standard library would set SO_REUSEADDR, which a subject may not do.

@@ -393,7 +393,7 @@ impl Client {
     ) -> Result<FrameStep<'static>, Fault> {
         match head.kind {
             frame::HEADERS => self.begin_block(head, payload, out),
-            frame::CONTINUATION => self.go_on_block(head, payload, out),
+            frame::CONTINUATION => self.continue_block(head, payload, out),
             frame::RST_STREAM => self.reset(head, payload),
             frame::SETTINGS => self.settings(head, payload, out),
             frame::PING => self.ping(head, payload, out),
@@ -436,7 +436,7 @@ impl Client {
         Ok(FrameStep::Next)
     }
 
-    fn go_on_block(
+    fn continue_block(
         &mut self,
         head: FrameHeader,
         payload: &[u8],

@@ -72,8 +72,8 @@ impl Outbound {
             is_inside_message, ..
         }
         | Outbound::Server { is_inside_message }) = self;
-        let goes_on = place == FragmentPlace::Inner;
-        let opcode = if std::mem::replace(is_inside_message, goes_on) {
+        let continues = place == FragmentPlace::Inner;
+        let opcode = if std::mem::replace(is_inside_message, continues) {
             Opcode::Continuation
         } else {
             Opcode::Data(kind)

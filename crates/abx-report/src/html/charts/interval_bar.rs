@@ -74,7 +74,7 @@ impl Bar {
         let dots = (!dots.is_empty()).then(|| path("dots", dots));
         let line = self.ends.map(|ends| {
             let [low, high] = ends.map(|end| along(end.at));
-            let stops = ends.iter().filter(|end| !end.goes_on(scale));
+            let stops = ends.iter().filter(|end| !end.is_open_ended(scale));
             let stops = stops.map(|end| format!("M{} {}v10", along(end.at), BAR_AT - 5.0));
             let stops: String = stops.collect();
             path("interval", format!("M{low} {BAR_AT}H{high}{stops}"))
@@ -85,7 +85,7 @@ impl Bar {
         }
         let arrows = self.ends.into_iter().flat_map(|[low, high]| {
             let arrows = [(low, "#left"), (high, "#right")].into_iter();
-            arrows.filter(|(end, _)| end.goes_on(scale))
+            arrows.filter(|(end, _)| end.is_open_ended(scale))
         });
         let sign = |at: f64, href: &str| {
             let sign = element("use").with("href", href);
@@ -100,7 +100,7 @@ impl Bar {
 
 impl BarEnd {
     /// Whether an arrow is there instead of a stop.
-    fn goes_on(&self, scale: Scale) -> bool {
+    fn is_open_ended(&self, scale: Scale) -> bool {
         self.is_open || !scale.holds(self.at)
     }
 }

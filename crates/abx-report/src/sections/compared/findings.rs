@@ -62,8 +62,8 @@ impl Cause<'_> {
             .findings
             .iter()
             .map(|finding| finding.subject.as_deref());
-        let whom = several(subjects, NAMED).map_or(String::new(), |names| format!(": {names}"));
-        format!("{}{whom}{}", self.counted(), self.place(NAMED))
+        let named = several(subjects, NAMED).map_or(String::new(), |names| format!(": {names}"));
+        format!("{}{named}{}", self.counted(), self.place(NAMED))
     }
 
     /// Under which loads it was seen, the first message's first; at most so many.
@@ -461,7 +461,7 @@ pub(crate) fn findings_folded(
     let causes = causes(findings);
     let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| cause.level == Level::Note);
-    let [notes_told, mut out] = [&notes, &limits].map(|causes| {
+    let [notes_document, mut out] = [&notes, &limits].map(|causes| {
         Document(
             causes
                 .iter()
@@ -470,7 +470,7 @@ pub(crate) fn findings_folded(
         )
     });
     let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
-    out.folded(format!("Notes: {}", kinds.join(", ")), notes_told);
+    out.folded(format!("Notes: {}", kinds.join(", ")), notes_document);
     out
 }
 

@@ -127,10 +127,10 @@ pub(crate) fn overview(record: &StudyRecord, extent: ReportExtent, style: &Style
 /// The same for a page: what has room on its first screen, and all of it, to be folded.
 pub(crate) fn overview_of_page(record: &StudyRecord, style: &Style) -> [Document; 2] {
     let questions = questions(record);
-    let asked = &questions[..questions.len().min(PAGE_SENTENCES_MAX)];
-    let each = PAGE_SENTENCES_MAX / asked.len().max(1);
+    let shown = &questions[..questions.len().min(PAGE_SENTENCES_MAX)];
+    let each = PAGE_SENTENCES_MAX / shown.len().max(1);
     let mut first = head(record);
-    first.append(in_sentences(record, asked, each, style).0);
+    first.append(in_sentences(record, shown, each, style).0);
     let (mut whole, _) = in_sentences(record, &questions, usize::MAX, style);
     whole.append(leaders(record).into_iter().collect());
     [first, whole]

@@ -321,8 +321,8 @@ fn figure_of(
             })
             .collect(),
     };
-    let asked = asked(record, sweep)?;
-    let title = format!("{}, {asked}", capitalized(names.metric));
+    let request_text = request_text(record, sweep)?;
+    let title = format!("{}, {request_text}", capitalized(names.metric));
     let caption = PlotCaption {
         id: format!("sweep-{number}"),
         title: format!("{title}: against {over}"),
@@ -359,7 +359,7 @@ fn figure_of(
     })
 }
 
-fn asked(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
+fn request_text(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
     let mut loads = record.measured.loads.iter();
     let first = loads.find(|load| Some(&load.name) == sweep.loads.first())?;
     Some(requests(&first.settings))

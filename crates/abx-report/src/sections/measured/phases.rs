@@ -206,7 +206,7 @@ fn bar(row: &PhaseRow, scale: Scale) -> Element {
         let mean_us = times.phase(phase).mean_us;
         let ends = [from_us, from_us + mean_us].map(|us| scale.place(us));
         from_us += mean_us;
-        (part(phase, ends), said(times, phase))
+        (part(phase, ends), aria_label(times, phase))
     });
     let drawn = parts.into_iter().filter_map(|(part, message)| {
         let part = part?;
@@ -226,7 +226,7 @@ fn part(phase: Phase, [from, to]: [f64; 2]) -> Option<Element> {
     (to > from).then_some(part)
 }
 
-fn said(times: &PhaseTimes, phase: Phase) -> String {
+fn aria_label(times: &PhaseTimes, phase: Phase) -> String {
     let [name, mean, share, ..] = cells(times, phase);
     match times.phase(phase).p50_us {
         Some(_) => format!("{name} {} ({share})", with_unit(&mean, "µs")),

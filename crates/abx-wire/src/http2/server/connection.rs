@@ -288,7 +288,7 @@ impl Server {
         match head.kind {
             frame::DATA => self.pad(payload, out),
             frame::HEADERS => self.begin_block(head, payload, out),
-            frame::CONTINUATION => self.go_on_block(head, payload, out),
+            frame::CONTINUATION => self.continue_block(head, payload, out),
             _ => self.control(head, payload, out),
         }
     }
@@ -334,7 +334,7 @@ impl Server {
         Ok(ServerStep::Next)
     }
 
-    fn go_on_block(
+    fn continue_block(
         &mut self,
         head: FrameHeader,
         payload: &[u8],

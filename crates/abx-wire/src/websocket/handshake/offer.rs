@@ -39,11 +39,11 @@ impl<'a> Offer<'a> {
             return Ok(None);
         }
         let headers: &[httparse::Header<'a>] = parsed.headers;
-        let is_asked_for = request.method == Method::Get
+        let is_requested = request.method == Method::Get
             && request.version == Version::Http11
             && names(headers, "Connection", "Upgrade")
             && names(headers, "Upgrade", "websocket");
-        if !is_asked_for {
+        if !is_requested {
             return Ok(None);
         }
         let mut versions = values(headers, "Sec-WebSocket-Version");
