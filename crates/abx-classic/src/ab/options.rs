@@ -73,7 +73,7 @@ pub struct AbOptions {
     pub gnuplot: Option<String>,
     pub csv: Option<String>,
     /// Whether it continues after a failure.
-    pub goes_on: bool,
+    pub continues: bool,
     pub tls: AbTlsOptions,
     pub threads: Option<usize>,
     /// Time from one connection's start to the next one's.
@@ -255,7 +255,7 @@ impl Reader {
             'S' => options.hides_confidence = true,
             'q' => options.is_quiet = true,
             'l' => options.accepts_any_length = true,
-            'r' => options.goes_on = true,
+            'r' => options.continues = true,
             'I' => options.tls.hides_name = true,
             _ => {}
         }
@@ -326,8 +326,8 @@ fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
 }
 
 fn concurrency(text: &str) -> Result<u32, AbRefusal> {
-    let asked = number::<u32>(text).filter(|count| (1..=CONCURRENCY_MAX).contains(count));
-    asked.ok_or_else(|| {
+    let concurrency = number::<u32>(text).filter(|count| (1..=CONCURRENCY_MAX).contains(count));
+    concurrency.ok_or_else(|| {
         AbRefusal::usage(format!("Invalid Concurrency [Range 1..{CONCURRENCY_MAX}]"))
     })
 }
@@ -397,7 +397,7 @@ mod tests {
             plain.hides_confidence,
             plain.is_quiet,
             plain.accepts_any_length,
-            plain.goes_on,
+            plain.continues,
             plain.tls.hides_name,
         ];
         assert_eq!(switches, [false; 7]);
@@ -442,7 +442,7 @@ mod tests {
             ab_options.hides_confidence,
             ab_options.is_quiet,
             ab_options.accepts_any_length,
-            ab_options.goes_on,
+            ab_options.continues,
             ab_options.tls.hides_name,
         ];
         assert_eq!(switches, [true; 7]);

@@ -33,15 +33,15 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
         ),
     );
     let is_plain = options.session.load.is_none();
-    if let (&HttperfPace::Rate(asked), Some(begun), true) =
+    if let (&HttperfPace::Rate(rate), Some(begun), true) =
         (&options.pace, figures.begun_per_second(), is_plain)
     {
         note(
-            begun < LATE_BELOW * asked && figures.begun_within_ns() > LATE_WITHIN,
+            begun < LATE_BELOW * rate && figures.begun_within_ns() > LATE_WITHIN,
             format!(
                 "connections began at {begun:.1}/s instead of {}/s: this client is the limit, and \
                  the figures hold for the lower rate",
-                short_number(asked)
+                short_number(rate)
             ),
         );
     }

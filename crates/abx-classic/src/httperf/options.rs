@@ -287,8 +287,8 @@ impl HttperfOptions {
     #[must_use]
     pub fn echo(&self) -> String {
         let mut line = String::from("httperf");
-        let mut add = |is_said: bool, word: String| {
-            if is_said {
+        let mut add = |is_given: bool, word: String| {
+            if is_given {
                 line.push(' ');
                 line.push_str(&word);
             }

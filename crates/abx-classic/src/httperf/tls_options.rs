@@ -89,7 +89,7 @@ impl HttperfTlsOptions {
     /// The same as options, in httperf's order and by the names that it gives them there.
     pub(super) fn echo(&self) -> Vec<String> {
         let with = |name: &str, value: Option<&str>| value.map(|value| format!("--{name}={value}"));
-        let message = |name: &str, is_said: bool| is_said.then(|| format!("--{name}"));
+        let message = |name: &str, is_given: bool| is_given.then(|| format!("--{name}"));
         let version = self.version.map(HttperfTlsVersion::name);
         let texts = [
             with("ssl-ciphers", self.ciphers.as_deref()),

@@ -231,10 +231,10 @@ impl ReplayedMethods {
 }
 
 impl ReplayedLog {
-    /// Has a load replay it, under this name. If `tells_status`, the load's own status is expected
-    /// of all requests, whatever the log has.
-    pub fn onto(mut self, load: &mut Load, name: &str, tells_status: bool) {
-        if tells_status {
+    /// Has a load replay it, under this name. If `has_own_status`, the load's own status is
+    /// expected of all requests, whatever the log has.
+    pub fn onto(mut self, load: &mut Load, name: &str, has_own_status: bool) {
+        if has_own_status {
             for request in &mut self.requests {
                 request.status = None;
             }

@@ -43,7 +43,7 @@ pub fn manual(manual: &Manual, shown: &Command) -> Result<End, Failure> {
             notify(&format!("Wrote {count} pages to {}", folder.display()));
         }
         None => {
-            let page = asked_for(manual, shown)?;
+            let page = requested_page(manual, shown)?;
             to_stdout(&String::from_utf8_lossy(&page)).map_err(Failure::no_claim)?;
         }
     }
@@ -51,7 +51,7 @@ pub fn manual(manual: &Manual, shown: &Command) -> Result<End, Failure> {
 }
 
 /// The page that is to be printed.
-fn asked_for(manual: &Manual, shown: &Command) -> Result<Vec<u8>, Failure> {
+fn requested_page(manual: &Manual, shown: &Command) -> Result<Vec<u8>, Failure> {
     let pages = pages(shown).map_err(|error| Failure::no_claim(error.to_string()))?;
     let mut words = vec!["abx"];
     words.extend(manual.command.iter().map(String::as_str));

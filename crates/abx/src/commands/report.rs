@@ -101,7 +101,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
                 return Err(without_samples(&report.records));
             }
             let known = expect::known_of_record(&record);
-            let results = expect::ask(&record, &report.expect.read(&known)?);
+            let results = expect::results(&record, &report.expect.read(&known)?);
             compare::print(&record, &results, Some(&file), (&outputs, flags))
         }
         SavedRecord::Bisect(record) => {

@@ -313,7 +313,7 @@ pub fn keep_and_print(
     let record = StudyRecord::judged(measured);
     compare::keep(store, &record, flags, |file| {
         let expectations = expect.read(&expect::known_of_record(&record))?;
-        let results = expect::ask(&record, &expectations);
+        let results = expect::results(&record, &expectations);
         compare::print(&record, &results, file, (outputs, flags))
     })
 }

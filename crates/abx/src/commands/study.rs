@@ -306,13 +306,13 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     let cache = provision::cache_folder();
     refuse_lone_trust(flags.name.iter(), flags.trust)?;
     let studies = checked_studies(flags.name.as_deref(), &cache, flags.trust)?;
-    let mut say = |line: &str| {
+    let mut notify_step = |line: &str| {
         if !flags.output.quiet {
             notify(line);
         }
     };
     for study in studies.iter().filter(|_| flags.install) {
-        install(study, &cache, &mut say)?;
+        install(study, &cache, &mut notify_step)?;
     }
     let interruption = signals::Interruption::by_signals();
     let mut record = CheckRecord {

@@ -117,7 +117,7 @@ pub fn known_of_record(record: &StudyRecord) -> KnownNames {
 }
 
 /// The results of all of them for a record.
-pub fn ask(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
+pub fn results(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
     expectation_results(record, expectations)
 }
 

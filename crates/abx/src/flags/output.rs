@@ -156,7 +156,7 @@ pub fn check_places(places: &[(&'static str, &str)]) -> Result<(), Failure> {
         if let Some((other, _)) = before.find(|(_, other)| other == place) {
             return Err(Failure::usage(format!(
                 "{other} and {flag} both write to {}: give each its own file",
-                said(place)
+                destination(place)
             )));
         }
     }
@@ -399,7 +399,7 @@ fn file_name(name: &str) -> String {
 /// Two of them, and the name that the user gave, are within the 255 bytes of a file's name.
 const NAME_BYTES_MAX: usize = 80;
 
-fn said(place: &str) -> &str {
+fn destination(place: &str) -> &str {
     match place {
         "-" => "standard output",
         place => place,
@@ -491,9 +491,9 @@ pub fn style(flags: &OutputFlags) -> Style {
 
 /// How many columns a report may take: as many as the environment sets, else as many as the
 /// terminal has, else 80.
-fn columns(asked: Option<&str>, terminal: Option<u16>) -> usize {
-    let asked = asked.and_then(|text| text.parse().ok());
-    let count = asked.or(terminal).filter(|columns| *columns > 0);
+fn columns(requested: Option<&str>, terminal: Option<u16>) -> usize {
+    let requested = requested.and_then(|text| text.parse().ok());
+    let count = requested.or(terminal).filter(|columns| *columns > 0);
     count.map_or(COLUMNS, |columns| usize::from(columns).min(COLUMNS_MAX))
 }
 

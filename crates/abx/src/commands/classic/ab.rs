@@ -63,7 +63,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Runs as ab would.
 pub fn ab(words: &AbWords) -> ExitCode {
     let done = match AbCommand::read(&words.words) {
-        Ok(AbCommand::Version) => say(&banner(false)).map(|()| 0),
+        Ok(AbCommand::Version) => print(&banner(false)).map(|()| 0),
         Ok(AbCommand::Load(options)) => load(&options),
         Err(refusal) => Err(refusal),
     };
@@ -77,7 +77,7 @@ pub fn ab(words: &AbWords) -> ExitCode {
 fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     let request = options.request(read_body(options)?);
     let step = step(options);
-    say(&beginning(options, &request, step.is_some()))?;
+    print(&beginning(options, &request, step.is_some()))?;
     let target = target(options)?;
     let count = Arc::new(RequestCount::default());
     let once = OncePlan {
@@ -103,7 +103,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
         request_bytes: request.bytes(),
         clocks,
     };
-    say(&heads(options, &run.log))?;
+    print(&heads(options, &run.log))?;
     let outcomes = || {
         run.log
             .requests()
@@ -115,7 +115,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
     }
     if let Some(abort) = abort(options, &run.log, stopped_responding) {
         notify(&abort.message);
-        say(&completed_before(&run.log))?;
+        print(&completed_before(&run.log))?;
         return Ok(abort.exit_code);
     }
     report(options, &run, step.is_some())?;
@@ -136,9 +136,9 @@ fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRe
     if is_watched {
         notify(&format!("Finished {} requests", figures.complete()))
     } else {
-        say("..done\n")?
+        print("..done\n")?
     }
-    say(&match &options.markup {
+    print(&match &options.markup {
         Some(markup) => figures.html(markup),
         None => figures.text(options),
     })?;
@@ -240,7 +240,7 @@ fn plan(
     count: &Arc<RequestCount>,
 ) -> Result<LoadPlan, AbRefusal> {
     let (path, placeholders) = verbatim(&request.target);
-    let asked = WeightedRequest {
+    let weighted_request = WeightedRequest {
         request: RequestPlan {
             version: HttpVersion::Http10,
             method: request.method.clone(),
@@ -270,7 +270,7 @@ fn plan(
         buffer_bytes: options.buffer_bytes,
         sources: Vec::new(),
         pipeline: 1,
-        requests: vec![asked],
+        requests: vec![weighted_request],
         opening_limit: None,
         open_within_ns: None,
         timeline: None,
@@ -377,7 +377,7 @@ struct AbWatch<'a> {
     step: Option<u64>,
     /// How long it lasts at most.
     limit: Option<Duration>,
-    goes_on: bool,
+    continues: bool,
     is_over: AtomicBool,
 }
 
@@ -387,7 +387,7 @@ impl<'a> AbWatch<'a> {
             count,
             step,
             limit: options.time_limit,
-            goes_on: options.goes_on,
+            continues: options.continues,
             is_over: AtomicBool::new(false),
         }
     }
@@ -446,7 +446,7 @@ impl<'a> AbWatch<'a> {
             }
             let is_late = left() == Some(Duration::ZERO);
             let has_failed =
-                !self.goes_on && ENDING.iter().any(|outcome| self.count.of(*outcome) > 0);
+                !self.continues && ENDING.iter().any(|outcome| self.count.of(*outcome) > 0);
             if !has_stopped && !stopper.is_stopped() && (is_late || has_failed) {
                 stopper.stop();
                 has_stopped = true;
@@ -489,7 +489,7 @@ fn abort(options: &AbOptions, log: &RequestLog, stopped_responding: bool) -> Opt
         .requests()
         .iter()
         .map(|logged_request| logged_request.outcome);
-    let outcome = if options.goes_on {
+    let outcome = if options.continues {
         // Then ab gives up in any case.
         requests.find(|outcome| stopped_responding && *outcome == Outcome::Timeout)?
     } else {
@@ -529,7 +529,7 @@ fn completed_before(log: &RequestLog) -> String {
     }
 }
 
-fn say(text: &str) -> Result<(), AbRefusal> {
+fn print(text: &str) -> Result<(), AbRefusal> {
     to_stdout(text).map_err(|error| AbRefusal {
         message: format!("ab: cannot write: {error}"),
         exit_code: 1,

@@ -126,7 +126,7 @@ pub fn conduct(
         // Nothing was measured, so there is nothing to report but why not.
         return Err(failure(study, error));
     }
-    let responses = expect::ask(&record, &expectations);
+    let responses = expect::results(&record, &expectations);
     let file = history::file_of(&store);
     let printed = printed(&record, &responses, Some(&file), (outputs, flags));
     history::note(&store);

@@ -69,7 +69,7 @@ pub fn confirm(
                 "{shown} is new on this machine, or its commands have changed. It runs these \
                  programs as you:\n{list}"
             ));
-            match ask(folder).map_err(Failure::usage)? {
+            match prompt(folder).map_err(Failure::usage)? {
                 Consent::Commands => store.add_commands(&digest),
                 Consent::Folder => store.add_folder(folder),
                 Consent::Nothing => {
@@ -122,7 +122,7 @@ enum Consent {
     Nothing,
 }
 
-fn ask(folder: &Path) -> io::Result<Consent> {
+fn prompt(folder: &Path) -> io::Result<Consent> {
     let folder = clean(&folder.display().to_string());
     let mut terminal = io::stderr();
     write!(
