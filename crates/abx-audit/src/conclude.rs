@@ -1,6 +1,6 @@
 //! What can still be concluded, and the study that would settle the rest.
 
-use crate::checks::{QUIET, TOLD_APART, differ, in_flight, ratio, rounded, runs, share};
+use crate::checks::{DISTINGUISHED, QUIET, differ, in_flight, ratio, rounded, runs, share};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
@@ -197,7 +197,7 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
              differ as much, even on a quiet machine.",
             names(reports)
         ),
-        some if some < TOLD_APART => format!(
+        some if some < DISTINGUISHED => format!(
             "{}: cannot be distinguished. The largest difference is {spread}; identical servers may \
              differ as much on a shared machine.",
             names(reports)
@@ -210,7 +210,7 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
             most.name,
             rounded(large),
             least.name,
-            share(TOLD_APART - 1.0)
+            share(DISTINGUISHED - 1.0)
         ),
     })
 }

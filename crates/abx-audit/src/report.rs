@@ -376,11 +376,11 @@ impl ToolReport {
         let is_elided = listed
             .zip(total)
             .is_some_and(|(listed, total)| listed > 0.0 && listed < total);
-        let asked = self.value(Key::AskedConnections);
+        let requested = self.value(Key::AskedConnections);
         let is_less = self
             .value(Key::Connections)
-            .zip(asked)
-            .is_some_and(|(had, asked)| had < asked);
+            .zip(requested)
+            .is_some_and(|(had, requested)| had < requested);
         if self.tool == LoadTool::H2load && (is_elided || is_less) {
             self.figures.remove(&Key::Connections);
         }
@@ -434,7 +434,7 @@ impl ToolReport {
                 None => None,
             },
             LoadTool::Httperf => match self.value(AskedCalls) {
-                Some(asked) => Some(asked <= 1.0),
+                Some(requested) => Some(requested <= 1.0),
                 // A connection without a response shows nothing.
                 None => self
                     .reach(CallsPerConnection)

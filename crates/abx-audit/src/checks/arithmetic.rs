@@ -32,7 +32,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
     let mut audit_findings: Vec<AuditFinding> = wrong.collect();
     audit_findings.extend(orders(report));
     audit_findings.extend(statuses(report));
-    audit_findings.extend(asked(report));
+    audit_findings.extend(differing_connections(report));
     audit_findings.extend(crowd(report));
     audit_findings
 }
@@ -368,17 +368,18 @@ fn statuses(report: &ToolReport) -> Option<AuditFinding> {
 }
 
 /// What the command requested is what the report shows.
-fn asked(report: &ToolReport) -> Option<AuditFinding> {
+fn differing_connections(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{AskedConnections, Connections};
-    let (asked, had) = (
+    let (requested, had) = (
         report.figure(AskedConnections)?,
         report.figure(Connections)?,
     );
     let message = format!(
         "the command sets {} connections, and the report shows {}",
-        asked.printed, had.printed
+        requested.printed, had.printed
     );
-    (asked.value != had.value).then(|| finding(report, message, &[AskedConnections, Connections]))
+    (requested.value != had.value)
+        .then(|| finding(report, message, &[AskedConnections, Connections]))
 }
 
 /// More requests under way than connections.

@@ -45,7 +45,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
     let audit_findings = [
         idle_connections(report),
         one_at_a_time(report),
-        asked_rate(report),
+        requested_rate(report),
         cpu(report),
         late(report),
         corrected(report),
@@ -106,7 +106,7 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.bound(AuditFindingId::IdleConnections, message, &keys))
 }
 
-fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
+fn requested_rate(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{AskedRate, Mean};
     if !is_paced(report) {
         return None;
@@ -123,7 +123,7 @@ fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
         return Some(report.bound(id, message, &keys));
     }
     let message = match report.printed(AskedRate) {
-        Some(asked) => format!("the target rate was {asked}, and the report shows {had}/s"),
+        Some(target) => format!("the target rate was {target}, and the report shows {had}/s"),
         None => format!("wrk2 sends at the rate that -R sets, and the report shows {had}/s"),
     };
     let id = AuditFindingId::AskedRate;
@@ -140,12 +140,12 @@ fn asked_rate(report: &ToolReport) -> Option<AuditFinding> {
 fn saturated(report: &ToolReport) -> Option<String> {
     let (_, had) = paced_rate(report)?;
     let mean = report.figure(FigureKey::Mean);
-    if let Some(asked) = asked_total(report).filter(|asked| had.high < REACHED * asked) {
+    if let Some(target) = requested_total(report).filter(|target| had.high < REACHED * target) {
         let mean = mean.map(|mean| format!(", at a mean time of {}", printed_time(mean)));
         return Some(format!(
             "the run reached {}/s of its target of {}/s{}",
             had.printed,
-            rounded(asked),
+            rounded(target),
             mean.unwrap_or_default()
         ));
     }
@@ -174,16 +174,16 @@ pub(super) fn paced_rate(report: &ToolReport) -> Option<(FigureKey, PrintedFigur
 }
 
 /// The requested rate, of all connections together.
-pub(super) fn asked_total(report: &ToolReport) -> Option<f64> {
-    let asked = report
+pub(super) fn requested_total(report: &ToolReport) -> Option<f64> {
+    let target = report
         .value(FigureKey::AskedRate)
         .filter(|rate| *rate > 0.0)?;
     match report.tool {
         // Each of their connections has that rate.
         LoadTool::Hey | LoadTool::H2load => {
-            Some(asked * report.value(FigureKey::AskedConnections)?)
+            Some(target * report.value(FigureKey::AskedConnections)?)
         }
-        _ => Some(asked),
+        _ => Some(target),
     }
 }
 
@@ -238,7 +238,7 @@ fn late(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{ConnectMean, ConnectMin, Mean};
     let host = report.own_host()?;
     let (least, mean) = (report.figure(ConnectMin)?, report.figure(ConnectMean)?);
-    let is_late = least.low >= LATE_S && least.high < UNHEARD_S;
+    let is_late = least.low >= LATE_S && least.high < UNRECEIVED_S;
     if !is_late || report.tool != LoadTool::Ab || report.word(WordKey::Tls).is_some() {
         return None;
     }
@@ -279,7 +279,7 @@ const CPU_SHARE: f64 = 85.0;
 /// No kernel takes so long for a connection within one machine.
 const LATE_S: f64 = 0.002;
 /// The soonest that a kernel retries a connection that was not received.
-const UNHEARD_S: f64 = 0.2;
+const UNRECEIVED_S: f64 = 0.2;
 /// Beyond rounding, and beyond what a run's two ends make.
 const CORRECTED: f64 = 1.1;
 /// Of a requested rate, a generator that keeps up reaches so much.

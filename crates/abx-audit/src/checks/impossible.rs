@@ -3,7 +3,7 @@
 use abx_evidence::Level;
 
 use super::figures::{printed_time, rounded};
-use super::generator::{asked_total, paced_rate};
+use super::generator::{paced_rate, requested_total};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
@@ -12,7 +12,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         duration(report),
         longer_than_run(report),
         rate(report),
-        above_asked(report),
+        above_requested(report),
     ];
     audit_findings.into_iter().flatten().collect()
 }
@@ -25,9 +25,9 @@ fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFin
 fn duration(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{AskedDuration, Completed, Elapsed};
     let elapsed = report.figure(Elapsed)?;
-    let asked = report.figure(AskedDuration);
-    let most = match asked {
-        Some(asked) => 1.5 * asked.high + SLOW_END_S,
+    let requested = report.figure(AskedDuration);
+    let most = match requested {
+        Some(requested) => 1.5 * requested.high + SLOW_END_S,
         None => LONGEST_S,
     };
     let is_zero = elapsed.value <= 0.0 && report.value(Completed).is_some_and(|count| count > 0.0);
@@ -35,13 +35,13 @@ fn duration(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let mut message = format!("a duration of {} is impossible", printed_time(elapsed));
-    if let Some(asked) = asked {
-        message = format!("{message}: the run was set to {}", printed_time(asked));
+    if let Some(requested) = requested {
+        message = format!("{message}: the run was set to {}", printed_time(requested));
         if let Some(count) = report.figure(Completed) {
             message = format!(
                 "{message}; {} requests in that time would be about {}/s",
                 count.printed,
-                rounded(count.value / asked.value)
+                rounded(count.value / requested.value)
             );
         }
     }
@@ -93,17 +93,17 @@ fn rate(report: &ToolReport) -> Option<AuditFinding> {
 }
 
 /// A generator that paces its requests does not send several times as many.
-fn above_asked(report: &ToolReport) -> Option<AuditFinding> {
-    let asked = asked_total(report)?;
+fn above_requested(report: &ToolReport) -> Option<AuditFinding> {
+    let requested = requested_total(report)?;
     let (key, had) = paced_rate(report)?;
-    if had.low <= ABOVE_ASKED * asked {
+    if had.low <= ABOVE_REQUESTED * requested {
         return None;
     }
     let message = format!(
         "{}/s is {} times the target rate of {}/s",
         had.printed,
-        rounded(had.value / asked),
-        rounded(asked)
+        rounded(had.value / requested),
+        rounded(requested)
     );
     Some(finding(report, message, &[key, FigureKey::AskedRate]))
 }
@@ -119,4 +119,4 @@ const CLOCK_STEP_S: f64 = 0.02;
 /// No single generator has such a rate.
 const RATE_MOST: f64 = 1e8;
 /// A rate that catches up after a pause stays below so many times the requested one.
-const ABOVE_ASKED: f64 = 1.5;
+const ABOVE_REQUESTED: f64 = 1.5;

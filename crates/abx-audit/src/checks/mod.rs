@@ -14,7 +14,7 @@ use crate::report::ToolReport;
 
 pub(crate) use figures::{rounded, share};
 pub(crate) use generator::in_flight;
-pub(crate) use pairs::{QUIET, TOLD_APART, differ, ratio, runs};
+pub(crate) use pairs::{DISTINGUISHED, QUIET, differ, ratio, runs};
 
 /// All findings, the weightiest first.
 pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {

@@ -16,16 +16,16 @@ use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 pub(crate) const QUIET: f64 = 1.12;
 /// What runs must differ by to be distinguished: a limit that we have chosen, since others may
 /// have used the machine, too.
-pub(crate) const TOLD_APART: f64 = 1.45;
+pub(crate) const DISTINGUISHED: f64 = 1.45;
 
 /// With so many times the requests under way, times are those of another load.
 const MORE_UNDER_WAY: f64 = 1.5;
 
 /// The value of something in a report, and its line.
-type Said = Option<(String, usize)>;
+type ReportedValue = Option<(String, usize)>;
 
 /// A way in which runs can differ: its name, its value, and how far that limits.
-type Setting = (&'static str, fn(&ToolReport) -> Said, Level);
+type Setting = (&'static str, fn(&ToolReport) -> ReportedValue, Level);
 
 pub(super) fn check(reports: &[ToolReport]) -> Vec<AuditFinding> {
     let mut out = copies(reports);
@@ -52,8 +52,8 @@ const SETTINGS: &[Setting] = &[
     ("the server's host", host, Level::Bound),
 ];
 
-const BODY: fn(&ToolReport) -> Said = body_length;
-const HEAD: fn(&ToolReport) -> Said = head_length;
+const BODY: fn(&ToolReport) -> ReportedValue = body_length;
+const HEAD: fn(&ToolReport) -> ReportedValue = head_length;
 
 /// Whether these differ in what a comparison needs to be the same.
 pub(crate) fn differ(reports: &[&ToolReport]) -> bool {
@@ -65,11 +65,11 @@ pub(crate) fn differ(reports: &[&ToolReport]) -> bool {
     values.any(|value| differing(reports, "", &value, id, Level::Void).is_some())
 }
 
-fn tool(report: &ToolReport) -> Said {
+fn tool(report: &ToolReport) -> ReportedValue {
     Some((report.tool.name().to_owned(), report.line))
 }
 
-fn path(report: &ToolReport) -> Said {
+fn path(report: &ToolReport) -> ReportedValue {
     let mut words = [WordKey::Path, WordKey::Url]
         .iter()
         .filter_map(|key| report.words.get(key));
@@ -77,7 +77,7 @@ fn path(report: &ToolReport) -> Said {
     Some((report.path()?.to_owned(), line))
 }
 
-fn opens_for_each(report: &ToolReport) -> Said {
+fn opens_for_each(report: &ToolReport) -> ReportedValue {
     use FigureKey::{CallsPerConnection, Failed, KeptAlive};
     let opens = report.opens_for_each()?;
     let keys = [KeptAlive, CallsPerConnection, Failed];
@@ -86,19 +86,19 @@ fn opens_for_each(report: &ToolReport) -> Said {
     Some((if opens { "yes" } else { "no" }.to_owned(), line))
 }
 
-fn requests(report: &ToolReport) -> Said {
+fn requests(report: &ToolReport) -> ReportedValue {
     // In a run of a set time, the number of requests is a result.
     let is_set = report.tool == LoadTool::Ab || report.figure(FigureKey::AskedRequests).is_some();
     let count = report.counted().filter(|_| is_set)?;
     Some((count.printed.clone(), count.line))
 }
 
-fn host(report: &ToolReport) -> Said {
+fn host(report: &ToolReport) -> ReportedValue {
     let word = report.words.get(&WordKey::Host)?;
     Some((word.word.clone(), word.line))
 }
 
-fn connections(report: &ToolReport) -> Said {
+fn connections(report: &ToolReport) -> ReportedValue {
     let key = match report.tool {
         LoadTool::Httperf => FigureKey::ConnectionsMost,
         _ => FigureKey::Connections,
@@ -109,7 +109,7 @@ fn connections(report: &ToolReport) -> Said {
     Some((figure.value.to_string(), figure.line))
 }
 
-fn body_length(report: &ToolReport) -> Said {
+fn body_length(report: &ToolReport) -> ReportedValue {
     let key = match report.tool {
         LoadTool::Httperf => FigureKey::BodySize,
         _ => FigureKey::BodyLength,
@@ -119,7 +119,7 @@ fn body_length(report: &ToolReport) -> Said {
 }
 
 /// What is left of a response without its body, where that is a whole number for each.
-fn head_length(report: &ToolReport) -> Said {
+fn head_length(report: &ToolReport) -> ReportedValue {
     use FigureKey::{BytesBodies, BytesTotal, Completed, HeadSize};
     if let Some(head) = report.figure(HeadSize) {
         return Some((head.value.to_string(), head.line));
@@ -184,7 +184,7 @@ fn copies(reports: &[ToolReport]) -> Vec<AuditFinding> {
 fn differing(
     reports: &[&ToolReport],
     name: &str,
-    value: &fn(&ToolReport) -> Said,
+    value: &fn(&ToolReport) -> ReportedValue,
     id: AuditFindingId,
     level: Level,
 ) -> Option<AuditFinding> {
@@ -239,7 +239,7 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
     if differing(
         &tool_reports,
         "",
-        &(connections as fn(&ToolReport) -> Said),
+        &(connections as fn(&ToolReport) -> ReportedValue),
         id,
         Level::Void,
     )
@@ -302,7 +302,7 @@ fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
     let mut involved: Vec<&ToolReport> = Vec::new();
     for two in rated.windows(2) {
         let [more, less] = two else { continue };
-        let Some(ratio) = ratio(more, less).filter(|ratio| *ratio < TOLD_APART) else {
+        let Some(ratio) = ratio(more, less).filter(|ratio| *ratio < DISTINGUISHED) else {
             continue;
         };
         words.push(format!(

@@ -161,11 +161,11 @@ impl<'a> Assembly<'a> {
                 draft.report.failures_unread.get_or_insert(line);
             }
         }
-        let is_told = match trouble.misfit {
+        let is_reported = match trouble.misfit {
             Misfit::Number(_) => is_inside || !trouble.is_weak,
             Misfit::Unit | Misfit::Words => is_inside && !trouble.is_weak,
         };
-        if is_told {
+        if is_reported {
             self.unread.push(Unread {
                 line,
                 why: format!("`{}`: {why}", trouble.words),

@@ -39,7 +39,7 @@ pub(super) fn rows(file: &str, lines: &[&TextLine]) -> (Vec<ToolReport>, Vec<Unr
         };
         match known.row(line) {
             Some(row) => rows.push(row),
-            None if known.goes_on(&line.text) => unread.push(unreadable(line.number)),
+            None if known.continues(&line.text) => unread.push(unreadable(line.number)),
             None => {
                 finish(file, head.as_ref(), &mut rows, &mut out, &mut unread);
                 head = None;
@@ -122,7 +122,7 @@ impl Head {
     }
 
     /// Whether a line that is no row may still be one of this table.
-    fn goes_on(&self, text: &str) -> bool {
+    fn continues(&self, text: &str) -> bool {
         let numbers = Divider::Blank.cells(text);
         let numbers = numbers.iter().filter(|cell| is_number(cell)).count();
         match self.divider {

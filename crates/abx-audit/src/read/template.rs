@@ -165,7 +165,7 @@ impl LineTemplate {
                 Piece::Hole(hole) => {
                     let end = result.fill(stream, at, *hole)?;
                     let is_last = number + 1 == self.pieces.len();
-                    if is_last && hole.is_bare() && goes_on(stream, end) {
+                    if is_last && hole.is_bare() && continues(stream, end) {
                         return Err(Misfit::Unit);
                     }
                     result.end = end;
@@ -284,7 +284,7 @@ fn number_before(stream: &LetterStream, end: usize) -> Option<usize> {
 
 /// Whether digits follow that are no percentage: more numbers than were looked for, or the
 /// rest of one that a line break divides.
-fn goes_on(stream: &LetterStream, end: usize) -> bool {
+fn continues(stream: &LetterStream, end: usize) -> bool {
     let last = end.checked_sub(1).and_then(|at| stream.get(at));
     let Some((last, next)) = last.zip(stream.get(end)) else {
         return false;

@@ -231,10 +231,10 @@ impl ReplayedMethods {
 }
 
 impl ReplayedLog {
-    /// Has a load replay it, under this name. If `has_own_status`, the load's own status is
+    /// Has a load replay it, under this name. If `has_status`, the load's own status is
     /// expected of all requests, whatever the log has.
-    pub fn onto(mut self, load: &mut Load, name: &str, has_own_status: bool) {
-        if has_own_status {
+    pub fn onto(mut self, load: &mut Load, name: &str, has_status: bool) {
+        if has_status {
             for request in &mut self.requests {
                 request.status = None;
             }

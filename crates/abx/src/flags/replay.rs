@@ -106,8 +106,8 @@ impl ReplayFlags {
 }
 
 impl NamedLog {
-    /// Has a load replay it; if `has_own_status`, the load's own status is expected of all requests.
-    pub fn onto(&self, load: &mut Load, has_own_status: bool) {
-        self.log.clone().onto(load, &self.name, has_own_status);
+    /// Has a load replay it; if `has_status`, the load's own status is expected of all requests.
+    pub fn onto(&self, load: &mut Load, has_status: bool) {
+        self.log.clone().onto(load, &self.name, has_status);
     }
 }

@@ -53,9 +53,9 @@ pub fn replayed(
 }
 
 impl FiledLog {
-    /// Has a load replay it; if `has_own_status`, the load's own status is expected of all requests.
-    pub fn onto(self, load: &mut Load, has_own_status: bool) {
-        self.log.onto(load, &self.file, has_own_status);
+    /// Has a load replay it; if `has_status`, the load's own status is expected of all requests.
+    pub fn onto(self, load: &mut Load, has_status: bool) {
+        self.log.onto(load, &self.file, has_status);
     }
 }
 
