@@ -8,7 +8,7 @@ use abx_sys::process::Process;
 use abx_sys::tree::{Relative, RelativeState, descendants};
 
 /// No process has this number.
-const NOBODY: u32 = 0;
+const NO_PROCESS: u32 = 0;
 
 /// The kernel cuts names of programs to so many bytes.
 const NAME_BYTES: usize = 15;
@@ -33,12 +33,12 @@ impl FamilyRoles {
         let mut relatives = descendants(first)?;
         let main = Process::find(first)?.map(|process| Relative {
             process,
-            parent: NOBODY,
+            parent: NO_PROCESS,
             state: RelativeState::Runs,
             reaped_cpu: Nanos(0),
         });
         relatives.splice(0..0, main);
-        Ok(FamilyRoles::below(NOBODY, relatives, worker))
+        Ok(FamilyRoles::below(NO_PROCESS, relatives, worker))
     }
 
     /// Those below a keeper. Workers are all that have this program name and no child of
