@@ -124,7 +124,7 @@ impl TlsStream {
     }
 
     /// Encrypts plain bytes and sends them, and returns how many; of some the records may still
-    /// be [owed](TlsStream::owes_records).
+    /// be [owed](TlsStream::has_pending_records).
     pub(crate) fn send(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
         self.flush(socket)?;
         let taken = self.session.writer().write(bytes)?;
@@ -185,7 +185,7 @@ pub(crate) fn receive(
 }
 
 /// Sends bytes of the protocol in the same way, and returns how many; of some the records may
-/// still be [owed](TlsStream::owes_records).
+/// still be [owed](TlsStream::has_pending_records).
 pub(crate) fn send(
     socket: &Socket,
     tls: Option<&mut TlsStream>,
