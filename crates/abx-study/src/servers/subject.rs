@@ -186,7 +186,7 @@ pub fn local_ports() -> u32 {
     range.map_or(USUAL, |range| u32::try_from(range.len()).unwrap_or(USUAL))
 }
 
-/// Local addresses that connections to `address` come from: those that were `asked` for; empty if
+/// Local addresses that connections to `address` come from: those that were `requested`; empty if
 /// the kernel's own choice is correct, and for a Unix socket.
 ///
 /// One address has `ports` for one destination, about 28,000 unless the machine is set

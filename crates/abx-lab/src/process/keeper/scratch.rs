@@ -25,7 +25,7 @@ const OWNER: &str = "owner";
 const CONTAINER: &str = "container";
 
 /// Makes the folder and its files, and reports after each part how many bytes were made;
-/// an error of `told` ends it. The folder is in use until the returned lock is dropped.
+/// an error of `pair` ends it. The folder is in use until the returned lock is dropped.
 ///
 /// # Errors
 /// Which file could not be written, and why.
