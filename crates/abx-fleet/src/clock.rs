@@ -29,7 +29,9 @@ impl ClockOffset {
     /// both ends of it, so the middle is wrong by half of it at most. `None` of nothing.
     pub fn of(readings: impl IntoIterator<Item = ClockReading>) -> Option<ClockOffset> {
         let way = |clock_reading: &ClockReading| {
-            clock_reading.came_ns.saturating_sub(clock_reading.requested_ns)
+            clock_reading
+                .came_ns
+                .saturating_sub(clock_reading.requested_ns)
         };
         let best = readings.into_iter().min_by_key(way)?;
         let middle_ns = best.requested_ns + way(&best) / 2;

@@ -70,7 +70,9 @@ impl Sim {
                 }
                 PeerStep::Choose(choices) => {
                     let unread = connection.unread.make_contiguous();
-                    let chosen = choices.iter().find(|(request, _)| unread.starts_with(request));
+                    let chosen = choices
+                        .iter()
+                        .find(|(request, _)| unread.starts_with(request));
                     let Some((request, response)) = chosen else {
                         return;
                     };

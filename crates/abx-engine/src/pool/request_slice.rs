@@ -215,7 +215,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             (count + 1, oldest.min(begun))
         });
         let timeout = Nanos(self.plan.timeout_ns());
-        self.participants.reports_awaited(connections, since, timeout);
+        self.participants
+            .reports_awaited(connections, since, timeout);
     }
 
     /// Whether no worker needs the load any more.

@@ -90,7 +90,10 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
 }
 
 fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
-    let requests = plan.requests.iter().map(|weighted_request| &weighted_request.request);
+    let requests = plan
+        .requests
+        .iter()
+        .map(|weighted_request| &weighted_request.request);
     for request in requests
         .clone()
         .filter(|plan| !plan.placeholders.is_empty())

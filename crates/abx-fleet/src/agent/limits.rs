@@ -140,7 +140,9 @@ fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
         ),
         ("requests in the request log", log, LOG_MAX),
     ];
-    let above = most.into_iter().find(|(_, requested, most)| requested > most);
+    let above = most
+        .into_iter()
+        .find(|(_, requested, most)| requested > most);
     above
         .map(|(what, requested, most)| {
             format!(

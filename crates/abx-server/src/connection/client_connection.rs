@@ -239,7 +239,9 @@ impl Connection {
     }
 
     fn has_pending_records(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.has_pending_records())
+        self.tls
+            .as_ref()
+            .is_some_and(|tls| tls.has_pending_records())
     }
 
     /// Responds to `bytes` as far as possible, and returns how many bytes that took.

@@ -89,7 +89,9 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
     let has_blocks = record.noise.as_ref().is_some_and(|noise| noise.blocks > 0);
     if has_blocks && !flags.quiet {
         let name = history::name_of(&store);
-        notify(&format!("The blocks that show the noise: abx report {name}"));
+        notify(&format!(
+            "The blocks that show the noise: abx report {name}"
+        ));
     }
     Ok(if record.interrupted {
         End::Interrupted

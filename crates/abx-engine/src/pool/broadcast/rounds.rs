@@ -304,7 +304,10 @@ impl<I: Io> Broadcast<I> {
     /// The next moment with work if no event comes.
     fn wakes(&self, slice: &WorkerSlice, continues: bool, now: Nanos) -> Nanos {
         let times_out = self.oldest().map(|begun| begun.plus(self.timeout()));
-        let due = self.dispatcher.due().filter(|_| continues && self.has_room());
+        let due = self
+            .dispatcher
+            .due()
+            .filter(|_| continues && self.has_room());
         let rests = (self.rests_until > now).then_some(self.rests_until);
         let edge = (continues && slice.end > now).then_some(slice.end);
         let moments = [times_out, due, rests, edge];
@@ -347,9 +350,9 @@ impl<I: Io> Broadcast<I> {
     fn take_received(&mut self, now: Nanos) {
         let mut received = std::mem::take(&mut self.pool.protocol.received);
         for received_message in received.drain(..) {
-            if let Some(ended) = self
-                .audience
-                .receives(&received_message, now, &mut self.pool.tally)
+            if let Some(ended) =
+                self.audience
+                    .receives(&received_message, now, &mut self.pool.tally)
             {
                 self.ended(&ended, now);
             }

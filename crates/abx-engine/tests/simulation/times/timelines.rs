@@ -120,10 +120,7 @@ fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
     assert!(!ran.stopped_responding);
     let counted = timeline(&pool);
     assert_eq!(
-        (
-            counted.due.len(),
-            counted.due == counted.failed
-        ),
+        (counted.due.len(), counted.due == counted.failed),
         (100, true)
     );
     assert_eq!(counted.last_disturbed_ns, Some(999 * MS));

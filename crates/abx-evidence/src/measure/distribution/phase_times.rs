@@ -88,7 +88,9 @@ impl PhaseTimes {
     #[must_use]
     pub fn is_notable(&self) -> bool {
         let others = [Phase::Waiting, Phase::Connect, Phase::Body];
-        others.into_iter().any(|phase| self.share(phase) > NOTABLE_SHARE)
+        others
+            .into_iter()
+            .any(|phase| self.share(phase) > NOTABLE_SHARE)
     }
 }
 

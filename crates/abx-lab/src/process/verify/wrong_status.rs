@@ -23,7 +23,11 @@ pub fn is_server_failure(status: u16) -> bool {
 impl WrongStatus<'_> {
     /// The remedy.
     pub fn remedy(&self) -> String {
-        match (self.got, &self.head_fields.location, &self.head_fields.allow) {
+        match (
+            self.got,
+            &self.head_fields.location,
+            &self.head_fields.allow,
+        ) {
             // A 304 may name where its page is, but leads nowhere.
             (300..=303 | 305..=399, Some(location), _) => leads_to(location),
             (401, ..) => {

@@ -85,7 +85,10 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
             None => "no peak in sight".to_owned(),
         };
         let fit = scalability.r2.map_or(String::new(), |r2| {
-            format!(". The law explains {} of the variation", percent(r2.max(0.0)))
+            format!(
+                ". The law explains {} of the variation",
+                percent(r2.max(0.0))
+            )
         });
         lines.push(format!(
             "{} by the Universal Scalability Law: {} {unit} with one connection, contention {}, \

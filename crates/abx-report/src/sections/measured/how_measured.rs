@@ -283,7 +283,10 @@ fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     }
     for (cut_short, how) in [
         (false, "Still warming up when the pilot ended"),
-        (true, "Not seen to settle, because the pilot's time was over"),
+        (
+            true,
+            "Not seen to settle, because the pilot's time was over",
+        ),
     ] {
         let unsettled = pilot
             .subjects

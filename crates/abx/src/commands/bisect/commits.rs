@@ -99,7 +99,9 @@ impl<'a> Commits<'a> {
     /// The server of a commit, built.
     pub fn server(&self, place: usize, launch: Launch) -> Result<CommitServer, RevisionError> {
         let revision = &self.revisions[place];
-        let built = self.builder.build(revision, &mut step_printer(self.is_quiet))?;
+        let built = self
+            .builder
+            .build(revision, &mut step_printer(self.is_quiet))?;
         server(revision.short().to_owned(), built, launch)
     }
 
@@ -118,7 +120,9 @@ impl<'a> Commits<'a> {
             let build = |revision: &Revision| {
                 let number = u32::try_from(copy).unwrap_or(u32::MAX);
                 let mut notify_step = step_printer(self.is_quiet);
-                let built = self.builder.build_copy(revision, number, &mut notify_step)?;
+                let built = self
+                    .builder
+                    .build_copy(revision, number, &mut notify_step)?;
                 let name = format!("{}-{}", revision.short(), copy + 1);
                 let mut launch = launch.clone();
                 launch.environment.push(moved_stack(copy));

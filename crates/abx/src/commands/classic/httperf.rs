@@ -155,7 +155,8 @@ fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
 fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
     let given = &options.tls;
     let suites = suites(given.suites());
-    let suites = suites.map_err(|why| format!("abx does not support these --ssl-ciphers: {why}"))?;
+    let suites =
+        suites.map_err(|why| format!("abx does not support these --ssl-ciphers: {why}"))?;
     if !options.ssl {
         return Ok(None);
     }

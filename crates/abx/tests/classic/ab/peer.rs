@@ -83,20 +83,10 @@ fn serve(stream: TcpStream, state: &PeerState) -> Option<()> {
         let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).unwrap();
-        state
-            .requests
-            .lock()
-            .unwrap()
-            .push(format!("{head}{body}"));
+        state.requests.lock().unwrap().push(format!("{head}{body}"));
         let number = state.responded.fetch_add(1, Ordering::SeqCst);
         let is_kept = head.contains("Connection: Keep-Alive");
-        response(
-            &stream,
-            head.split(' ').nth(1)?,
-            number,
-            is_kept,
-            state,
-        )?;
+        response(&stream, head.split(' ').nth(1)?, number, is_kept, state)?;
         if !is_kept {
             return None;
         }

@@ -177,10 +177,7 @@ fn shared_processors_forbid_equivalent_but_not_faster() {
     let mut record = pair();
     record.settings.generator_cpus = vec![0];
     let result = compared(record);
-    assert_eq!(
-        (result.verdict, result.at_least),
-        (Verdict::Faster, true)
-    );
+    assert_eq!((result.verdict, result.at_least), (Verdict::Faster, true));
     let mut same = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     same.settings.generator_cpus = vec![0];
     assert_eq!(compared(same).verdict, Verdict::Inconclusive);

@@ -73,22 +73,14 @@ fn each_verdict_comes_from_its_interval() {
         assert_close(result.ratio.unwrap(), expected.ratio);
         assert_close(result.low.unwrap(), expected.low);
         assert_close(result.high.unwrap(), expected.high);
-        let bounds = [
-            result.ratio,
-            result.low,
-            result.high,
-        ]
-        .map(Option::unwrap);
+        let bounds = [result.ratio, result.low, result.high].map(Option::unwrap);
         assert_eq!(result.bounds(), Some(bounds));
         let (ranks, by_ranks) = (result.hodges_lehmann, expected.hodges_lehmann);
         let (ranks, by_ranks) = (ranks.unwrap(), by_ranks.unwrap());
         assert_close(ranks.low, by_ranks.low);
         assert_close(ranks.ratio, by_ranks.ratio);
         assert_close(ranks.high, by_ranks.high);
-        assert_eq!(
-            (result.confidence, result.blocks),
-            (0.95, 6)
-        );
+        assert_eq!((result.confidence, result.blocks), (0.95, 6));
         assert!(!result.at_least);
         let has_more = result.blocks_more.is_some_and(|more| more > 0);
         assert_eq!(has_more, verdict == Verdict::Inconclusive);
@@ -110,16 +102,8 @@ fn fewer_than_six_blocks_settle_nothing() {
     // the number of blocks that are missing to six is always reported.
     for blocks in 0..6 {
         let result = compared(with_ratios(&vec![2000; blocks]));
-        assert_eq!(
-            result.verdict,
-            Verdict::Inconclusive,
-            "{blocks} blocks"
-        );
-        assert_eq!(
-            result.ratio.is_some(),
-            blocks >= 2,
-            "{blocks} blocks"
-        );
+        assert_eq!(result.verdict, Verdict::Inconclusive, "{blocks} blocks");
+        assert_eq!(result.ratio.is_some(), blocks >= 2, "{blocks} blocks");
         assert_eq!(result.blocks, blocks);
         assert_eq!(result.blocks_more, Some(6 - blocks as u32));
         let few = find(&result.findings, FindingId::FewBlocks).unwrap();
@@ -163,14 +147,7 @@ fn a_block_without_a_verified_response_has_no_ratio_and_voids() {
         }
         let result = compared(record);
         assert_eq!(result.verdict, Verdict::Invalid);
-        assert_eq!(
-            (
-                result.ratio,
-                result.low,
-                result.high
-            ),
-            (None, None, None)
-        );
+        assert_eq!((result.ratio, result.low, result.high), (None, None, None));
         assert_eq!(result.confidence, 0.95);
         let has_ratio = result.per_block.iter().map(Option::is_some);
         assert!(has_ratio.eq([true, true, true, true, false, true]));
@@ -212,14 +189,7 @@ fn an_interval_without_end_is_not_given_as_a_number() {
     }
     let result = compared(record);
     assert_eq!(result.verdict, Verdict::Inconclusive);
-    assert_eq!(
-        (
-            result.ratio,
-            result.low,
-            result.high
-        ),
-        (None, None, None)
-    );
+    assert_eq!((result.ratio, result.low, result.high), (None, None, None));
     assert_eq!(result.detectable, None);
     assert_eq!(result.blocks_more, Some(4));
 }
@@ -234,10 +204,7 @@ fn disturbed_rounds_count_and_are_left_out_beside() {
         response(&mut round.slices[1], &[(Outcome::Ok, 10_800)]);
     }
     let result = compared(record);
-    assert!(
-        (result.ratio.unwrap() - 1.15).abs() < 1e-3,
-        "{result:?}"
-    );
+    assert!((result.ratio.unwrap() - 1.15).abs() < 1e-3, "{result:?}");
     let without = result.undisturbed.as_ref().unwrap();
     assert!((without.bounds.ratio - 1.1).abs() < 1e-3, "{without:?}");
     assert!(without.bounds.low < without.bounds.ratio);
@@ -259,10 +226,7 @@ fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
             round.disturbed.push(Disturbance::Steal);
         }
         let result = compared(record);
-        let without = result
-            .undisturbed
-            .as_ref()
-            .map(|without| without.verdict);
+        let without = result.undisturbed.as_ref().map(|without| without.verdict);
         assert_eq!(without, verdict);
         assert_eq!(result.verdict, Verdict::Faster);
         assert!(!result.fragile);

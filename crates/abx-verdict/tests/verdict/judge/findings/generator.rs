@@ -5,8 +5,8 @@ use abx_evidence::{FindingId, Level, Measured};
 use abx_verdict::{Metric, Verdict};
 
 use abx_fixtures::{
-    Compared, MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides, study,
-    with_ceiling,
+    Compared, MS, OK, ROUNDS, SLICE_NS, compared, each_slice, find, ids, judged, pair, sides,
+    study, with_ceiling,
 };
 
 /// Sets how busy a subject and the generator were in the subject's slices, in
@@ -99,10 +99,7 @@ fn a_bound_ratio_keeps_its_direction_when_the_baseline_is_faster() {
     busy(&mut record, "new", 60, 97);
     record.settings.baseline = "new".to_owned();
     let result = compared(record);
-    assert_eq!(
-        (result.verdict, result.at_least),
-        (Verdict::Slower, true)
-    );
+    assert_eq!((result.verdict, result.at_least), (Verdict::Slower, true));
     let bound = find(&result.findings, FindingId::GeneratorBound).unwrap();
     assert_eq!(bound.subject.as_deref(), Some("new"));
 }
@@ -262,10 +259,7 @@ fn an_unread_subject_is_said_and_its_generator_still_judged() {
         );
         let unread = find(&result.findings, FindingId::NotChecked).unwrap();
         assert!(unread.message.contains("CPU time"), "{unread:?}");
-        assert_eq!(
-            find(&result.findings, FindingId::NotSaturated),
-            None
-        );
+        assert_eq!(find(&result.findings, FindingId::NotSaturated), None);
     }
 }
 
@@ -323,8 +317,5 @@ fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
         slice.steal_ns = Some(SLICE_NS / 10)
     });
     let result = compared(record);
-    assert_eq!(
-        ids(&result.findings),
-        [(FindingId::Steal, Level::Note)]
-    );
+    assert_eq!(ids(&result.findings), [(FindingId::Steal, Level::Note)]);
 }

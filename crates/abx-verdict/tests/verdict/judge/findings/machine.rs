@@ -23,11 +23,7 @@ fn level(id: impl Borrow<FindingId>, change: impl FnMut(&mut SliceRecord)) -> Op
         .findings
         .iter()
         .any(|finding| finding.level == Level::Void);
-    assert_eq!(
-        judged.verdict == Verdict::Invalid,
-        is_void,
-        "{judged:?}"
-    );
+    assert_eq!(judged.verdict == Verdict::Invalid, is_void, "{judged:?}");
     find(&judged.findings, id).map(|finding| finding.level)
 }
 
@@ -224,10 +220,7 @@ fn work_of_others_is_noted_beyond_its_limit() {
         };
         assert_eq!(ids(&judged.findings), [(id, level)]);
         assert_eq!(judged.at_least, level == Level::Bound);
-        assert!(
-            judged.findings[0].message.contains(" %"),
-            "{judged:?}"
-        );
+        assert!(judged.findings[0].message.contains(" %"), "{judged:?}");
     }
 }
 

@@ -200,7 +200,10 @@ fn held_ports_are_noted_when_new_connections_need_them() {
         for finding in findings {
             let figures = format!("had {held} closed connections in TIME_WAIT");
             assert!(finding.message.contains(&figures), "{finding:?}");
-            assert!(finding.message.contains("tcp_max_tw_buckets"), "{finding:?}");
+            assert!(
+                finding.message.contains("tcp_max_tw_buckets"),
+                "{finding:?}"
+            );
         }
     }
 }

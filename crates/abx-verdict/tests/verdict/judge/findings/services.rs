@@ -65,10 +65,7 @@ fn processors_that_a_service_fills_with_its_subject_are_full() {
     // other way round, and then 10 % are left.
     let record = with_busy(&[0], [38, 60, 60], [60, 38, 38]);
     let result = compared(record.clone());
-    assert_eq!(
-        (result.verdict, result.at_least),
-        (Verdict::Faster, false)
-    );
+    assert_eq!((result.verdict, result.at_least), (Verdict::Faster, false));
     assert_eq!(
         ids(&result.findings),
         [(FindingId::ServiceBound, Level::Note)],
