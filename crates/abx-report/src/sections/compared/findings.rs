@@ -1,5 +1,7 @@
 //! Findings, each reported once.
 
+use std::collections::BTreeSet;
+
 use abx_evidence::{Finding, FindingId, Level};
 use abx_verdict::{Comparison, StudyRecord, Verdict};
 
@@ -70,6 +72,15 @@ impl Cause<'_> {
     fn place(&self, most: usize) -> String {
         let loads = self.findings.iter().map(|finding| finding.load.as_deref());
         several(loads, most).map_or(String::new(), |names| format!(" under {names}"))
+    }
+
+    /// Under which load or two it was seen, or under how many.
+    fn briefly_where(&self) -> String {
+        let loads = self.findings.iter().filter_map(|it| it.load.as_deref());
+        match loads.collect::<BTreeSet<&str>>().len() {
+            ..=LOADS_NAMED => self.place(LOADS_NAMED),
+            loads => format!(" under {loads} loads"),
+        }
     }
 
     /// What it is, and how often, if more than once.
@@ -316,7 +327,7 @@ pub(crate) fn each_cause(findings: &[Finding], loads: LoadCount) -> Document {
         };
         let under = match loads {
             LoadCount::One => String::new(),
-            LoadCount::Several => cause.place(LOADS_NAMED),
+            LoadCount::Several => cause.briefly_where(),
         };
         let text = format!("{}{under}: {message}", cause.counted());
         limit(cause.level, text, remedies)

@@ -223,7 +223,7 @@ fn without_a_tie(printed: &Printed) -> Printed {
 fn a_planted_contradiction_is_found_in_every_output() {
     // Method: in a record with rankings, bounds and all verdicts, one change in one output at a
     // time, then one in the conclusions behind them.
-    let mut record = crate::readmes::record_of("event-servers");
+    let mut record = crate::readmes::record_of("app-server");
     record.conclusions.comparisons[0].at_least = true;
     // Without questions, sentences stand above the matrix.
     let contrasts = record.measured.settings.contrasts.iter_mut();

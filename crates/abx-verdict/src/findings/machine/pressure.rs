@@ -138,11 +138,11 @@ impl CpuHolder {
 
 /// The subjects with the longest waits, each with its share, and how many more there are.
 fn longest(waits: &[&CpuWait]) -> String {
-    let mut names: Vec<String> = waits
-        .iter()
-        .take(NAMED)
-        .map(|wait| format!("{} ({:.0} % of the time)", wait.subject, 100.0 * wait.part))
-        .collect();
+    let units = [" of the time"].into_iter().chain(std::iter::repeat(""));
+    let named = waits.iter().take(NAMED).zip(units);
+    let named =
+        named.map(|(wait, unit)| format!("{} ({:.0} %{unit})", wait.subject, 100.0 * wait.part));
+    let mut names: Vec<String> = named.collect();
     if waits.len() > NAMED {
         names.push(format!("{} more", waits.len() - NAMED));
     }

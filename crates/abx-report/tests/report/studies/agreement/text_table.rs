@@ -15,7 +15,10 @@ pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<T
         line.starts_with(&name)
     };
     let is_row = |line: &Vec<char>| rows.iter().find(|name| begins(line, name));
-    let is_heading = |line: &Vec<char>| line.iter().collect::<String>() == heading;
+    let is_heading = |line: &Vec<char>| {
+        let text: String = line.iter().collect();
+        text == heading || text.starts_with(&format!("{heading} by "))
+    };
     let after = lines.iter().position(is_heading).unwrap_or_default();
     let Some(first) = lines[after..]
         .iter()

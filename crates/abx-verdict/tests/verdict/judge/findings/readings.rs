@@ -339,7 +339,7 @@ fn the_cause_of_waiting_for_a_cpu_is_one_finding_per_load() {
             panic!("{found_findings:?}")
         };
         assert_eq!(both.subject, None);
-        let whom = "while new (50 % of the time) and old (50 % of the time) were loaded";
+        let whom = "while new (50 % of the time) and old (50 %) were loaded";
         assert!(both.message.contains(whom), "{both:?}");
         assert!(both.message.contains(cause), "{cause}: {both:?}");
         assert!(both.remedy.contains(remedy), "{remedy}: {both:?}");
