@@ -6,7 +6,7 @@ use abx_verdict::{RunView, StudyRecord};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
-    Scale, axis, bar_table, cell, legend, name_cell, percent as share, picture_cell, plain, px,
+    Scale, axis, bar_table, cell, legend, name_cell, percent as share, picture_cell, px, time_text,
 };
 use crate::html::markup::{Element, element, with_unit};
 use crate::sections::each_load::each_load;
@@ -171,12 +171,9 @@ fn phases_figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
             picture_cell(bar(row, scale)),
         ]
     };
-    let headers = [
-        "subject",
-        "mean",
-        "µs, from the intended send to the last byte",
-    ];
-    let body = bar_table(&title, headers, rows.iter().map(cells), axis(scale, plain));
+    let headers = ["subject", "mean", "from the intended send to the last byte"];
+    let axis = axis(scale, time_text);
+    let body = bar_table(&title, headers, rows.iter().map(cells), axis);
     let samples = rows.iter().filter_map(|row| {
         let requests = row.times?.requests;
         Some(format!("{} of {}", count(requests), row.who))
