@@ -105,11 +105,12 @@ pub struct ListenerRecord {
 }
 
 impl BlockLoad {
-    /// Whether any of its slices loaded this subject.
+    /// Whether it loaded this subject: in a slice, or with idle connections, which have no slices.
     #[must_use]
     pub fn has_loaded(&self, subject: &str) -> bool {
         let mut slices = self.rounds.iter().flat_map(|round| &round.slices);
-        slices.any(|slice| slice.subject == subject)
+        let held = || self.sides.get(subject)?.held.as_ref();
+        slices.any(|slice| slice.subject == subject) || held().is_some()
     }
 }
 

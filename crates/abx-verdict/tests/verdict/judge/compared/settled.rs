@@ -160,15 +160,16 @@ fn a_subject_that_has_left_keeps_what_its_blocks_say() {
     assert!(after.validity.findings.iter().all(no_void));
 }
 
-#[test]
-fn loads_that_hold_connections_are_settled_together() {
-    // Method: two loads of connections, whose memory is the same in every block, and scatters.
+/// Two loads that hold connections, over seven blocks without slices: memory is the same in every
+/// block under `small`, and scatters under `large`.
+fn holding() -> Measured {
     let mut record = one_of_two();
     for load in &mut record.loads {
         load.settings.exchange.shape = LoadShape::Connections;
     }
     for (place, block) in record.blocks.iter_mut().enumerate() {
         for (load, part) in block.loads.iter_mut().enumerate() {
+            part.rounds.clear();
             for (subject, side) in &mut part.sides {
                 let is_apart = load == 1 && subject == "new" && place % 2 == 0;
                 side.held = Some(Held {
@@ -182,10 +183,39 @@ fn loads_that_hold_connections_are_settled_together() {
             }
         }
     }
+    record
+}
+
+#[test]
+fn loads_that_hold_connections_are_settled_together() {
+    // Method: both loads, then the precise one alone.
+    let mut record = holding();
     let both = vec!["small".to_owned(), "large".to_owned()];
     assert_eq!(decisions(&record), [(both.clone(), Decision::Continue)]);
-    let only_small = |record: &mut Measured| record.loads.truncate(1);
-    only_small(&mut record);
+    record.loads.truncate(1);
     let precise = Decision::Stop(Reason::Precise);
     assert_eq!(decisions(&record), [(both[..1].to_vec(), precise)]);
+}
+
+#[test]
+fn a_settled_load_of_idle_connections_keeps_its_verdicts() {
+    // Method: seven blocks of both loads, then seven of the second one alone.
+    let mut record = holding();
+    let before = judged(record.clone());
+    let more: Vec<_> = record.blocks.clone();
+    record.blocks.extend(more.into_iter().map(|mut block| {
+        block.index += 7;
+        block.loads.remove(0);
+        block
+    }));
+    settle(&mut record, 0, 7);
+    let after = judged(record);
+    let under = |conclusions: &Conclusions, load: &str| {
+        let mut primary = conclusions.primary();
+        let comparison = primary.find(|comparison| comparison.load == load).unwrap();
+        (comparison.metric, comparison.blocks, comparison.verdict)
+    };
+    assert_eq!(under(&before, "small"), under(&after, "small"));
+    assert_eq!(under(&after, "small").1, 7);
+    assert_eq!(under(&after, "large").1, 14);
 }
