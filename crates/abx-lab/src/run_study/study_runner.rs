@@ -324,7 +324,7 @@ impl StudyRunner<'_> {
         let names = running.names.clone();
         let starting = began.elapsed();
         let share = PilotShare::of(self.study, &offered, self.started.elapsed());
-        // The rates of a list that abx made are measured in the same way, after one pilot.
+        // The rates of a list that abx made share one pilot.
         let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
         let records = self.record.measured.loads.iter_mut();
         for (place, (load, started)) in records.zip(&loads).enumerate() {
@@ -407,8 +407,8 @@ impl StudyRunner<'_> {
         self.context.loads.iter().map(reason).collect()
     }
 
-    /// The subjects that a block does not start: those that failed at an earlier start, and
-    /// those that have enough blocks under every load. Faults need the latter, too.
+    /// The subjects that a block does not start: those that failed at an earlier start, and, in a
+    /// study without faults, those that have enough blocks under every load.
     fn left_out(&self) -> Vec<String> {
         let measured = &self.record.measured;
         let starts = measured.failed_starts();

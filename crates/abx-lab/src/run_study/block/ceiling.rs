@@ -18,7 +18,7 @@ use abx_study::launch::Launch;
 use abx_study::subject::{Source, Subject, local_ports, sources};
 use abx_study::{CeilingServer, Load, RequestSpec};
 
-/// What distinguishes servers; one server serves all loads of its kind.
+/// The kind of a server; one server serves all loads of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CeilingKind {
     page_bytes: u64,
@@ -31,7 +31,7 @@ impl CeilingKind {
         let mut plans = planned.plans.iter();
         let first = plans.next()?;
         let is_encrypted = first.tls.is_some();
-        // If only some subjects used TLS or HTTP/2, the ceiling would be too low for the others.
+        // If only some subjects used TLS or HTTP/2, the ceiling would be no bound for the others.
         let is_shared = plans.all(|plan| {
             plan.tls.is_some() == is_encrypted && uses_http2(plan) == uses_http2(first)
         });
@@ -101,7 +101,8 @@ pub fn start_ceilings(
         let Some(kind) = CeilingKind::of(load, planned) else {
             continue;
         };
-        let index = match started.iter().find(|(other, _)| *other == kind) {
+        let known = started.iter().find(|(other, _)| *other == kind);
+        let index = match known {
             Some((_, index)) => *index,
             None => {
                 let server = null_server(ceiling, kind);

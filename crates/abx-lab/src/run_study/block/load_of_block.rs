@@ -94,9 +94,9 @@ pub fn measure(
     }
 }
 
-/// The sort key of a load in its block. Loads that hold connections come first, in the order of
-/// their number: memory that a server keeps after earlier connections closes would be missing from
-/// the figures of later ones.
+/// The sort key of a load in its block. Loads that hold connections come first, those with the
+/// fewest before the others. Otherwise, memory that a server has kept from earlier connections
+/// would be missing from their figures.
 fn turn(load: &SubjectPlans) -> u32 {
     let plan = load.plans.first();
     let held = plan.filter(|plan| plan.shape.hold_ns().is_some());

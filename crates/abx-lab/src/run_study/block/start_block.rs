@@ -86,7 +86,8 @@ impl StudyContext<'_> {
         self.start_block_of(every_subject, random)
     }
 
-    /// Starts a block of some subjects, without those that fail as long as enough are left.
+    /// Starts a block of some subjects. It leaves out subjects that fail, as long as enough are
+    /// left.
     ///
     /// # Errors
     /// As [`StudyContext::start_block`].

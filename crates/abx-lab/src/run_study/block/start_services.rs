@@ -1,5 +1,5 @@
-//! Starts services before the subjects of a block: services that do not run, those that restart
-//! with each block, and those that use a service that is started.
+//! Starts services before the subjects of a block: services that do not run, that restart with each
+//! block, or that use a service which is started.
 
 use std::collections::BTreeSet;
 

@@ -193,8 +193,8 @@ impl StudyContext<'_> {
         Ok((process, wait))
     }
 
-    /// Reports the wait for the subject that was started first among those that are not ready yet,
-    /// until all waits are over.
+    /// Reports the wait for the first subject in the order of starts that is not ready yet, until
+    /// all waits are over.
     fn report_waits(&self, order: &[usize], wait_reports: &Receiver<WaitReport>) {
         let mut waiting = order.to_vec();
         for report in wait_reports {
