@@ -1,14 +1,14 @@
 //! Starts and stops the servers under test and runs studies of them.
 //!
-//! [`run_study()`] takes a [`Study`] through its blocks: every subject is started under a keeper,
-//! found ready, verified, loaded in interleaved slices, and stopped. [`run()`] loads one server
-//! once, and [`load_once`] loads one that receives no other request. [`keeper::keep`] is the body
-//! of the process that keeps a server.
+//! [`run_study()`] runs the blocks of a [`Study`]: it starts every subject under a keeper, waits
+//! until it is ready, verifies it, loads it in interleaved slices, and stops it. [`run()`] loads
+//! one server once, and [`load_once`] does so without any other request. [`keeper::keep`] is the
+//! body of the process that keeps a server.
 //!
-//! Folders in the order of the data, each using only those above it: `process` keeps one server,
-//! `setup` has what servers need, `revisions` builds them from commits, `measure` loads servers
-//! that run, `records` keeps measurements, `run_study` combines them, and `doctor` examines the
-//! machine by the same means.
+//! The folders are listed in the order of the data, and each uses only earlier ones: `process`
+//! keeps one server, `setup` installs what servers need, `revisions` builds them from commits,
+//! `measure` loads running servers, `records` keeps measurements, `run_study` combines them, and
+//! `doctor` examines the machine by the same means.
 
 pub mod doctor;
 mod measure;

@@ -13,13 +13,14 @@ use crate::run_study::block::start_block::StartedBlock;
 use crate::run_study::context::{PrepareError, StudyContext};
 use crate::run_study::study_runner::StudyError;
 
-/// Load that is not counted: `null` has nothing to warm up, connections have.
+/// Discarded load before the slice: connections warm up, even if `null` does not.
 const WARM_UP_NS: u64 = 200_000_000;
 
-/// Measures with and without keep-alive; results so far stay in `found`.
+/// Measures with and without keep-alive. `ceilings` receives each result, and keeps it after an
+/// error.
 pub(super) fn measure(
     examination: &mut Examination,
-    generator_ceilings: &mut Vec<GeneratorCeiling>,
+    ceilings: &mut Vec<GeneratorCeiling>,
 ) -> Result<(), EndedEarly> {
     let subject = null(&examination.program, examination.null_arguments, "null");
     let loads = [true, false].map(load);
@@ -41,7 +42,7 @@ pub(super) fn measure(
         let settings = load.settings(started.bodies_compared);
         let ns = Nanos::from(examination.ceiling_for).0;
         match slice(&mut running, started, ns) {
-            Ok(record) => generator_ceilings.push(GeneratorCeiling::of(&settings, &record)),
+            Ok(record) => ceilings.push(GeneratorCeiling::of(&settings, &record)),
             Err(abort) => {
                 ended = Err(halted(abort));
                 break;
@@ -52,14 +53,13 @@ pub(super) fn measure(
     ended
 }
 
-/// One slice under one load.
 fn slice(
     running: &mut RunningSubjects,
     started: &SubjectPlans,
     ns: u64,
 ) -> Result<SliceRecord, Abort> {
-    let mut plans = started.plans.iter();
-    let plan = plans.next().expect("there is a plan for each subject");
+    let plan = started.plans.first();
+    let plan = plan.expect("there is a plan for each subject");
     let pool = running.open(plan)?.pool;
     running.slice(0, pool, WARM_UP_NS)?;
     let measured = running.slice(0, pool, ns)?;

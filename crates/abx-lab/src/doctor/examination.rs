@@ -1,4 +1,4 @@
-//! The common part of an examination: studies of the server that does next to nothing.
+//! What the parts of an examination share: studies of the server that does next to nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,19 +15,18 @@ use crate::measure::running_subjects::Abort;
 use crate::records::store::Store;
 use crate::run_study::study_runner::StudyError;
 
-/// The connections of a usual load.
 const CONNECTIONS: u32 = 50;
 
-/// The request to a doctor.
+/// The input of an examination.
 pub struct Examination<'a> {
     /// The program of abx itself: it becomes keepers and the server `null`.
     pub program: PathBuf,
     pub keeper_arguments: &'a [&'a str],
     /// The arguments that make the program this server; `{port}` is the port.
     pub null_arguments: &'a [&'a str],
-    /// For how long blocks are measured; the pilot comes before.
+    /// How long blocks are measured, after the pilot.
     pub noise_for: Duration,
-    /// For how long each ceiling is measured.
+    /// How long each ceiling is measured.
     pub ceiling_for: Duration,
     /// The seed of all randomness.
     pub seed: u64,
@@ -38,8 +37,8 @@ pub struct Examination<'a> {
     /// Where the study of noise is kept.
     pub store: &'a mut Store,
     pub watch: &'a mut dyn FnMut(DoctorStep),
-    /// Receives a handle for each part, before it starts anything, that stops that part: a part
-    /// that is stopped by then starts nothing.
+    /// Receives a handle that stops a part, before that part starts anything. A part that is
+    /// stopped right then starts nothing.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
 }
 
@@ -52,7 +51,7 @@ pub enum DoctorStep {
     Ceiling,
 }
 
-/// How a part ended before its end.
+/// Why a part ended early.
 pub(super) enum EndedEarly {
     Interrupted,
     Refused(String),
@@ -67,7 +66,7 @@ impl From<StudyError> for EndedEarly {
     }
 }
 
-/// A study of `null`, to be filled with subjects and loads.
+/// A study of these subjects under these loads, by one generator thread.
 pub(super) fn study(examination: &Examination, subjects: Vec<Subject>, loads: Vec<Load>) -> Study {
     Study {
         subjects,
@@ -102,13 +101,12 @@ pub(super) fn study(examination: &Examination, subjects: Vec<Subject>, loads: Ve
 
 /// The server that does next to nothing, under this name.
 pub(super) fn null(program: &Path, arguments: &[&str], name: &str) -> Subject {
-    let program = program.to_string_lossy().into_owned();
-    let arguments = arguments.iter().map(|word| (*word).to_owned());
-    let command = std::iter::once(program).chain(arguments).collect();
+    let mut command = vec![program.to_string_lossy().into_owned()];
+    command.extend(arguments.iter().map(|word| (*word).to_owned()));
     Subject::new(name.to_owned(), Source::Command(Launch::new(command)))
 }
 
-/// The usual load, with or without keep-alive.
+/// Fifty connections, with or without keep-alive.
 pub(super) fn load(keep_alive: bool) -> Load {
     Load {
         options: LoadOptions {

@@ -1,5 +1,5 @@
-//! The capacity of this machine to measure: its limits are read, and the built-in server that does
-//! next to nothing (`null`) is compared with itself and loaded by one generator thread. Start at
+//! Examines how well this machine can measure: reads its limits, compares the built-in server that
+//! does next to nothing (`null`) with itself, and loads it with one generator thread. Start at
 //! [`doctor`]; [`abx_verdict::doctor::examine`] interprets the result.
 
 mod ceiling;
@@ -19,8 +19,8 @@ use crate::measure::host::other_programs::OtherPrograms;
 
 pub use examination::{DoctorStep, Examination};
 
-/// Examines this machine. Nothing is an error: the record states every refusal of the machine, and
-/// a stop by the user.
+/// Examines this machine. It does not fail: the record states what the machine refused, and whether
+/// the user stopped the examination.
 #[must_use]
 pub fn doctor(mut examination: Examination) -> DoctorRecord {
     let began = Instant::now();
@@ -51,20 +51,20 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
         Err(EndedEarly::Interrupted) => record.interrupted = true,
         Err(EndedEarly::Refused(why)) => record.refusal = Some(why),
     }
-    // The parts bind this thread to the generator's processors.
+    // The parts have bound this thread to the generator's CPUs.
     let _ = abx_sys::cpus::pin_thread(&cpus);
     record.elapsed_s = began.elapsed().as_secs_f64();
     examine(&mut record);
     record
 }
 
-/// Noise first: the after-effects of the ceilings must not disturb it.
+/// Measures noise first: the after-effects of the ceilings must not disturb it.
 fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(), EndedEarly> {
     (examination.watch)(DoctorStep::Noise);
     let (noise, ended) = noise::measure(examination)?;
     record.noise = Some(noise);
     ended.map_or(Ok(()), Err)?;
-    // Else the second part would find one processor, that of the generator.
+    // The first part has bound this thread to the generator's CPUs, and the second needs all.
     abx_sys::cpus::pin_thread(&record.readings.cpus)
         .map_err(|error| EndedEarly::Refused(format!("cannot use its CPUs: {error}")))?;
     (examination.watch)(DoctorStep::Ceiling);

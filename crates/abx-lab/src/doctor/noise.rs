@@ -9,12 +9,11 @@ use super::examination::{EndedEarly, Examination, load, null, study};
 use crate::run_study::study_runner::{StudyEnvironment, StudyOutcome, run_study};
 use abx_study::Study;
 
-/// A slice: a fifth of the usual one, so that enough blocks fit, and for a quick
-/// look a tenth.
+/// A fifth of the usual slice, so that enough blocks fit.
 const SLICE: Duration = Duration::from_millis(20);
 const SLICE_QUICK: Duration = Duration::from_millis(10);
-/// A look that is shorter than this is a quick one, of a block for each second of it:
-/// within so short a time the pilot alone could use up a budget.
+/// A shorter examination is quick. It has one block per second: the pilot alone could use up so
+/// short a budget.
 const QUICK: Duration = Duration::from_secs(10);
 /// The time of the pilot, which is not part of the time for blocks.
 const PILOT: Duration = Duration::from_secs(4);
@@ -40,7 +39,7 @@ pub(super) fn measure(
         margin: Margin::new(MARGIN).expect("it is above 0"),
         ..study(examination, subjects.into(), vec![load(true)])
     };
-    let around = StudyEnvironment {
+    let environment = StudyEnvironment {
         program: examination.program.clone(),
         keeper_arguments: examination.keeper_arguments,
         store: examination.store,
@@ -52,6 +51,6 @@ pub(super) fn measure(
         generator: None,
         resumed: None,
     };
-    let StudyOutcome { record, error } = run_study(&study, around)?;
+    let StudyOutcome { record, error } = run_study(&study, environment)?;
     Ok((Noise::of(&record.measured), error.map(EndedEarly::from)))
 }

@@ -9,8 +9,7 @@ use abx_sys::machine::Machine;
 use abx_sys::perf::{self, SamplingRights};
 use abx_verdict::doctor::{Pressure, Quota, Readings, Sampling, SamplingReach};
 
-/// Readings of the clock in one batch, and batches: the quickest one counts, as
-/// others were interrupted.
+/// Readings of the clock per batch. The quickest batch counts, since slower ones were interrupted.
 const READINGS: u64 = 1_000;
 const BATCHES: usize = 20;
 

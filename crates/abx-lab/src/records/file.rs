@@ -18,12 +18,12 @@ const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// The suffix of a name that requests compression.
 const ENDING: &str = "zst";
 
-/// How long a file may take to write, for how small it is.
+/// The trade-off between the time to write a file and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// Hundreds of MB in a second: for files that are replaced again and again.
+    /// Hundreds of MB per second: for files that are replaced again and again.
     Quick,
-    /// A few MB in a second, and a fifth smaller: for files that are kept.
+    /// A few MB per second, and a fifth smaller: for files that stay as they are.
     Small,
 }
 
@@ -46,7 +46,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     text_of(open_input(path)?, TEXT_BYTES_MAX)
 }
 
-/// The text of these bytes, when it is no longer than `bytes_max`.
+/// The text of these bytes, if it is no longer than `bytes_max`.
 fn text_of(bytes: impl Read, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
     read_into(&mut text, bytes, bytes_max)?;
@@ -57,14 +57,14 @@ fn read_into(text: &mut String, bytes: impl Read, bytes_max: u64) -> io::Result<
     let mut bytes = BufReader::new(bytes);
     if bytes.fill_buf()?.starts_with(&MAGIC) {
         let unpacked = zstd::Decoder::with_buffer(bytes)?;
-        let read = unpacked.take(bytes_max + 1).read_to_string(text);
-        read.map_err(damaged)?;
+        let result = unpacked.take(bytes_max + 1).read_to_string(text);
+        result.map_err(damaged)?;
     } else {
         bytes.take(bytes_max + 1).read_to_string(text)?;
     }
     if text.len() as u64 > bytes_max {
-        let most = bytes_max >> 20;
-        let why = format!("it holds more than {most} MiB, which no record does: give another file");
+        let mib = bytes_max >> 20;
+        let why = format!("it holds more than {mib} MiB, which no record does: give another file");
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(())
@@ -78,14 +78,14 @@ fn damaged(error: io::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Writes to a file, compressed when `path` ends in `.zst`, and gives it back.
+/// Writes to a file, compressed if `path` ends in `.zst`, and returns the file.
 pub(super) fn fill(
     file: File,
     path: &Path,
     packing: Packing,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<File> {
-    if path.extension().is_none_or(|last| last != ENDING) {
+    if path.extension().is_none_or(|suffix| suffix != ENDING) {
         let mut file = BufWriter::new(file);
         write(&mut file)?;
         return file.into_inner().map_err(io::IntoInnerError::into_error);
@@ -99,7 +99,7 @@ fn pack<W: Write>(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<W> {
     let mut packer = zstd::Encoder::new(to, packing.level())?;
-    // Without it a changed bit may go unnoticed.
+    // Without a checksum, a changed bit may go unnoticed.
     packer.include_checksum(true)?;
     let mut packer = BufWriter::new(packer);
     write(&mut packer)?;
@@ -135,9 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_record_can_hold_is_not_read() {
-        // Method: 64 MB of zeroes in 6 kB, and as they are, with room for 1 MiB: one byte more is
-        // read, to detect that. A file just as long as the room is read.
+    fn a_file_larger_than_any_record_is_refused_unread() {
+        // Method: 64 MiB of zeroes, compressed to 6 kB and plain, against a limit of 1 MiB. One
+        // byte more than the limit is read, to detect the excess. A file of exactly 1 MiB is read.
         let long = vec![b'0'; 64 << 20];
         let bomb = packed(&long);
         assert!(bomb.len() < 20_000);
@@ -148,23 +148,23 @@ mod tests {
             assert!(error.to_string().contains("more than 1 MiB"), "{error}");
             assert_eq!(text.len(), (1 << 20) + 1);
         }
-        let room = &long[..1 << 20];
-        assert_eq!(text_of(&packed(room)[..], 1 << 20).unwrap().len(), 1 << 20);
+        let longest = packed(&long[..1 << 20]);
+        assert_eq!(text_of(&longest[..], 1 << 20).unwrap().len(), 1 << 20);
     }
 
     #[test]
-    fn every_cut_and_every_changed_byte_is_found() {
-        // Method: a compressed text, cut at every place and changed at every byte.
+    fn every_cut_and_every_harmful_change_of_a_byte_is_detected() {
+        // Method: a compressed text, cut before every byte and changed at every byte.
         let text = "{\"schema\":\"abx.study/1\"}".repeat(9);
-        let whole = packed(text.as_bytes());
-        assert_eq!(text_of(&whole[..], 1 << 20).unwrap(), text);
-        for place in MAGIC.len()..whole.len() {
-            let cut = text_of(&whole[..place], 1 << 20).unwrap_err();
-            assert!(cut.to_string().contains("cut off"), "{place}: {cut}");
-            let mut changed = whole.clone();
-            changed[place] ^= 0x10;
+        let bytes = packed(text.as_bytes());
+        assert_eq!(text_of(&bytes[..], 1 << 20).unwrap(), text);
+        for index in MAGIC.len()..bytes.len() {
+            let error = text_of(&bytes[..index], 1 << 20).unwrap_err();
+            assert!(error.to_string().contains("cut off"), "{index}: {error}");
+            let mut changed = bytes.clone();
+            changed[index] ^= 0x10;
             let read = text_of(&changed[..], 1 << 20);
-            assert!(read.as_ref().is_err() || read.unwrap() == text, "{place}");
+            assert!(read.is_err() || read.unwrap() == text, "{index}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Records on disk: saving them, and finding them again.
+//! Saves records to disk and finds them again.
 
 pub mod file;
 pub mod history;

@@ -1,4 +1,4 @@
-//! Where records are kept, and how they get there whole.
+//! Where records are kept, and how they are written without ever being half written.
 
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -13,20 +13,18 @@ use super::file::{Packing, fill};
 use crate::process::keeper::sweep_once;
 use crate::process::leftovers::{is_alive, lock_if_free};
 
-/// How the names of drafts end.
 const DRAFT_SUFFIX: &str = ".part";
-/// Records hold the requests, and so are for their owner alone.
+/// Records contain the requests, so only their owner may read them.
 const RECORD_MODE: u32 = 0o600;
 /// A file that a user requested has the usual permissions.
 const EXPORT_MODE: u32 = 0o666;
 
-/// A record's file. It is replaced as a whole, by rename, so that it is never
-/// half written.
+/// A record's file. A rename replaces it as a whole, so that it is never half written.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    /// The file as it was saved last, locked for as long as its record may still change.
-    kept: Option<fs::File>,
+    /// The file as last saved, locked while its record may still change.
+    locked_file: Option<fs::File>,
     /// Why the usual place was not used.
     moved: Option<String>,
 }
@@ -48,30 +46,30 @@ impl Store {
     pub fn in_state_folder(name: &str) -> Store {
         Store {
             path: state_folder().join(name),
-            kept: None,
+            locked_file: None,
             moved: None,
         }
     }
 
-    /// A new file for a record that begins now: `kind` is its kind.
+    /// A new file for a record of this kind that begins now.
     #[must_use]
     pub fn for_new_record(kind: &str, seed: u64) -> Store {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let seconds = now.unwrap_or_default().as_secs();
         sweep_leftovers();
-        // Two of the same seed may begin within a second, and both must stay.
+        // Two records of the same seed may begin within a second, and both must stay.
         let process = std::process::id();
         Store::in_state_folder(&format!("{kind}-{seconds}-{seed}-{process}.json"))
     }
 
-    /// The file of a record that continues.
+    /// The file of a record to continue.
     ///
     /// # Errors
     /// [`RecordInUse`] if another process still adds to it.
     pub fn for_saved_record(path: PathBuf) -> Result<Store, RecordInUse> {
         sweep_leftovers();
         let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-        let kept = match fs::File::open(&path) {
+        let locked_file = match fs::File::open(&path) {
             Ok(file) => match rustix::fs::flock(&file, lock) {
                 Err(rustix::io::Errno::WOULDBLOCK) => return Err(RecordInUse { path }),
                 // Some file systems have no locks.
@@ -82,7 +80,7 @@ impl Store {
         };
         Ok(Store {
             path,
-            kept,
+            locked_file,
             moved: None,
         })
     }
@@ -93,29 +91,29 @@ impl Store {
         &self.path
     }
 
-    /// Why the record is not where it usually is.
+    /// Why the record is not in the usual place.
     #[must_use]
     pub fn moved(&self) -> Option<&str> {
         self.moved.as_deref()
     }
 
-    /// Saves the record in place of the last one.
+    /// Saves the record in place of the previous one.
     ///
     /// # Errors
-    /// [`StoreError`], with the place and the reason; the last one is still there.
+    /// [`StoreError`], with the place and the reason; the previous record is still there.
     pub fn save(&mut self, record: &impl Serialize) -> Result<(), StoreError> {
-        let written = write_locked(&self.path, record).map_err(|source| StoreError {
+        let file = write_locked(&self.path, record).map_err(|source| StoreError {
             path: self.path.clone(),
             source,
-        });
-        written.map(|file| self.kept = Some(file))
+        })?;
+        self.locked_file = Some(file);
+        Ok(())
     }
 
-    /// Saves the record; where that is not possible any more, in the folder for
-    /// temporary files.
+    /// Saves the record, or saves it in the folder for temporary files if that fails.
     ///
     /// # Errors
-    /// [`StoreError`] of the first try when both failed.
+    /// [`StoreError`] of the first attempt if both failed.
     pub fn save_somewhere(&mut self, record: &impl Serialize) -> Result<(), StoreError> {
         let Err(first) = self.save(record) else {
             return Ok(());
@@ -126,7 +124,7 @@ impl Store {
             return Err(first);
         }
         match write_locked(&path, record) {
-            Ok(file) => self.kept = Some(file),
+            Ok(file) => self.locked_file = Some(file),
             Err(_) => return Err(first),
         }
         self.moved = Some(first.to_string());
@@ -150,8 +148,8 @@ pub fn state_folder() -> PathBuf {
     user_folder("XDG_STATE_HOME", ".local/state")
 }
 
-/// The folder of abx in that of this variable, else in this one below the home, else in that for
-/// temporary files.
+/// The folder of abx in the folder that a variable names, else below the home folder, else in the
+/// folder for temporary files.
 pub fn user_folder(variable: &str, below_home: &str) -> PathBuf {
     let absolute = |name: &str| {
         env::var_os(name)
@@ -164,9 +162,9 @@ pub fn user_folder(variable: &str, below_home: &str) -> PathBuf {
         .join("abx")
 }
 
-/// Writes a document as JSON: a file whole or not at all, and anything else, such as a pipe or
-/// `/dev/null`, as it stands; compressed when the name ends in `.zst`. The file is locked until it
-/// is dropped.
+/// Writes a document as JSON, compressed if the name ends in `.zst`. A file is replaced as a whole
+/// or not at all; anything else, such as a pipe or `/dev/null`, is written to in place. The
+/// returned file stays locked until it is dropped.
 ///
 /// # Errors
 /// The error of the system. A file that was there before is then unchanged.
@@ -185,7 +183,8 @@ pub(super) fn write_record_text(path: &Path, text: &str) -> io::Result<()> {
     .map(drop)
 }
 
-/// The same for a text; compressed, it is as small as zstd makes it.
+/// Writes a text, compressed as far as zstd can if the name ends in `.zst`. A file is replaced as a
+/// whole or not at all; anything else, such as a pipe or `/dev/null`, is written to in place.
 ///
 /// # Errors
 /// The error of the system. A file that was there before is then unchanged.
@@ -224,13 +223,13 @@ fn write_by(
         Ok(file)
     })();
     if written.is_err() {
-        // The rest of it is of no use.
+        // A partial draft is of no use.
         let _ = fs::remove_file(&draft);
     }
     written
 }
 
-/// Makes a new draft and locks it, so that a later run can see whether its writer was killed.
+/// Creates a draft and locks it, so that a later run can see whether its writer was killed.
 fn locked_draft(draft: &Path, mode: u32) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(mode);
@@ -238,7 +237,8 @@ fn locked_draft(draft: &Path, mode: u32) -> io::Result<fs::File> {
         let file = options.open(draft)?;
         // A file system without locks only keeps later runs from sweeping the draft.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive);
-        // SUBTLE: Before the lock, a run in another PID namespace may take it for a leftover.
+        // SUBTLE: Until the draft is locked, a run in another PID namespace may take it for a
+        // leftover and remove it.
         if file.metadata()?.nlink() > 0 {
             return Ok(file);
         }
@@ -259,18 +259,18 @@ fn sweep_drafts(folder: &Path) {
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let is_left = name
+        let is_leftover = name
             .to_str()
             .and_then(draft_process)
             .is_some_and(|process| !is_alive(process));
-        if is_left && let Some(_lock) = lock_if_free(&entry.path()) {
+        if is_leftover && let Some(_lock) = lock_if_free(&entry.path()) {
             // A file that cannot be removed stays, and does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// The process number in the name of a record's draft, `RECORD.json.PROCESS.part`.
+/// The process ID in the name of a record's draft, `RECORD.json.PROCESS.part`.
 fn draft_process(name: &str) -> Option<u32> {
     let (record, process) = name.strip_suffix(DRAFT_SUFFIX)?.rsplit_once('.')?;
     let is_record = record.ends_with(".json") || record.ends_with(".json.zst");
@@ -282,8 +282,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_is_written_to_and_not_replaced() {
-        // Method: a link to a device, as a rename would replace the link at least.
+    fn a_device_is_written_to_and_not_replaced() {
+        // Method: a link to a device, since a rename would replace at least the link.
         use std::os::unix::fs::FileTypeExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("nothing");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_for_their_owner_alone() {
+    fn only_the_owner_can_read_a_record() {
         // Method: a new record, and one in place of a file that others could read.
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
@@ -308,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_goes_on_only_when_nobody_adds_to_it() {
-        // Method: a saved record while its store is there, and after that.
+    fn a_record_continues_only_if_no_other_store_holds_it() {
+        // Method: a saved record while its store exists, and after that.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("record.json");
         let mut first = Store::for_saved_record(path.clone()).unwrap();
@@ -355,8 +355,8 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_leaves_the_last_one_whole() {
-        // Method: a document that cannot be written, over one that could.
+    fn a_failed_write_leaves_the_previous_record_intact() {
+        // Method: a document that cannot be serialized, over one that was.
         struct Bad;
         impl serde::Serialize for Bad {
             fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {

@@ -4,7 +4,7 @@ use abx_study::shell_word::{is_variable, shell_word};
 
 use super::revision_error::RevisionError;
 
-/// A command: its text, and the words that it has.
+/// A command: its text, and its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildCommand {
     text: String,
@@ -38,7 +38,7 @@ impl BuildCommand {
         })
     }
 
-    /// As it was given.
+    /// The command as it was given.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -49,8 +49,8 @@ impl BuildCommand {
     }
 }
 
-/// The words of a command, at least one; else the error. `remedy` is for a command that needs a
-/// shell.
+/// The words of a command, at least one, or what is wrong with it. `remedy` is for a command that
+/// needs a shell.
 pub(super) fn words_of(text: &str, remedy: &str) -> Result<Vec<String>, String> {
     let words = shell_words::split(text).map_err(|_| "has a quote that does not close")?;
     if words.is_empty() {

@@ -12,7 +12,7 @@ use super::build_command::BuildCommand;
 use super::build_stamp::BuildStamp;
 use super::cache::{BuildCache, discard};
 use super::checkout::check_out;
-use super::git::VARIABLES_OF_HOOKS;
+use super::git::HOOK_VARIABLES;
 use super::lease::{Hold, Lease};
 use super::repository::Repository;
 use super::revision::Revision;
@@ -57,11 +57,12 @@ const UNUSED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const SOURCE: &str = "source";
 /// Lines of a failed build's output that its message shows.
 const SHOWN_LINES: usize = 20;
-/// How often it is looked whether another abx is done.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often abx checks whether another abx has finished a build.
+const CHECK_EVERY: Duration = Duration::from_millis(100);
 
 impl<'a> Builder<'a> {
-    /// A builder by these commands, one after the other; without any, a checkout is the build.
+    /// A builder that runs these commands one after the other. Without commands, a build is just a
+    /// checkout.
     ///
     /// # Errors
     /// [`RevisionError::BuildCommand`] for a command that is empty or needs a shell.
@@ -81,7 +82,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Sets how long all commands of a build may take together.
+    /// Sets how long the commands of a build may take together.
     #[must_use]
     pub fn within(self, within: Duration) -> Builder<'a> {
         Builder { within, ..self }
@@ -100,8 +101,8 @@ impl<'a> Builder<'a> {
         self.build_copy(revision, 0, notify)
     }
 
-    /// Has one of several builds of the same revision, each in its own folder: `copy` 0 is
-    /// that of [`Builder::build`].
+    /// Returns one of several builds of the same revision, each in its own folder. `copy` 0 is that
+    /// of [`Builder::build`].
     ///
     /// # Errors
     /// As [`Builder::build`].
@@ -117,8 +118,8 @@ impl<'a> Builder<'a> {
         let mut is_new = false;
         let mut has_notified = false;
         loop {
-            let used = self.cache.lease(&name, Hold::Shared)?;
-            if let Some(lease) = used
+            let shared = self.cache.lease(&name, Hold::Shared)?;
+            if let Some(lease) = shared
                 && folder.is_complete()
             {
                 lease
@@ -127,7 +128,7 @@ impl<'a> Builder<'a> {
                 return Ok(self.built(revision, &folder, is_new, lease));
             }
             match self.cache.lease(&name, Hold::Alone)? {
-                // Another abx may have made it since.
+                // Another abx has made it since.
                 Some(_lease) if folder.is_complete() => {}
                 Some(_lease) => {
                     self.make(revision, copy, &folder, (&interrupt, notify))?;
@@ -139,7 +140,7 @@ impl<'a> Builder<'a> {
                         notify(&format!("waiting for another abx to build {revision}"));
                         has_notified = true;
                     }
-                    sleep(LOOK_EVERY);
+                    sleep(CHECK_EVERY);
                 }
             }
         }
@@ -151,7 +152,7 @@ impl<'a> Builder<'a> {
         texts.map(str::to_owned).collect()
     }
 
-    /// The name of a build in the cache: by its sources, and by its tools.
+    /// The name of a build in the cache, which depends on its sources, commands and tools.
     fn key(&self, revision: &Revision, copy: u32) -> String {
         let prefix = self.repository.prefix().to_string_lossy().into_owned();
         let mut hash = ContentHash::new("revision");
@@ -184,7 +185,7 @@ impl<'a> Builder<'a> {
         folder.path().join(SOURCE).join(self.repository.prefix())
     }
 
-    /// Makes a build from nothing, or leaves nothing of it but its log.
+    /// Makes a build from nothing, or leaves nothing of it except its log.
     fn make(
         &self,
         revision: &Revision,
@@ -201,12 +202,10 @@ impl<'a> Builder<'a> {
         if let Err(error) = made {
             discard(folder).map_err(&failed)?;
             // Ctrl-C reaches git, too, which then fails.
-            let is_signalled = interrupt.is_signalled();
-            return Err(if is_signalled {
-                RevisionError::Interrupted
-            } else {
-                error
-            });
+            if interrupt.is_signalled() {
+                return Err(RevisionError::Interrupted);
+            }
+            return Err(error);
         }
         let stamp = BuildStamp {
             commit: revision.commit.clone(),
@@ -247,7 +246,7 @@ impl<'a> Builder<'a> {
                 directory: &directory,
                 path: &path,
                 variables: &[],
-                without: VARIABLES_OF_HOOKS,
+                without: HOOK_VARIABLES,
                 deadline,
                 log: &folder.log(),
             };

@@ -1,4 +1,4 @@
-//! The builds of revisions that are kept: one folder each, complete or worth nothing.
+//! The cache of builds: one folder per build of a revision, complete or worthless.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -25,9 +25,9 @@ pub struct BuildCache {
 pub struct CachedBuild {
     /// The name of its folder.
     pub name: String,
-    /// The description of its build; `None` for one that failed or is being made.
+    /// Its description; `None` for a build that failed or is being made.
     pub stamp: Option<BuildStamp>,
-    /// The room that it takes on disk.
+    /// The space that it takes on disk.
     pub bytes: u64,
     /// When a run used it last.
     pub last_use: SystemTime,
@@ -38,43 +38,43 @@ pub struct CachedBuild {
 pub struct RemovedBuilds {
     pub builds: usize,
     pub bytes: u64,
-    /// How many builds stayed because a run uses them, or makes them.
+    /// How many builds stayed because a run uses or makes them.
     pub used: usize,
 }
 
-/// The end of the name of a build's lock, next to its folder.
+/// The suffix of a build's lock, which is next to its folder.
 const LOCK: &str = ".lock";
-/// The end of the name of its log, as [`CacheFolder::log`] has it.
+/// The suffix of a build's log, as in [`CacheFolder::log`].
 const LOG: &str = ".log";
 /// Sources may be secret: only the user reads them.
 const PRIVATE: u32 = 0o700;
-/// How the system counts the room of files.
+/// The unit in which the system counts the disk space of files.
 const BLOCK_BYTES: u64 = 512;
 
 impl BuildCache {
-    /// That of the user: `builds` in the folder of everything that abx caches.
+    /// The user's cache: `builds` in the folder of everything that abx caches.
     #[must_use]
     pub fn here() -> BuildCache {
         BuildCache::at(&cache_folder().join("builds"))
     }
 
-    /// Another one, in this folder. It is made when it is needed.
+    /// A cache in this folder, which is created when it is needed.
     #[must_use]
     pub fn at(folder: &Path) -> BuildCache {
-        // Builds run in other folders than abx does.
+        // Builds do not run in the folder in which abx runs.
         let absolute = std::path::absolute(folder);
         BuildCache {
             folder: absolute.unwrap_or_else(|_| folder.to_owned()),
         }
     }
 
-    /// Where it is.
+    /// The folder of the cache.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// All builds, the last used ones first.
+    /// All builds, the last used first.
     ///
     /// # Errors
     /// [`RevisionError::Cache`] if the folder cannot be read.
@@ -88,7 +88,7 @@ impl BuildCache {
         Ok(builds)
     }
 
-    /// Removes the builds that no run used for this long, and none that is used now.
+    /// Removes the builds that no run has used for this long, except those that are used now.
     ///
     /// # Errors
     /// [`RevisionError::Cache`] for a file that cannot be read or removed.
@@ -96,7 +96,7 @@ impl BuildCache {
         let now = SystemTime::now();
         let mut removed = RemovedBuilds::default();
         for build in self.list()? {
-            // A time in the future is that of a clock which was set back.
+            // A time in the future means that the clock was set back.
             let age = now.duration_since(build.last_use).unwrap_or_default();
             if age < unused_for {
                 continue;
@@ -127,8 +127,8 @@ impl BuildCache {
     pub(super) fn lease(&self, name: &str, hold: Hold) -> Result<Option<Lease>, RevisionError> {
         let path = self.lock(name);
         let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(PRIVATE).create(&self.folder);
-        let lease = made.and_then(|()| Lease::take(&path, hold));
+        let created = builder.recursive(true).mode(PRIVATE).create(&self.folder);
+        let lease = created.and_then(|()| Lease::take(&path, hold));
         lease.map_err(RevisionError::in_cache(&path))
     }
 
@@ -136,7 +136,7 @@ impl BuildCache {
         self.folder.join(format!("{name}{LOCK}"))
     }
 
-    /// The names of all builds, each by any remaining part of it.
+    /// The names of all builds of which a folder, a lock or a log remains.
     fn names(&self) -> io::Result<BTreeSet<String>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
@@ -158,7 +158,7 @@ impl BuildCache {
         let mut times = times.iter().map(|path| fs::metadata(path)?.modified());
         CachedBuild {
             stamp,
-            bytes: room(folder.path()) + room(&folder.log()),
+            bytes: disk_bytes(folder.path()) + disk_bytes(&folder.log()),
             last_use: times.find_map(Result::ok).unwrap_or(SystemTime::UNIX_EPOCH),
             name,
         }
@@ -180,16 +180,16 @@ pub fn discard(folder: &CacheFolder) -> io::Result<()> {
     fs::remove_dir(folder.path())
 }
 
-/// The room that a file takes on disk, or a folder with everything below. A file that cannot be
+/// The space that a file takes on disk, or a folder with everything below it. A file that cannot be
 /// read counts nothing.
-fn room(path: &Path) -> u64 {
+fn disk_bytes(path: &Path) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return 0;
     };
     let below = match fs::read_dir(path) {
         Ok(entries) if metadata.is_dir() => {
             let entries = entries.filter_map(Result::ok);
-            entries.map(|entry| room(&entry.path())).sum()
+            entries.map(|entry| disk_bytes(&entry.path())).sum()
         }
         _ => 0,
     };

@@ -13,18 +13,18 @@ use sha2::{Digest, Sha256};
 use super::git::Git;
 use super::revision_error::RevisionError;
 
-/// The paths of a working tree that differ from its commit, from its top and in order.
-/// Ignored files are not among them.
+/// The sorted paths of files in a working tree that differ from its commit, relative to its top.
+/// Ignored files are left out.
 pub struct Changes(Vec<PathBuf>);
 
-/// Words of `git status` before the path, for a changed entry and for one with conflicts.
+/// How many words of `git status` precede the path of a changed entry, and of one with conflicts.
 const WORDS_OF_CHANGED: usize = 8;
 const WORDS_OF_UNMERGED: usize = 10;
-/// Which of them begins with `S` for a submodule.
+/// The place of the word that begins with `S` for a submodule.
 const PLACE_OF_SUBMODULE: usize = 2;
 
 impl Changes {
-    /// Those of the working tree whose top this git is in.
+    /// The changes of the working tree at whose top git runs.
     ///
     /// # Errors
     /// [`RevisionError`] for changes that cannot be copied: changed submodules, nested
@@ -41,7 +41,7 @@ impl Changes {
         Changes::read(&git.unfiltered()?.read(&words)?)
     }
 
-    /// Those that `git status` printed.
+    /// The changes that `git status` printed.
     ///
     /// # Errors
     /// As [`Changes::of`].
@@ -53,13 +53,12 @@ impl Changes {
         Ok(Changes(paths))
     }
 
-    /// The paths.
     #[cfg(any(test, fuzzing))]
     pub(super) fn paths(&self) -> &[PathBuf] {
         &self.0
     }
 
-    /// A hash of the changes as they are in a folder; `None` without any.
+    /// A hash of the changed files as they are in a folder; `None` without changes.
     ///
     /// # Errors
     /// [`RevisionError::File`] for a file that cannot be read.
@@ -70,36 +69,34 @@ impl Changes {
         let mut hash = Sha256::new();
         for path in &self.0 {
             add(&mut hash, path.as_os_str());
-            let whole = folder.join(path);
-            let failed = |source| failed(&whole, source);
-            match content(&whole)? {
+            let file_path = folder.join(path);
+            let failed = |source| failed(&file_path, source);
+            match content(&file_path)? {
                 None => hash.update(b"-"),
                 Some(metadata) if metadata.is_symlink() => {
                     hash.update(b"l");
-                    add(
-                        &mut hash,
-                        fs::read_link(&whole).map_err(failed)?.as_os_str(),
-                    );
+                    let target = fs::read_link(&file_path).map_err(failed)?;
+                    add(&mut hash, target.as_os_str());
                 }
                 Some(metadata) => {
                     let is_executable = metadata.permissions().mode() & 0o111 != 0;
                     hash.update(if is_executable { b"x" } else { b"f" });
-                    let mut file = File::open(&whole).map_err(failed)?;
-                    let mut inner = Sha256::new();
-                    io::copy(&mut file, &mut inner).map_err(failed)?;
-                    hash.update(inner.finalize());
+                    let mut file = File::open(&file_path).map_err(failed)?;
+                    let mut file_hash = Sha256::new();
+                    io::copy(&mut file, &mut file_hash).map_err(failed)?;
+                    hash.update(file_hash.finalize());
                 }
             }
         }
         Ok(Some(hex(&hash.finalize())))
     }
 
-    /// Makes a checkout of the commit the same as the working tree.
+    /// Copies the changes of the working tree `from` to `to`, a checkout of its commit.
     ///
     /// # Errors
     /// [`RevisionError::File`] for a file that cannot be read or written.
     pub fn apply(&self, from: &Path, to: &Path) -> Result<(), RevisionError> {
-        // Removed first: a file may have become a folder, or a folder a file.
+        // All paths are removed first: a file may have become a folder, or a folder a file.
         for path in &self.0 {
             remove(&to.join(path), to)?;
         }
@@ -115,15 +112,16 @@ impl Changes {
 
 /// The path of an entry of `git status`.
 fn path_of(entry: &[u8]) -> Result<PathBuf, RevisionError> {
-    let count = match entry.first() {
+    let words_before = match entry.first() {
         Some(b'?') => 1,
         Some(b'u') => WORDS_OF_UNMERGED,
         _ => WORDS_OF_CHANGED,
     };
-    let parts: Vec<&[u8]> = entry.splitn(count + 1, |byte| *byte == b' ').collect();
-    let path = parts.get(count).copied().unwrap_or_default();
+    let is_space = |byte: &u8| *byte == b' ';
+    let parts: Vec<&[u8]> = entry.splitn(words_before + 1, is_space).collect();
+    let path = parts.get(words_before).copied().unwrap_or_default();
     let path = PathBuf::from(OsStr::from_bytes(path));
-    let is_tracked = count > 1;
+    let is_tracked = words_before > 1;
     if is_tracked
         && parts
             .get(PLACE_OF_SUBMODULE)
@@ -144,7 +142,7 @@ fn path_of(entry: &[u8]) -> Result<PathBuf, RevisionError> {
     Ok(path)
 }
 
-/// The file or link at a path; `None` if neither is there, such as a folder in its place.
+/// The metadata of the file or link at a path; `None` if there is nothing or a folder.
 fn content(path: &Path) -> Result<Option<Metadata>, RevisionError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(None),
@@ -158,7 +156,7 @@ fn is_absent(error: &io::Error) -> bool {
     [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind())
 }
 
-/// Removes a file or link, and the folders below `top` that are empty then.
+/// Removes a file or link, and the folders below `top` that this empties.
 fn remove(path: &Path, top: &Path) -> Result<(), RevisionError> {
     if content(path)?.is_none() {
         return Ok(());
@@ -183,7 +181,7 @@ fn copy(source: &Path, metadata: &Metadata, target: &Path) -> io::Result<()> {
     fs::copy(source, target).map(drop)
 }
 
-/// Takes a text in with its length, so that no other texts look the same.
+/// Hashes a text with its length, so that no other sequence of texts has the same hash.
 fn add(hash: &mut Sha256, text: &OsStr) {
     let bytes = text.as_bytes();
     hash.update((bytes.len() as u64).to_le_bytes());

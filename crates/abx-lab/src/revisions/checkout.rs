@@ -14,12 +14,12 @@ use super::repository::Repository;
 use super::revision::Revision;
 use super::revision_error::RevisionError;
 
-/// How the file begins that Git LFS keeps in place of a large one.
+/// The start of the file that Git LFS keeps in place of a large one.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// The mode of a submodule in git's index.
 const SUBMODULE: &[u8] = b"160000 ";
 
-/// Makes a folder of a revision's files. It must not exist yet.
+/// Writes the files of a revision to a folder, which must not exist yet.
 ///
 /// # Errors
 /// [`RevisionError`] for an error of git or the system, and for submodules and large files that
@@ -63,21 +63,20 @@ pub fn check_out(
 
 fn clone(repository: &Repository, folder: &Path) -> Result<(), RevisionError> {
     let store = repository.store();
-    let words = [
+    let mut words = [
         "clone",
         "--quiet",
         "--shared",
         "--no-checkout",
-        // No hooks of a template; and later ones, of any git in it, do not run either.
+        // The clone gets no hooks from a template, and runs none that are added later.
         "--template=",
         "--config",
         "core.hooksPath=/dev/null",
         "--",
-    ];
-    let words = words.iter().map(OsStr::new);
-    let words: Vec<&OsStr> = words
-        .chain([store.as_os_str(), folder.as_os_str()])
-        .collect();
+    ]
+    .map(OsStr::new)
+    .to_vec();
+    words.extend([store.as_os_str(), folder.as_os_str()]);
     repository.git().read(&words)?;
     // A clone of a shallow repository has only the commits that branches and tags reach.
     let info = folder.join(".git/objects/info");
@@ -85,13 +84,10 @@ fn clone(repository: &Repository, folder: &Path) -> Result<(), RevisionError> {
     if alternates.exists() {
         return Ok(());
     }
-    let written = fs::create_dir_all(&info)
-        .and_then(|()| fs::write(&alternates, line(&store.join("objects"))));
+    let objects = store.join("objects");
+    let line = [objects.as_os_str().as_bytes(), b"\n"].concat();
+    let written = fs::create_dir_all(&info).and_then(|()| fs::write(&alternates, line));
     written.map_err(RevisionError::in_cache(&alternates))
-}
-
-fn line(path: &Path) -> Vec<u8> {
-    [path.as_os_str().as_bytes(), b"\n"].concat()
 }
 
 /// The first submodule of a checkout.

@@ -1,5 +1,5 @@
-//! The program `git`, run so that nothing of the user's acts: no hook, no variable of one, and no
-//! filter if that is requested.
+//! Runs the program `git` without hooks, without the variables that hooks set, and without filters
+//! if that is requested.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -22,13 +22,13 @@ pub struct Git {
 pub struct GitOutput {
     pub is_success: bool,
     pub bytes: Vec<u8>,
-    /// Its last words on standard error.
+    /// The text on standard error.
     pub message: String,
 }
 
-/// Variables by which git's hooks give their children the repository that they are in. They would
-/// lead git, and the commands of a build, to another repository than theirs.
-pub const VARIABLES_OF_HOOKS: &[&str] = &[
+/// Variables by which git's hooks pass their repository to child processes. With them, git and the
+/// commands of a build would use the wrong repository.
+pub const HOOK_VARIABLES: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CEILING_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -61,7 +61,7 @@ const SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
     "-c",
     "core.hooksPath=/dev/null",
-    // Clones come from a folder of this machine, which a careful user may have forbidden.
+    // Clones come from a folder of this machine, which the user may have forbidden.
     "-c",
     "protocol.file.allow=always",
 ];
@@ -91,7 +91,7 @@ impl Git {
     /// As [`Git::read`].
     pub fn unfiltered(&self) -> Result<Git, RevisionError> {
         let words = ["config", "-z", "--name-only", "--get-regexp", r"^filter\."];
-        // It fails if there are none.
+        // The call fails if there are no filters.
         let bytes = self.call(&words)?.bytes;
         let text = String::from_utf8_lossy(&bytes);
         let names = text.split_terminator('\0');
@@ -111,7 +111,7 @@ impl Git {
     /// [`RevisionError::NoGit`] if there is no such program, or it does not start.
     pub fn call<Word: AsRef<OsStr>>(&self, words: &[Word]) -> Result<GitOutput, RevisionError> {
         let mut command = Command::new(&self.program);
-        for name in VARIABLES_OF_HOOKS {
+        for name in HOOK_VARIABLES {
             command.env_remove(name);
         }
         command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
@@ -141,10 +141,10 @@ impl Git {
         })
     }
 
-    /// The output of a call that has to succeed.
+    /// The output of a call that must succeed.
     ///
     /// # Errors
-    /// [`RevisionError::Git`] with git's own words if it does not.
+    /// [`RevisionError::Git`] with git's message if it does not.
     pub fn read<Word: AsRef<OsStr>>(&self, words: &[Word]) -> Result<Vec<u8>, RevisionError> {
         let output = self.call(words)?;
         if output.is_success {
@@ -153,7 +153,7 @@ impl Git {
         Err(self.failed(words, output.message))
     }
 
-    /// The one line that a call prints that has to succeed.
+    /// The line that a successful call prints.
     ///
     /// # Errors
     /// As [`Git::read`].
@@ -162,7 +162,7 @@ impl Git {
         Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
     }
 
-    /// The path that a call prints that has to succeed.
+    /// The path that a successful call prints.
     ///
     /// # Errors
     /// As [`Git::read`].
@@ -190,8 +190,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_absent_git_is_named_with_its_remedy() {
-        // Method: a program that does not exist in its place.
+    fn an_absent_git_is_reported_with_its_remedy() {
+        // Method: a program that does not exist, in place of git.
         let git = Git {
             program: PathBuf::from("abx-has-no-such-git"),
             ..Git::at(Path::new("/"))
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_call_is_quoted_with_git_s_own_words() {
+    fn a_failed_call_is_quoted_with_the_message_of_git() {
         // Method: a verb that git does not have, with a word that a shell would split.
         let error = Git::at(Path::new("/")).read(&["no-such-verb", "a b"]);
         let message = error.unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! A lock on one build of the cache: one abx makes it, any number use it, and none removes it
-//! meanwhile. The system releases it when its holder ends, however that ends.
+//! A lock on one build of the cache: one abx makes the build, any number use it, and none removes
+//! it meanwhile. The system releases the lock when its holder ends, even if it is killed.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,12 +17,12 @@ pub struct Lease {
     path: PathBuf,
 }
 
-/// Which other processes may hold it.
+/// Which other processes may hold the lock, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// All that use the build.
+    /// Any that use the build.
     Shared,
-    /// None: the build is made or removed.
+    /// None, since the build is made or removed.
     Alone,
 }
 
@@ -41,7 +41,7 @@ impl Lease {
             }
             // Another abx may have removed the file since it was opened.
             let is_same = fs::metadata(path)
-                .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
+                .and_then(|metadata| Ok(metadata.ino() == file.metadata()?.ino()))
                 .unwrap_or(false);
             if is_same {
                 let path = path.to_owned();
@@ -50,7 +50,7 @@ impl Lease {
         }
     }
 
-    /// Notes that the build is used now: the time of the lock's file is that of its last use.
+    /// Notes that the build is used now, by the modification time of the lock's file.
     ///
     /// # Errors
     /// The error of the system.

@@ -1,11 +1,11 @@
 //! Subjects that are revisions of a git repository: found, checked out, and built once each.
 //!
 //! [`Repository`] finds commits; a [`Builder`] makes a [`Built`] of each [`Revision`] in a
-//! [`BuildCache`]. Git is run as a program (`git`), with nothing of the user's that could act:
-//! no hooks, no filters, and no variables of a hook that runs abx. A checkout is a clone that
-//! borrows the objects of the user's repository (`checkout`), which stays as it is.
-//! `changes` copies the changes of the working tree over its commit, `tools` reads the versions of
-//! compilers, and `lease` keeps two abx from building or removing the same folder.
+//! [`BuildCache`]. `git` runs git as a program without anything of the user's that could act: no
+//! hooks, no filters, and no variables of a hook that runs abx. `checkout` makes a clone that
+//! borrows the objects of the user's repository, which stays as it is. `changes` copies the changes
+//! of the working tree over its commit, `tools` reads the versions of compilers, and `lease` keeps
+//! two abx from building or removing the same folder.
 
 mod build_command;
 mod build_stamp;

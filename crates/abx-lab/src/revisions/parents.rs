@@ -1,4 +1,4 @@
-//! Which commits of a list are the parents of which.
+//! The parents of commits in a list.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use super::revision::Revision;
 use super::revision_error::RevisionError;
 
 impl Repository {
-    /// For each commit of a list from [`Repository::between`], with its older end in front, the
-    /// places of its parents in that list. Parents that are not in it are left out.
+    /// For each commit of a list, the places of its parents in the list. Parents that are not in it
+    /// are left out. The list is an older end and the commits of [`Repository::between`] after it.
     ///
     /// # Errors
     /// [`RevisionError::Git`] if git cannot list them.
@@ -33,11 +33,10 @@ pub(super) fn parents_in(
     first_parent: bool,
 ) -> Vec<Vec<usize>> {
     let text = String::from_utf8_lossy(bytes);
-    let clean = revisions
+    let places: HashMap<&str, usize> = revisions
         .iter()
         .enumerate()
-        .filter(|(_, it)| !it.is_dirty());
-    let places: HashMap<&str, usize> = clean
+        .filter(|(_, revision)| !revision.is_dirty())
         .map(|(place, revision)| (revision.commit.as_str(), place))
         .collect();
     let mut parents = vec![Vec::new(); revisions.len()];
@@ -53,7 +52,7 @@ pub(super) fn parents_in(
     if let (Some(bad), Some(last)) = (revisions.last(), parents.last_mut())
         && bad.is_dirty()
     {
-        // A working tree follows its commit.
+        // The parent of a working tree is its commit.
         *last = places.get(&*bad.commit).copied().into_iter().collect();
     }
     parents

@@ -1,4 +1,4 @@
-//! A repository of the user's, in which revisions are found. Nothing in it is changed.
+//! A repository of the user, in which abx finds revisions and changes nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::process::log_tail::harmless;
 #[derive(Debug, Clone)]
 pub struct Repository {
     git: Git,
-    /// Its own folder: `.git`, which working trees share.
+    /// The folder of git itself, such as `.git`, which working trees share.
     store: PathBuf,
     /// The top of the working tree; `None` for a bare repository.
     top: Option<PathBuf>,
-    /// The folder that was named, from the top.
+    /// The folder at which the repository was opened, relative to the top.
     prefix: PathBuf,
 }
 
@@ -35,8 +35,7 @@ impl Repository {
                 message: inside.message,
             });
         }
-        let absolute = ["rev-parse", "--path-format=absolute"];
-        let path = |what: &str| git.path(&[absolute[0], absolute[1], what]);
+        let path = |option: &str| git.path(&["rev-parse", "--path-format=absolute", option]);
         let store = path("--git-common-dir")?;
         // An older git prints the option, too.
         if !store.is_absolute() {
@@ -67,7 +66,7 @@ impl Repository {
         self.top.as_deref().unwrap_or(&self.store)
     }
 
-    /// The folder in which builds run and servers start, from the top.
+    /// The folder in which builds run and servers start, relative to the top.
     pub(super) fn prefix(&self) -> &Path {
         &self.prefix
     }
@@ -136,8 +135,8 @@ impl Repository {
         Ok(revisions)
     }
 
-    /// The first parent of a commit, `None` for the first commit of all. A working tree with
-    /// changes has its commit as parent.
+    /// The first parent of a commit, `None` for a root commit. The parent of a working tree with
+    /// changes is its commit.
     ///
     /// # Errors
     /// [`RevisionError::NoParent`] if a shallow clone lacks it.
@@ -153,7 +152,7 @@ impl Repository {
         }
     }
 
-    /// The working tree; without changes it is its commit.
+    /// The working tree as a revision. Without changes, it is the same as its commit.
     fn working_tree(&self) -> Result<Revision, RevisionError> {
         let top = self.working_tree_folder()?;
         let head = self.hash("HEAD")?;
@@ -175,11 +174,11 @@ impl Repository {
     }
 
     fn merge_base(&self, first: &str, second: &str) -> Result<String, RevisionError> {
-        let (one, other) = (self.commit(first)?, self.commit(second)?);
-        let base = self.git.call(&["merge-base", &one, &other])?;
-        let text = String::from_utf8_lossy(&base.bytes);
+        let commits = [self.commit(first)?, self.commit(second)?];
+        let output = self.git.call(&["merge-base", &commits[0], &commits[1]])?;
+        let text = String::from_utf8_lossy(&output.bytes);
         match text.lines().next() {
-            Some(hash) if base.is_success => Ok(hash.to_owned()),
+            Some(hash) if output.is_success => Ok(hash.to_owned()),
             _ => Err(RevisionError::NoMergeBase {
                 first: first.to_owned(),
                 second: second.to_owned(),
@@ -197,7 +196,7 @@ impl Repository {
                 self.unknown(text)
             });
         };
-        // A text such as `:/words` would take the suffix for words of its own.
+        // The suffix follows the hash: in a text such as `:/words` it would be one of the words.
         if let Some(commit) = self.hash(&format!("{object}^{{commit}}"))? {
             return Ok(commit);
         }
@@ -209,7 +208,7 @@ impl Repository {
         Err(self.unknown(text))
     }
 
-    /// The hash that git makes of a text, if it names one object.
+    /// The hash of the object that a text names, if it names exactly one.
     fn hash(&self, text: &str) -> Result<Option<String>, RevisionError> {
         let words = ["rev-parse", "--verify", "--quiet", "--end-of-options", text];
         let output = self.git.call(&words)?;
@@ -229,7 +228,7 @@ impl Repository {
         Ok(line == "true")
     }
 
-    /// The commits that `git rev-list` gives for these words, each named by its short hash.
+    /// The commits that `git rev-list` prints for these words, named by their short hashes.
     fn described(&self, words: &[&str]) -> Result<Vec<Revision>, RevisionError> {
         let format = ["rev-list", "--format=%H%x00%aI%x00%s"];
         let words: Vec<&str> = format.iter().chain(words).copied().chain(["--"]).collect();
@@ -255,7 +254,7 @@ fn or_head(text: &str) -> &str {
     if text.is_empty() { "HEAD" } else { text }
 }
 
-/// Refuses texts that git would take for something else.
+/// Refuses texts that git would not take for a revision.
 fn check(text: &str) -> Result<(), RevisionError> {
     let why = if text.is_empty() {
         "is empty: give a branch, a tag or a hash"
@@ -285,8 +284,8 @@ pub(super) fn revisions_in(bytes: &[u8]) -> Vec<Revision> {
     text.lines().filter_map(read_line).collect()
 }
 
-/// A line of `rev-list`: hash, date and subject line, with NUL between them. Between the lines
-/// are others, which have none.
+/// Reads a line of `rev-list`: hash, date and subject line, separated by NUL. Other lines come in
+/// between, which have no NUL.
 fn read_line(line: &str) -> Option<Revision> {
     let mut parts = line.splitn(3, '\0');
     let commit = parts.next().filter(|hash| is_hash(hash))?.to_owned();

@@ -11,7 +11,7 @@ use super::revision_error::RevisionError;
 pub struct Revision {
     /// As the user wrote it, such as `main` or `HEAD~3`; for `.` it is `working tree`.
     pub name: String,
-    /// The hash of its commit; of a working tree that of its `HEAD`.
+    /// The hash of its commit; for a working tree, that of its `HEAD`.
     pub commit: String,
     /// The subject line of the commit.
     pub title: String,
@@ -69,18 +69,20 @@ impl Display for Revision {
     }
 }
 
-/// The name of each revision as a subject: its own, or its short hash if the own one does not
-/// fit or another revision has it too.
+/// The name of each revision as a subject: its plain name, or its short hash if it has no plain
+/// name or another revision has the same.
 #[must_use]
 pub fn subject_names(revisions: &[Revision]) -> Vec<String> {
     let names: Vec<Option<String>> = revisions.iter().map(Revision::plain_name).collect();
-    let is_single = |name: &Option<String>| names.iter().filter(|other| *other == name).count() < 2;
-    let each = revisions.iter().zip(&names);
-    each.map(|(revision, name)| match name {
-        Some(plain) if is_single(name) => plain.clone(),
-        _ => revision.short().to_owned(),
-    })
-    .collect()
+    let is_unique = |name: &Option<String>| names.iter().filter(|other| *other == name).count() < 2;
+    revisions
+        .iter()
+        .zip(&names)
+        .map(|(revision, name)| match name {
+            Some(plain) if is_unique(name) => plain.clone(),
+            _ => revision.short().to_owned(),
+        })
+        .collect()
 }
 
 /// Whether all revisions differ in content.
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_content_twice_is_refused() {
+    fn two_revisions_of_the_same_content_are_refused() {
         // Method: two names of one commit, and a working tree with changes over it.
         let (first, second) = (revision("main", "1"), revision("v1", "1"));
         let tree = Revision {

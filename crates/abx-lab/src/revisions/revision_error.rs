@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::process::log_tail::behind;
 use crate::setup::provision::command::CommandError;
 
-/// Why there is no build of a revision. Each names its remedy.
+/// Why there is no build of a revision, with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RevisionError {
     #[error("the program `git` is not on PATH: install git, which finds and checks out revisions")]

@@ -6,10 +6,10 @@ use abx_study::shell_word::is_variable;
 use super::build_command::words_of;
 use super::revision_error::RevisionError;
 
-/// The launch of a server by this text, split into words without a shell.
+/// The launch of a server by a command, which is split into words without a shell.
 ///
 /// # Errors
-/// [`RevisionError::ServerCommand`] for a text that is empty, needs a shell, or has no place for
+/// [`RevisionError::ServerCommand`] for a command that is empty, needs a shell, or has no place for
 /// the port.
 pub fn server_command(text: &str) -> Result<Launch, RevisionError> {
     let wrong = |why: String| RevisionError::ServerCommand {

@@ -1,4 +1,4 @@
-//! Which compilers a build uses: another version of one makes another build.
+//! The compilers that a build uses: another version of one makes another build.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -39,7 +39,7 @@ const VARIABLES: &[&str] = &[
     "NODE_ENV",
 ];
 
-/// The tools of these commands, one line each: versions of programs, and variables that are set.
+/// The tools of these commands, one per line: versions of programs, and variables that are set.
 pub fn versions(commands: &[BuildCommand]) -> Vec<String> {
     let programs: BTreeSet<&str> = commands.iter().flat_map(programs).collect();
     let variables = VARIABLES.iter().filter_map(|name| {
@@ -50,11 +50,11 @@ pub fn versions(commands: &[BuildCommand]) -> Vec<String> {
     versions.chain(variables).collect()
 }
 
-/// The programs that decide the result of a command, by the words in it. A word of a shell's text
-/// counts too.
+/// The programs that decide the result of a command, by its words. Words in the text for a shell
+/// count, too.
 fn programs(command: &BuildCommand) -> Vec<&'static str> {
-    let is_part = |letter: char| letter.is_alphanumeric() || "+-_./".contains(letter);
-    let words = command.text().split(|letter| !is_part(letter));
+    let is_in_word = |letter: char| letter.is_alphanumeric() || "+-_./".contains(letter);
+    let words = command.text().split(|letter| !is_in_word(letter));
     let names: Vec<&str> = words.filter_map(|word| word.rsplit('/').next()).collect();
     let rows = TOOLS
         .iter()
@@ -63,10 +63,10 @@ fn programs(command: &BuildCommand) -> Vec<&'static str> {
         .collect()
 }
 
-/// The first line in which a program states its version; `None` if it is not there.
+/// The first line in which a program states its version; `None` if there is no such program.
 fn version(program: &str) -> Option<String> {
     let path = env::var_os("PATH").unwrap_or_default();
-    // In the root folder, no file of a project has a version of its own fetched.
+    // In the root folder, no file of a project makes the program fetch another version of itself.
     let root = Path::new("/");
     let option = match program {
         "go" => "version",

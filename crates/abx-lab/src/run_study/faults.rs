@@ -12,19 +12,17 @@ use crate::run_study::progress::StudyProgress;
 use crate::run_study::study_runner::StudyRunner;
 
 impl StudyRunner<'_> {
-    /// How long the faults of a block take, when all subjects together start in `starting`.
-    pub(super) fn faults_take(&self, starting: Duration) -> Duration {
+    /// How long the faults of a block take, if all subjects together restart in `restart_time`.
+    pub(super) fn faults_duration(&self, restart_time: Duration) -> Duration {
         let subjects = u32::try_from(self.study.subjects.len()).unwrap_or(u32::MAX);
-        let each = self
-            .study
-            .faults
-            .iter()
-            .map(|fault| fault.within * subjects + starting);
-        each.sum()
+        let faults = self.study.faults.iter();
+        faults
+            .map(|fault| fault.within * subjects + restart_time)
+            .sum()
     }
 
-    /// Does every fault of the study to every subject, in random order, each to a subject that was
-    /// started for it alone. The block has the results so far even if one cannot be done.
+    /// Strikes every subject with every fault of the study, in random order. Each time the subject
+    /// is started for this fault alone. After an error, the block has the results until then.
     pub(super) fn add_faults(
         &mut self,
         block: &mut BlockRecord,
@@ -38,7 +36,7 @@ impl StudyRunner<'_> {
         for (place, subject) in order {
             let (fault, subject) = (&study.faults[place], &study.subjects[subject]);
             let measured = &mut self.record.measured;
-            let is_left_out = |this_left_out: &LeftOut| this_left_out.subject == subject.name;
+            let is_left_out = |left_out: &LeftOut| left_out.subject == subject.name;
             if measured.faults[place].left_out.iter().any(is_left_out) {
                 continue;
             }
@@ -49,12 +47,12 @@ impl StudyRunner<'_> {
             });
             let load = measured.load(&fault.load);
             let pilot = load.and_then(|load| load.pilot.as_ref());
-            let order = FaultCommand {
+            let command = FaultCommand {
                 fault,
                 subject,
                 warm_up_ns: pilot.map_or(0, |pilot| pilot.warm_up_ns),
             };
-            let effect = self.context.fault_slice(&order, random);
+            let effect = self.context.fault_slice(&command, random);
             self.context.services.check()?;
             let (why, failed) = match effect.or_else(|abort| self.failure(abort, block.index))? {
                 FaultEffect::Struck(slice) => {
@@ -75,8 +73,8 @@ impl StudyRunner<'_> {
         Ok(())
     }
 
-    /// A failure of the one subject that runs is about that subject alone: the others are measured
-    /// further.
+    /// Turns a failure of the running subject into an effect of the fault, so that the other
+    /// subjects are measured further. Any other abort stays one.
     fn failure(&self, abort: Abort, block: u32) -> Result<FaultEffect, Abort> {
         let is_of_subject = matches!(abort, Abort::Subject { .. } | Abort::Responses(_));
         if !is_of_subject || self.context.is_over() {

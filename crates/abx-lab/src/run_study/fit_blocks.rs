@@ -1,4 +1,4 @@
-//! How blocks are made to fit into the time of a study, once the pilot knows their length.
+//! Fits blocks into the time of a study, once the pilot has shown how long they take.
 
 use std::time::Duration;
 
@@ -11,25 +11,29 @@ use crate::run_study::time::shorten_blocks::{BlockOptions, block_time, shorten_b
 use abx_study::{OrderedTime, Study};
 
 impl StudyRunner<'_> {
-    /// Makes blocks as long as the study's time wants them.
+    /// Shortens or fills blocks so that they fit the study's time.
     pub(super) fn fit_blocks(&mut self) {
         let Some((time, blocks)) = planned(self.study) else {
             return;
         };
-        let terms = self.block_options();
+        let options = self.block_options();
         match time {
             OrderedTime::Whole(whole) => {
                 let left = whole.saturating_sub(self.started.elapsed());
-                let others = self.around + self.faults_take(self.around);
-                let span = (left / blocks.max(1)).saturating_sub(others);
-                shorten_blocks(&mut self.record.measured.loads, terms, span);
+                let span = (left / blocks.max(1)).saturating_sub(self.time_without_load());
+                shorten_blocks(&mut self.record.measured.loads, options, span);
             }
-            OrderedTime::EachLoad(each) => {
+            OrderedTime::EachLoad(per_load) => {
                 for load in &mut self.record.measured.loads {
-                    fill(load, each / blocks.max(1));
+                    fill(load, per_load / blocks.max(1));
                 }
             }
         }
+    }
+
+    /// The time of a block that is not spent on its loads.
+    fn time_without_load(&self) -> Duration {
+        self.restart_time + self.faults_duration(self.restart_time)
     }
 
     fn block_options(&self) -> BlockOptions {
@@ -44,24 +48,24 @@ impl StudyRunner<'_> {
     pub(super) fn report_duration(&self) {
         (self.watch)(StudyProgress::Piloted {
             took: self.started.elapsed(),
-            each_block: self.block_takes(),
+            each_block: self.block_duration(),
         });
     }
 
     /// How long a block will take with the loads that are still open.
-    pub(super) fn block_takes(&self) -> Duration {
+    pub(super) fn block_duration(&self) -> Duration {
         let loaded = block_time(&self.record.measured.loads, self.block_options());
-        self.around + loaded + self.faults_take(self.around)
+        loaded + self.time_without_load()
     }
 }
 
-/// The time, and the blocks that it is to hold; `None` if they may take any time.
+/// The time of the study, and how many blocks must fit into it; `None` if blocks may take any time.
 ///
-/// A budget has to hold the blocks that a verdict needs: with fewer, all of it is spent and
-/// nothing is known. It is made to hold one more, since blocks take longer now and then.
+/// A budget must have room for the blocks that a verdict needs: with fewer, all of it would be
+/// spent without a verdict. There is room for one more, since some blocks take longer.
 fn planned(study: &Study) -> Option<(OrderedTime, u32)> {
     if study.rounds.is_some() {
-        // They were requested, so they stay.
+        // Requested rounds stay.
         return None;
     }
     match study.blocks {
@@ -79,32 +83,32 @@ mod tests {
     use crate::measure::simulation::scripted::study;
 
     #[test]
-    fn a_budget_holds_the_blocks_that_a_verdict_needs() {
-        // Method: a budget, the usual one, requested blocks or rounds, and requested blocks with a
-        // time of their own.
+    fn a_budget_has_room_for_the_blocks_that_a_verdict_needs() {
+        // Method: a given and the default budget, requested rounds, and requested blocks with and
+        // without a time of their own.
         let minute = Duration::from_secs(60);
-        let usual = Study {
+        let with_budget = Study {
             budget: Some(minute),
             ..study(None)
         };
-        assert_eq!(planned(&usual), Some((OrderedTime::Whole(minute), 8)));
+        assert_eq!(planned(&with_budget), Some((OrderedTime::Whole(minute), 8)));
         let by_default = study(None);
         let whole = OrderedTime::Whole(by_default.budget());
         assert_eq!(planned(&by_default), Some((whole, 8)));
-        let rounds = Study {
+        let with_rounds = Study {
             rounds: Some(9),
-            ..usual.clone()
+            ..with_budget.clone()
         };
-        assert_eq!(planned(&rounds), None);
-        let ordered = Study {
+        assert_eq!(planned(&with_rounds), None);
+        let with_blocks = Study {
             blocks: Some(3),
-            ..usual
+            ..with_budget
         };
-        assert_eq!(planned(&ordered), None);
+        assert_eq!(planned(&with_blocks), None);
         for time in [OrderedTime::Whole(minute), OrderedTime::EachLoad(minute)] {
             let timed = Study {
                 ordered_time: Some(time),
-                ..ordered.clone()
+                ..with_blocks.clone()
             };
             assert_eq!(planned(&timed), Some((time, 3)));
         }

@@ -1,4 +1,4 @@
-//! How a study runs: start at [`study_runner`].
+//! Runs studies. Start at [`study_runner`].
 
 pub mod alone;
 pub mod block;

@@ -12,13 +12,13 @@ use crate::process::pending::Pending;
 #[derive(Debug)]
 pub enum StudyProgress<'a> {
     Pilot,
-    /// The search for rates has ended, and this is where it found capacities.
+    /// The search for rates has ended, and found these capacities.
     Capacities(&'a [FoundCapacity]),
-    /// The pilot has ended, and so the parts of blocks are known.
+    /// The pilot has ended, so the length of blocks is known.
     Piloted {
-        /// How long it took, with everything before it.
+        /// How long the pilot took, with everything before it.
         took: Duration,
-        /// How long each block will take, about.
+        /// About how long each block will take.
         each_block: Duration,
     },
     /// Nothing is measured, and this is why.
@@ -33,17 +33,17 @@ pub enum StudyProgress<'a> {
         round: u32,
         rounds: u32,
     },
-    /// A round has ended, and these are its slices, that of a server that does
-    /// nothing ([`CEILING`](abx_evidence::record::CEILING)) among them.
+    /// A round has ended with these slices, including that of the server that does nothing
+    /// ([`CEILING`](abx_evidence::record::CEILING)).
     Slices(&'a [SliceRecord]),
-    /// A fault is done to a subject.
+    /// A fault strikes a subject.
     Fault {
         /// The block's number from zero.
         block: u32,
         fault: &'a str,
         subject: &'a str,
     },
-    /// A service has ended under load; it is started again.
+    /// A service has exited under load; it is started again.
     ServiceDied {
         service: &'a str,
         how: &'a str,

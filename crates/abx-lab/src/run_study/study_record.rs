@@ -19,8 +19,8 @@ use crate::process::container::image_digest;
 use crate::process::verify::Verified;
 use crate::run_study::context::StudyContext;
 
-/// Notes the responses of the subjects of these names. A body that differs from that of an earlier
-/// block varies from start to start.
+/// Notes the responses of these subjects. A body that differs from that of an earlier block varies
+/// from start to start, and loses its hash.
 pub(super) fn note_responses(record: &mut Measured, names: &[String], loads: &[SubjectPlans]) {
     for (load, started) in record.loads.iter_mut().zip(loads) {
         for (name, verified) in names.iter().zip(&started.verified) {
@@ -34,20 +34,20 @@ pub(super) fn note_responses(record: &mut Measured, names: &[String], loads: &[S
                 subject.version = server.map(str::to_owned);
             }
             let responses: Vec<ResponseRecord> = verified.iter().map(Verified::record).collect();
-            let before = load
+            let known = load
                 .responses
                 .entry(subject.name.clone())
                 .or_insert_with(|| responses.clone());
-            for (before, response) in before.iter_mut().zip(responses) {
-                if before.sha256 != response.sha256 {
-                    before.sha256 = None;
+            for (known, response) in known.iter_mut().zip(responses) {
+                if known.sha256 != response.sha256 {
+                    known.sha256 = None;
                 }
             }
         }
     }
 }
 
-/// A study that has not measured anything yet.
+/// The record of a study that has not measured anything yet.
 pub(super) fn new_record(study: &Study, version: &str, context: &StudyContext) -> Measured {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_ms = now.unwrap_or_default().as_millis();
@@ -85,7 +85,7 @@ pub(super) fn new_record(study: &Study, version: &str, context: &StudyContext) -
     }
 }
 
-/// This machine, which has a part in the load unless others make it.
+/// This machine, without the role of the generator if other machines generate the load.
 fn machine_of(study: &Study, context: &StudyContext) -> Machine {
     let subjects = study.subjects.iter().map(|subject| &subject.source);
     let mut machine = machine::describe(&context.cpus, context.descriptors, subjects);

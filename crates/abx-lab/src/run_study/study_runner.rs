@@ -56,52 +56,52 @@ pub struct StudyEnvironment<'a> {
     /// Where the record is kept.
     pub store: &'a mut Store,
     pub watch: &'a mut dyn FnMut(StudyProgress),
-    /// Given a handle, before anything is started, that stops the study.
+    /// Receives a handle that stops the study, before anything is started.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
     /// The version of abx, for the record.
     pub version: &'a str,
-    /// The expectations for the ratios, which then decide when the study ends.
+    /// Expectations for the ratios. They decide when the study ends, if there are any.
     pub limits: &'a [Expectation],
-    /// Whether the blocks so far are enough, which then decides in place of verdicts and limits.
+    /// Whether the blocks so far are enough. It decides in place of verdicts and limits.
     pub until: Option<&'a dyn Fn(&StudyRecord) -> bool>,
     /// The generator of the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
-    /// The record of this study that it continues, which had ended early.
+    /// The record of this study that ended early and is continued.
     pub resumed: Option<Measured>,
 }
 
-/// A study that has ended, one way or the other.
+/// A study that has ended, early or not.
 pub struct StudyOutcome {
     /// The measurements and conclusions.
     pub record: StudyRecord,
-    /// The error that ended it before its time.
+    /// The error that ended it early.
     pub error: Option<StudyError>,
 }
 
 /// Runs a study.
 ///
 /// # Errors
-/// [`StudyError::Prepare`], [`StudyError::Resume`] and [`StudyError::Store`] when nothing was started. What
-/// goes wrong later is in [`StudyOutcome::error`], beside everything that was
-/// measured until then.
-pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
-    let watch = RefCell::new(around.watch);
+/// [`StudyError::Prepare`], [`StudyError::Resume`] and [`StudyError::Store`] if nothing was
+/// started. A later error is in [`StudyOutcome::error`], next to everything that was measured
+/// until then.
+pub fn run_study(study: &Study, environment: StudyEnvironment) -> Result<StudyOutcome, StudyError> {
+    let watch = RefCell::new(environment.watch);
     let notify = |progress: StudyProgress| (watch.borrow_mut())(progress);
     let on_pending = |pending: Pending| notify(StudyProgress::Pending(pending));
-    let (program, keeper_arguments) = (around.program.clone(), around.keeper_arguments);
-    let mut context = match around.generator {
+    let (program, keeper_arguments) = (environment.program, environment.keeper_arguments);
+    let mut context = match environment.generator {
         Some(generator) => {
             StudyContext::prepare_elsewhere(study, program, keeper_arguments, generator)?
         }
         None => StudyContext::prepare(study, program, keeper_arguments)?,
     };
-    let fresh = new_record(study, around.version, &context);
+    let fresh = new_record(study, environment.version, &context);
     let Resumption {
         measured,
         loads,
         grids,
-        before,
-    } = Resumption::of(study, fresh, around.resumed)?;
+        elapsed_before,
+    } = Resumption::of(study, fresh, environment.resumed)?;
     context.loads = loads;
     let conclusions = if measured.blocks.is_empty() {
         Conclusions::default()
@@ -112,30 +112,30 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
         measured,
         conclusions,
     };
-    around.store.save(&record)?;
-    (around.on_stopper)(context.generator.stopper());
+    environment.store.save(&record)?;
+    (environment.on_stopper)(context.generator.stopper());
     let started = Instant::now();
     context.on_pending = &on_pending;
     // Blocks whose number was requested may take any time.
-    let ends = Nanos::now().plus(study.budget().into());
-    context.deadline = study.blocks.is_none().then_some(ends);
+    let deadline = Nanos::now().plus(study.budget().into());
+    context.deadline = study.blocks.is_none().then_some(deadline);
     let mut runner = StudyRunner {
         study,
-        limits: around.limits,
-        until: around.until,
+        limits: environment.limits,
+        until: environment.until,
         context,
         record,
-        store: around.store,
+        store: environment.store,
         watch: &notify,
         started,
-        before,
+        elapsed_before,
         grids,
-        around: Duration::ZERO,
+        restart_time: Duration::ZERO,
     };
     let ended = runner.run();
     runner.context.services.stop();
     let saved = runner.conclude(&ended);
-    // A block that is cut takes nothing from those before it.
+    // If the budget cuts off a block, the complete ones before it are a result.
     let has_blocks = runner.record.measured.complete_blocks().next().is_some();
     let is_budget = |error: &StudyError| matches!(error, StudyError::Abort(Abort::Budget));
     let error = ended
@@ -147,7 +147,7 @@ pub fn run_study(study: &Study, around: StudyEnvironment) -> Result<StudyOutcome
     })
 }
 
-/// With so many subjects left there is still something to compare.
+/// Fewer subjects cannot be compared.
 const FEWEST_COMPARED: usize = 2;
 
 pub(super) struct StudyRunner<'a> {
@@ -159,28 +159,28 @@ pub(super) struct StudyRunner<'a> {
     pub(super) store: &'a mut Store,
     pub(super) watch: &'a dyn Fn(StudyProgress),
     pub(super) started: Instant,
-    /// How long the study had taken before, if it continues one.
-    before: Duration,
+    /// How long the study took before it was continued.
+    elapsed_before: Duration,
     pub(super) grids: RateGrids,
-    /// The time for starting and stopping the subjects in each block.
-    pub(super) around: Duration,
+    /// The time for starting and stopping the subjects of a block.
+    pub(super) restart_time: Duration,
 }
 
 impl StudyRunner<'_> {
-    /// The pilot and then blocks, until there is a reason to stop.
+    /// Runs the pilot and then blocks, until there is a reason to stop.
     fn run(&mut self) -> Result<StudyEnd, StudyError> {
         let mut loads = self.record.measured.loads.iter();
         if loads.any(|load| load.pilot.is_none()) {
             (self.watch)(StudyProgress::Pilot);
-            self.with_one_load(StudyRunner::find_rates)?;
-            self.with_one_load(StudyRunner::pilot)?;
+            self.repeat_if_load_lost(StudyRunner::find_rates)?;
+            self.repeat_if_load_lost(StudyRunner::pilot)?;
         }
         let is_hopeless_already = is_hopeless(&judge(&self.record.measured));
         loop {
             let began = Instant::now();
             let block = self.block().or_else(|abort| self.note_death(abort));
             self.record.measured.fleet = self.context.generator.fleet();
-            self.record.measured.elapsed_s = (self.before + self.started.elapsed()).as_secs_f64();
+            self.record.measured.elapsed_s = self.elapsed_s();
             self.store.save_somewhere(&self.record)?;
             block?;
             self.record.conclusions = judge(&self.record.measured);
@@ -190,11 +190,11 @@ impl StudyRunner<'_> {
                 next_block,
             });
             let spent = TimeSpent {
-                whole: self.started.elapsed(),
+                elapsed: self.started.elapsed(),
                 next_block,
             };
             if is_hopeless_already {
-                // The others have their figures now, and no subject to be compared with.
+                // The pilot left nothing to compare. Subjects that work have their figures now.
                 return Ok(StudyEnd::Invalid);
             }
             let end = match self.until {
@@ -207,23 +207,28 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Notes the loads that have blocks enough; the part of the last block's time that
-    /// another one will take without them. Another rule that ends the study may need every load.
+    /// Notes which loads have enough blocks, and returns the ratio of the time of a block without
+    /// them to that of the last one. No load is settled if `until` ends the study, since it may
+    /// need every load.
     fn settle(&mut self) -> f64 {
-        let before = self.block_takes();
+        let before = self.block_duration();
         if self.until.is_none() {
-            let settled = newly_settled(self.study, self.limits, &self.record);
-            for (name, settled) in settled {
+            for (name, settled) in newly_settled(self.study, self.limits, &self.record) {
                 let mut loads = self.record.measured.loads.iter_mut();
                 if let Some(load) = loads.find(|load| load.name == name) {
                     load.settled.push(settled);
                 }
             }
         }
-        self.block_takes().div_duration_f64(before)
+        self.block_duration().div_duration_f64(before)
     }
 
-    /// Judges the measurements so far and saves them once more, now with the conclusions.
+    /// The time that the study has taken, including the time before it was continued.
+    fn elapsed_s(&self) -> f64 {
+        (self.elapsed_before + self.started.elapsed()).as_secs_f64()
+    }
+
+    /// Judges the measurements so far, and saves them once more with the conclusions.
     fn conclude(&mut self, ended: &Result<StudyEnd, StudyError>) -> Result<(), StoreError> {
         self.record.measured.end = match ended {
             Ok(end) => end.clone(),
@@ -243,28 +248,28 @@ impl StudyRunner<'_> {
                 why: error.to_string(),
             },
         };
-        self.record.measured.elapsed_s = (self.before + self.started.elapsed()).as_secs_f64();
+        self.record.measured.elapsed_s = self.elapsed_s();
         self.record.measured.fleet = self.context.generator.fleet();
         self.record.conclusions = judge(&self.record.measured);
         self.store.save_somewhere(&self.record)
     }
 
-    /// Does it again where a machine that made a part of the load was lost meanwhile. Each is
-    /// lost once, and without any there is no load.
-    fn with_one_load(
+    /// Runs a step, and runs it again if a machine that made a part of the load was lost meanwhile.
+    /// This ends: each machine is lost only once, and without any there is no load.
+    fn repeat_if_load_lost(
         &mut self,
-        what: impl Fn(&mut Self) -> Result<(), Abort>,
+        step: impl Fn(&mut Self) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
         loop {
-            match what(self) {
+            match step(self) {
                 Err(Abort::LoadLost) => {}
-                ended => return ended,
+                result => return result,
             }
         }
     }
 
-    /// Continues if a service exited, unless services do so too often, and with less load if a
-    /// machine that made a part of it was lost.
+    /// Lets the study continue after a service exited, unless services exit too often, or with
+    /// less load after a machine that made a part of it was lost.
     fn note_death(&mut self, abort: Abort) -> Result<(), Abort> {
         if matches!(abort, Abort::LoadLost) {
             return Ok(());
@@ -278,20 +283,21 @@ impl StudyRunner<'_> {
         self.context.note_death(abort)
     }
 
-    /// Replaces the loads whose rate depends on the subjects by loads at the rates that are found.
+    /// Replaces the loads whose rate depends on the subjects by loads at the rates that it finds.
     fn find_rates(&mut self) -> Result<(), Abort> {
         let mut loads = self.context.loads.iter();
         if !loads.any(|load| load.rate.is_unresolved()) {
             return Ok(());
         }
         let mut random = self.random(u64::MAX - 1);
-        let open = self.context.loads.clone();
+        let offered = self.context.loads.clone();
         let StartedBlock {
             mut running, loads, ..
         } = self.context.start_block(&mut random)?;
         let mut search = RateSearch::default();
-        let each = open.iter().zip(&loads);
-        let result: Result<Vec<Vec<Load>>, Abort> = each
+        let resolved: Result<Vec<Vec<Load>>, Abort> = offered
+            .iter()
+            .zip(&loads)
             .map(|(load, started)| {
                 running.begin_load(started.cache);
                 search.loads(&mut running, load, &started.plans)
@@ -302,14 +308,14 @@ impl StudyRunner<'_> {
         if !search.capacities.is_empty() {
             (self.watch)(StudyProgress::Capacities(&search.capacities));
         }
-        self.context.loads = result?.into_iter().flatten().collect();
+        self.context.loads = resolved?.into_iter().flatten().collect();
         self.record.measured.loads = load_records(&self.study.subjects, &self.context.loads);
         Ok(())
     }
 
     fn pilot(&mut self) -> Result<(), Abort> {
         let mut random = self.random(u64::MAX);
-        let trials = self.too_many_at_once();
+        let trial_reasons = self.trial_reasons();
         let began = Instant::now();
         let offered = self.context.loads.clone();
         let StartedBlock {
@@ -318,20 +324,14 @@ impl StudyRunner<'_> {
         let names = running.names.clone();
         let starting = began.elapsed();
         let share = PilotShare::of(self.study, &offered, self.started.elapsed());
-        // The rates of a list that abx made are measured alike: one pilot is for all.
+        // The rates of a list that abx made share one pilot.
         let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
-        for (place, (load, started)) in self
-            .record
-            .measured
-            .loads
-            .iter_mut()
-            .zip(&loads)
-            .enumerate()
-        {
+        let records = self.record.measured.loads.iter_mut();
+        for (place, (load, started)) in records.zip(&loads).enumerate() {
             let list = list_of(&load.settings);
             let known = lists
                 .iter()
-                .find(|(load_settings, _)| list.as_ref() == Some(load_settings));
+                .find(|(settings, _)| list.as_ref() == Some(settings));
             let is_known = known.is_some();
             let pilot_record = match (known, load.settings.exchange.hold_ns) {
                 (Some((_, pilot_record)), _) => pilot_record.clone(),
@@ -340,23 +340,25 @@ impl StudyRunner<'_> {
                 }
                 (None, None) => {
                     running.begin_load(started.cache);
-                    let terms = PilotOptions {
+                    let options = PilotOptions {
                         effort: self.study.pilot.under(place == 0),
                         within_ns: share.part(place, self.started.elapsed()),
-                        trials_because: trials[place].clone(),
+                        trials_because: trial_reasons[place].clone(),
                     };
-                    pilot(&mut running, self.study, &started.plans, terms)?
+                    pilot(&mut running, self.study, &started.plans, options)?
                 }
             };
-            if let (false, Some(list)) = (is_known, list) {
+            if let Some(list) = list
+                && !is_known
+            {
                 lists.push((list, pilot_record.clone()));
             }
             load.pilot = Some(pilot_record);
             load.settings.bodies_compared = started.bodies_compared;
         }
-        let stops = Instant::now();
+        let stopping = Instant::now();
         let _ = running.stop_all(None);
-        self.around = starting + stops.elapsed();
+        self.restart_time = starting + stopping.elapsed();
         self.context.services.note_used();
         note_responses(&mut self.record.measured, &names, &loads);
         self.fit_blocks();
@@ -364,7 +366,7 @@ impl StudyRunner<'_> {
         self.failure_in_pilot().map_or(Ok(()), Err)
     }
 
-    /// The failure of the first subject in the pilot, when all of them failed.
+    /// The first failure in the pilot, if every subject failed under every load.
     fn failure_in_pilot(&self) -> Option<Abort> {
         let measured = &self.record.measured;
         let has_no_subject = |load: &LoadRecord| {
@@ -374,23 +376,22 @@ impl StudyRunner<'_> {
         if !measured.loads.iter().all(has_no_subject) {
             return None;
         }
-        let each = measured.loads.iter().flat_map(|load| {
+        let mut failures = measured.loads.iter().flat_map(|load| {
             let subjects = measured.subjects.iter();
             subjects
                 .filter_map(|subject| Some((&subject.name, load.failure_in_pilot(&subject.name)?)))
         });
-        each.map(|(name, how)| {
-            let error = ServerProcessError::WithoutResponse {
-                name: name.clone(),
-                how: how.to_owned(),
-            };
-            Abort::subject(name, error)
-        })
-        .next()
+        let (name, how) = failures.next()?;
+        let error = ServerProcessError::WithoutResponse {
+            name: name.clone(),
+            how: how.to_owned(),
+        };
+        Some(Abort::subject(name, error))
     }
 
-    /// For each load why the pools of all subjects do not fit at once, if they do not.
-    fn too_many_at_once(&self) -> Vec<Option<String>> {
+    /// Why the connections to all subjects cannot be open at once, for each load under which they
+    /// cannot.
+    fn trial_reasons(&self) -> Vec<Option<String>> {
         let servers = (self.study.subjects.len(), self.study.ceiling.is_some());
         let descriptors = (
             self.context.descriptors.soft,
@@ -398,21 +399,20 @@ impl StudyRunner<'_> {
         );
         let reason = |load: &Load| {
             if load.shape.hold_ns().is_some() {
-                // One subject's connections are closed before the next one's are opened.
+                // The connections to a subject are closed before those to the next are opened.
                 return None;
             }
             too_many(load.connections, servers, descriptors)
         };
-        let loads = self.context.loads.iter();
-        loads.map(reason).collect()
+        self.context.loads.iter().map(reason).collect()
     }
 
-    /// The subjects that a block does not start: those that failed at an earlier start, and
-    /// those that have blocks enough under every load. Faults need all of them.
+    /// The subjects that a block does not start: those that failed at an earlier start, and, in a
+    /// study without faults, those that have enough blocks under every load.
     fn left_out(&self) -> Vec<String> {
         let measured = &self.record.measured;
-        let failed = measured.failed_starts();
-        let failed = failed.map(|start| start.subject.to_owned());
+        let starts = measured.failed_starts();
+        let failed = starts.map(|start| start.subject.to_owned());
         let is_settled = |name: &str| {
             let mut loads = measured.loads.iter();
             measured.faults.is_empty() && loads.all(|load| load.is_settled_for(name))
@@ -438,9 +438,9 @@ impl StudyRunner<'_> {
             Ok(started) => started,
             Err(abort) => return Err(self.context.blame(abort)),
         };
-        if self.around.is_zero() {
-            // It continues a record, without a pilot.
-            self.around = began.elapsed();
+        if self.restart_time.is_zero() {
+            // The study continues a record, and ran no pilot.
+            self.restart_time = began.elapsed();
         }
         for (subject, life) in &started.failed {
             if let Some(how) = &life.failed_start {
@@ -451,17 +451,17 @@ impl StudyRunner<'_> {
         note_responses(&mut self.record.measured, names, &started.loads);
         let measured = &self.record.measured;
         let loads = measured.loads.iter().zip(&offered);
-        let loads: Vec<BlockPart> = loads
+        let parts: Vec<BlockPart> = loads
             .filter_map(|(load, offered)| {
                 BlockPart::of(load, self.grids.grid(load, offered), measured, names)
             })
             .collect();
         let cold_ns = self.study.cold.map_or(0, |cold| Nanos::from(cold).0);
-        let mut on_moment = |moment: RoundEvent, load: &str, rounds| {
-            (self.watch)(match moment {
+        let mut on_event = |event: RoundEvent, load: &str, rounds| {
+            (self.watch)(match event {
                 RoundEvent::RoundBegins(round) => StudyProgress::Round {
                     block: index,
-                    load: (loads.len() > 1).then_some(load),
+                    load: (parts.len() > 1).then_some(load),
                     round,
                     rounds,
                 },
@@ -472,12 +472,12 @@ impl StudyRunner<'_> {
             mut block,
             further,
             mut ended,
-        } = measure(started, &loads, cold_ns, &mut random, &mut on_moment);
+        } = measure(started, &parts, cold_ns, &mut random, &mut on_event);
         block.index = index;
         block.seed = seed;
         if ended.is_ok() {
-            let added = self.add_faults(&mut block, &mut random);
-            ended = added.map_err(|abort| self.context.blame(abort));
+            let faults = self.add_faults(&mut block, &mut random);
+            ended = faults.map_err(|abort| self.context.blame(abort));
             if let Err(Abort::ServiceDied { name, error }) = &ended
                 && let Some(service) = block.services.get_mut(name)
             {
@@ -493,7 +493,7 @@ impl StudyRunner<'_> {
         ended
     }
 
-    /// Randomness for one purpose: the same study and purpose give the same.
+    /// Randomness for one purpose. It depends only on the study's seed and the purpose.
     fn random(&self, purpose: u64) -> ChaCha8Rng {
         let mut random = ChaCha8Rng::seed_from_u64(self.study.seed);
         random.set_stream(purpose);
@@ -501,8 +501,8 @@ impl StudyRunner<'_> {
     }
 }
 
-/// Why so many connections to each of so many subjects, and to the ceiling's server if there is
-/// one, do not fit into so many descriptors of each of so many threads, if they do not.
+/// Why this many connections to each subject, and to the ceiling's server if there is one, do not
+/// fit into the descriptors of the worker threads; `None` if they do. `limit` is per thread.
 fn too_many(
     connections: u32,
     (subjects, has_ceiling): (usize, bool),
@@ -527,8 +527,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_server_of_the_ceiling_takes_descriptors_and_is_no_subject() {
-        // Method: the fewest descriptors that hold 12 subjects, which hold no ceiling besides.
+    fn the_ceiling_takes_descriptors_and_is_no_subject() {
+        // Method: the fewest descriptors for 12 subjects, which do not suffice for a ceiling, too.
         let limit = descriptors_needed(1_200, 2);
         assert_eq!(too_many(100, (12, false), (limit, 2)), None);
         let reason = too_many(100, (12, true), (limit, 2)).unwrap();

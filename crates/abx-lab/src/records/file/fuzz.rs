@@ -3,30 +3,30 @@
 
 use super::{MAGIC, Packing, pack, text_of};
 
-/// Room that no input exceeds without an error.
-const ROOM: u64 = 1 << 20;
+/// The most bytes of text that are read.
+const BYTES_MAX: u64 = 1 << 20;
 
-/// Any bytes are read or refused: bytes that are no zstd are read as they are, nothing is longer
-/// than its room, and a compressed text comes back.
+/// Any bytes are read or refused: bytes other than zstd are read as they are, no text exceeds the
+/// limit, and a compressed text is read back.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a promise is broken.
 pub fn any_bytes(bytes: &[u8]) {
-    let read = text_of(bytes, ROOM);
+    let read = text_of(bytes, BYTES_MAX);
     if let Ok(text) = &read {
-        assert!(text.len() as u64 <= ROOM);
+        assert!(text.len() as u64 <= BYTES_MAX);
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let fits = text.len() as u64 <= ROOM;
+    let fits = text.len() as u64 <= BYTES_MAX;
     if !bytes.starts_with(&MAGIC) {
         assert_eq!(read.ok().as_deref(), fits.then_some(text));
     }
     let packed = pack(Vec::new(), Packing::Quick, |to| to.write_all(bytes));
     let packed = packed.expect("memory takes all that is written");
-    let back = text_of(&packed[..], ROOM);
-    assert_eq!(back.ok().as_deref(), fits.then_some(text));
+    let unpacked = text_of(&packed[..], BYTES_MAX);
+    assert_eq!(unpacked.ok().as_deref(), fits.then_some(text));
     let cut = &packed[..packed.len() - 1];
-    assert!(text_of(cut, ROOM).is_err(), "a cut is not noticed");
+    assert!(text_of(cut, BYTES_MAX).is_err(), "a cut is not noticed");
 }

@@ -1,5 +1,4 @@
-//! Records from elsewhere, such as those of CI jobs, taken into a folder of records:
-//! [`Adding`].
+//! Adds records from elsewhere, such as those of CI jobs, to a folder of records: [`Adding`].
 
 use std::path::{Path, PathBuf};
 
@@ -13,19 +12,19 @@ use crate::records::store::write_record_text;
 /// The result of adding a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
-    /// It is in the folder now, under this id.
+    /// The record is in the folder now, under this id.
     New { id: String },
-    /// The folder had it already, under this id.
+    /// The record was in the folder already, under this id.
     Known { id: String },
 }
 
 /// Why a record was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum AddError {
-    /// It is no record.
+    /// The text is no record.
     #[error(transparent)]
     NoRecord(#[from] OutlineError),
-    /// The folder cannot take it.
+    /// The record cannot be written to the folder.
     #[error(
         "cannot write {}: {source}. Make the folder writable, or set XDG_STATE_HOME to another",
         path.display()
@@ -39,29 +38,30 @@ pub enum AddError {
 /// A folder of records to which others are added.
 pub struct Adding {
     folder: PathBuf,
-    /// The records of the folder, with the id of each.
+    /// The records in the folder, each with its id.
     known: Vec<(String, Outline)>,
 }
 
 impl Adding {
-    /// To the records of this folder, which has these.
-    pub(super) fn to(folder: &Path, listed: Vec<Entry>) -> Adding {
-        let listed = listed.into_iter();
+    /// Prepares a folder that has these records.
+    pub(super) fn to(folder: &Path, entries: Vec<Entry>) -> Adding {
+        let entries = entries.into_iter();
         Adding {
             folder: folder.to_owned(),
-            known: listed.map(|entry| (entry.id, entry.outline)).collect(),
+            known: entries.map(|entry| (entry.id, entry.outline)).collect(),
         }
     }
 
-    /// Adds the record in a text, unless the folder has it: two records are the same if they agree
-    /// in all that a list shows of them, which includes the millisecond of their start, their seed
-    /// and their figures. The name of its file depends on the text alone.
+    /// Adds the record in a text, unless the folder has it already. Two records are the same if
+    /// their entries in a list are equal, which include the millisecond of their start, their seed
+    /// and their figures. The name of the new file depends only on the text.
     ///
     /// # Errors
     /// [`AddError`].
     pub fn add(&mut self, text: &str) -> Result<Added, AddError> {
         let outline = Outline::read(text)?;
-        if let Some((id, _)) = { self.known.iter() }.find(|(_, known)| *known == outline) {
+        let mut known = self.known.iter();
+        if let Some((id, _)) = known.find(|(_, known)| *known == outline) {
             return Ok(Added::Known { id: id.clone() });
         }
         let hash = hex(&Sha256::digest(text.as_bytes()));
@@ -75,5 +75,5 @@ impl Adding {
     }
 }
 
-/// Letters of a hash in a file's name.
+/// The letters of the hash in a file's name.
 const HASH_LETTERS: usize = 16;

@@ -13,7 +13,6 @@ pub enum HistoryError {
     )]
     Folder {
         folder: PathBuf,
-        /// Why not.
         source: std::io::Error,
     },
     #[error(
@@ -22,7 +21,6 @@ pub enum HistoryError {
     )]
     Index {
         path: PathBuf,
-        /// Why not.
         source: rusqlite::Error,
     },
     #[error(
@@ -31,7 +29,6 @@ pub enum HistoryError {
     )]
     Lock {
         folder: PathBuf,
-        /// Why not.
         source: std::io::Error,
     },
     #[error(
@@ -51,7 +48,7 @@ pub enum HistoryError {
     )]
     NoStudy {
         word: String,
-        /// Those that records are of.
+        /// The studies of the records that there are.
         studies: Vec<String>,
     },
     #[error(
@@ -62,7 +59,7 @@ pub enum HistoryError {
     #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
     Several {
         word: String,
-        /// Ids and files that it may mean.
+        /// The ids and names of the files that match.
         files: Vec<String>,
     },
 }

@@ -11,18 +11,17 @@ use sha2::{Digest, Sha256};
 use super::error::HistoryError;
 use crate::records::file::read_text;
 
-/// Letters of an id that are shown.
+/// The letters of an id that lists show.
 pub(super) const ID_LETTERS: usize = 6;
-/// The fewest letters that name a record.
+/// The fewest letters that can name a record.
 pub(super) const ID_LETTERS_LEAST: usize = 4;
 
-/// The folder of searches for commits, in that of the records.
+/// The folder of searches for commits, in the folder of records.
 pub const SEARCHES: &str = "bisect";
 
-/// How the names of records end.
 const ENDINGS: [&str; 2] = [".json", ".json.zst"];
 
-/// A record's file, as the index has it.
+/// A record's file, as the index knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KnownFile {
     pub(super) name: String,
@@ -30,8 +29,8 @@ pub(super) struct KnownFile {
     pub(super) stamp: String,
 }
 
-/// The id of the record in a file of this name: it needs no index, and stays the same when that is
-/// made again.
+/// The id of the record in a file of this name. It needs no index, and stays the same if the index
+/// is rebuilt.
 #[must_use]
 pub fn id_of_file(name: &str) -> String {
     hex(&Sha256::digest(name.as_bytes()))
@@ -48,8 +47,7 @@ pub(super) fn file_names(folder: &Path) -> Result<Vec<String>, HistoryError> {
     Ok(files(folder)?.into_iter().map(|file| file.name).collect())
 }
 
-/// The files in a folder that may hold records, those of searches under the name of their
-/// own folder.
+/// The files in a folder that may hold records. The names of searches include their folder.
 pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
     let failed = |source| HistoryError::Folder {
         folder: folder.to_owned(),
@@ -57,12 +55,9 @@ pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
     };
     let mut known_files = Vec::new();
     add_files(folder, "", &mut known_files).map_err(failed)?;
-    match add_files(
-        &folder.join(SEARCHES),
-        &format!("{SEARCHES}/"),
-        &mut known_files,
-    ) {
-        // Without a search there is no such folder.
+    let searches = folder.join(SEARCHES);
+    match add_files(&searches, &format!("{SEARCHES}/"), &mut known_files) {
+        // There is no such folder before the first search.
         Err(error)
             if !matches!(
                 error.kind(),
@@ -75,44 +70,43 @@ pub(super) fn files(folder: &Path) -> Result<Vec<KnownFile>, HistoryError> {
     }
 }
 
-/// Adds the files of one folder, whose names begin so.
+/// Adds the files of one folder, with a prefix for their names.
 fn add_files(folder: &Path, prefix: &str, known_files: &mut Vec<KnownFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         // A file that has vanished since the folder was read is no longer there.
-        let Ok(about) = fs::metadata(entry.path()) else {
+        let Ok(metadata) = fs::metadata(entry.path()) else {
             continue;
         };
-        // Names that abx gives are text; one that is not cannot be listed.
+        // Names that abx gives are valid Unicode. A list cannot show any other.
         if let Some(name) = entry.file_name().to_str()
-            && about.is_file()
+            && metadata.is_file()
             && ENDINGS.iter().any(|ending| name.ends_with(ending))
         {
             known_files.push(KnownFile {
                 name: format!("{prefix}{name}"),
-                stamp: stamp(&about),
+                stamp: stamp(&metadata),
             });
         }
     }
     Ok(())
 }
 
-/// A file that is replaced by rename has another inode, also within a tick of
-/// the file system's clock.
-fn stamp(about: &fs::Metadata) -> String {
-    let (inode, bytes) = (about.ino(), about.size());
-    let (seconds, ns) = (about.mtime(), about.mtime_nsec());
+/// Identifies the content of a file. A file that a rename has replaced has another inode, even
+/// within a tick of the file system's clock.
+fn stamp(metadata: &fs::Metadata) -> String {
+    let (inode, bytes) = (metadata.ino(), metadata.size());
+    let (seconds, ns) = (metadata.mtime(), metadata.mtime_nsec());
     format!("{inode}:{bytes}:{seconds}.{ns:09}")
 }
 
-/// The content of a file.
 pub(super) enum FileContents {
     Record(Box<Outline>),
-    /// Something else, and why it is that.
+    /// The file is no record, and this is why.
     Other(String),
-    /// It could not be looked at this time.
+    /// The file could not be read this time, and this is why.
     Unknown(String),
-    /// It is no longer there.
+    /// The file is no longer there.
     Nothing,
 }
 

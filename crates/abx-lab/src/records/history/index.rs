@@ -1,4 +1,4 @@
-//! The index of a folder of records: an SQLite file beside them.
+//! The index of a folder of records: an SQLite file next to them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,17 +22,16 @@ pub struct Query {
     /// Text that occurs in a record's label, study, subjects, their versions, commands and
     /// addresses, its loads, file or id, in any case; `None` for all.
     pub text: Option<String>,
-    /// The most that are listed; `None` for all.
+    /// How many records are listed at most; `None` for all.
     pub limit: Option<usize>,
-    /// Also studies that failed before anything was measured.
+    /// Whether studies that failed before anything was measured are listed too.
     pub with_unmeasured: bool,
 }
 
-/// The file's name.
 const NAME: &str = "history.sqlite3";
-/// To be raised with every change of [`TABLES`] or of their content.
+/// Must be raised with each change of [`TABLES`] or of their content.
 const VERSION: i64 = 10;
-/// How long another process may write; each does so for moments only.
+/// How long to wait for another process that writes, which takes each of them only a moment.
 const BUSY: Duration = Duration::from_secs(20);
 
 const TABLES: &str = "
@@ -101,12 +100,12 @@ pub(super) struct Index {
     path: PathBuf,
 }
 
-/// Which files are read.
+/// Which files are read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refresh {
-    /// Those that are not as the index has them.
-    AtChanges,
-    AtAll,
+    /// Files that have changed since the index was written.
+    Changed,
+    Every,
 }
 
 /// The result of a query.
@@ -118,18 +117,18 @@ pub(super) struct Listing {
 }
 
 impl Index {
-    /// The index in this folder; an empty one when there is none that can be used.
-    pub(super) fn kept_in(folder: &Path) -> Result<Index, HistoryError> {
+    /// Opens the index in this folder. It is empty if there was none, or none that can be used.
+    pub(super) fn open_in(folder: &Path) -> Result<Index, HistoryError> {
         let path = folder.join(NAME);
         let connection = match connect(&path) {
             Ok(connection) => connection,
-            Err(source) if is_damage(&source) => Index::made_anew_in(folder)?,
+            Err(source) if is_damage(&source) => Index::reset_in(folder)?,
             Err(source) => return Err(HistoryError::Index { path, source }),
         };
         Ok(Index { connection, path })
     }
 
-    /// An empty one that is not kept.
+    /// An empty index that no file keeps.
     pub(super) fn in_memory() -> Result<Index, HistoryError> {
         let path = PathBuf::from(":memory:");
         match connect(&path) {
@@ -138,48 +137,50 @@ impl Index {
         }
     }
 
-    /// The index in this folder, which was found damaged, made again by the process that comes
-    /// first.
-    fn made_anew_in(folder: &Path) -> Result<Connection, HistoryError> {
-        let locked = File::open(folder).and_then(|folder| {
+    /// Empties the damaged index in this folder, unless another process has done so first.
+    fn reset_in(folder: &Path) -> Result<Connection, HistoryError> {
+        let lock = File::open(folder).and_then(|folder| {
             rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
             Ok(folder)
         });
-        let _locked = locked.map_err(|source| HistoryError::Lock {
+        let _lock = lock.map_err(|source| HistoryError::Lock {
             folder: folder.to_owned(),
             source,
         })?;
         let path = folder.join(NAME);
-        // SUBTLE: Another process may have emptied it while this one waited, and
-        // be filling it, which must then stay.
+        // SUBTLE: Another process may have emptied the index while this one waited for the lock.
+        // It may be filling the index by now, whose content must then stay.
         match connect(&path) {
             Err(source) if is_damage(&source) => empty(&path).and_then(|()| connect(&path)),
-            other => other,
+            result => result,
         }
         .map_err(|source| HistoryError::Index { path, source })
     }
 
-    /// The same, up to date with the files of a folder.
-    pub(super) fn refreshed(mut self, folder: &Path, look: Refresh) -> Result<Index, HistoryError> {
-        let there = files(folder)?;
-        let known = match look {
-            Refresh::AtChanges => self.known().map_err(|source| self.failed(source))?,
-            Refresh::AtAll => BTreeMap::new(),
+    /// Brings the index up to date with the files of a folder.
+    pub(super) fn refreshed(
+        mut self,
+        folder: &Path,
+        refresh: Refresh,
+    ) -> Result<Index, HistoryError> {
+        let present = files(folder)?;
+        let known = match refresh {
+            Refresh::Changed => self.known().map_err(|source| self.failed(source))?,
+            Refresh::Every => BTreeMap::new(),
         };
         let is_known = |file: &KnownFile| known.get(&file.name) == Some(&file.stamp);
-        let stale: Vec<&KnownFile> = there.iter().filter(|file| !is_known(file)).collect();
-        let gone = known.keys().filter(|name| {
-            let is_there = there.iter().any(|file| file.name == **name);
-            !is_there
-        });
-        let gone: Vec<&String> = gone.collect();
-        if look == Refresh::AtChanges && stale.is_empty() && gone.is_empty() {
+        let stale: Vec<&KnownFile> = present.iter().filter(|file| !is_known(file)).collect();
+        let is_gone = |name: &String| present.iter().all(|file| file.name != *name);
+        let gone: Vec<&String> = known.keys().filter(|name| is_gone(name)).collect();
+        if refresh == Refresh::Changed && stale.is_empty() && gone.is_empty() {
             return Ok(self);
         }
-        // Read before the index is locked, so that no process waits for the files.
-        let read = stale.iter().map(|file| (*file, read(folder, &file.name)));
-        let read: Vec<(&KnownFile, FileContents)> = read.collect();
-        self.write(look, &read, &gone)
+        // The files are read before the index is locked, so that no process waits for them.
+        let contents: Vec<(&KnownFile, FileContents)> = stale
+            .into_iter()
+            .map(|file| (file, read(folder, &file.name)))
+            .collect();
+        self.write(refresh, &contents, &gone)
             .map_err(|source| self.failed(source))?;
         Ok(self)
     }
@@ -193,27 +194,27 @@ impl Index {
 
     fn write(
         &mut self,
-        look: Refresh,
-        read: &[(&KnownFile, FileContents)],
+        refresh: Refresh,
+        contents: &[(&KnownFile, FileContents)],
         gone: &[&String],
     ) -> rusqlite::Result<()> {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if look == Refresh::AtAll {
-            // Within the transaction: no other process may see an empty list.
-            make(&transaction)?;
+        if refresh == Refresh::Every {
+            // Within the transaction, so that no other process sees an empty list.
+            create_tables(&transaction)?;
         }
-        let names = read.iter().map(|(file, _)| &file.name);
+        let names = contents.iter().map(|(file, _)| &file.name);
         for name in names.chain(gone.iter().copied()) {
             transaction.execute("DELETE FROM record WHERE file = ?1", [name])?;
             transaction.execute("DELETE FROM unread WHERE file = ?1", [name])?;
         }
-        for (file, held) in read {
-            match held {
+        for (file, content) in contents {
+            match content {
                 FileContents::Record(outline) => insert(&transaction, file, outline)?,
                 FileContents::Other(why) => insert_unread(&transaction, file, why)?,
-                // Without a stamp it is looked at again the next time.
+                // A file without a stamp is read again next time.
                 FileContents::Unknown(why) => {
                     let name = file.name.clone();
                     let stamp = String::new();
@@ -230,17 +231,17 @@ impl Index {
         let text = query.text.as_ref().map(|text| text.to_lowercase());
         let limit = query.limit.and_then(|limit| i64::try_from(limit).ok());
         let result = (|| {
-            // Others may write in between: all of this is read at one time.
-            let _at_one_time = self.connection.unchecked_transaction()?;
-            let (measured, others): (usize, usize) =
+            // Other processes may write in between, so one transaction reads everything.
+            let _transaction = self.connection.unchecked_transaction()?;
+            let (measured, unmeasured): (usize, usize) =
                 self.connection
                     .query_row(COUNT, [&text], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let (total, unmeasured) = if query.with_unmeasured {
-                (measured + others, 0)
+            let (total, hidden) = if query.with_unmeasured {
+                (measured + unmeasured, 0)
             } else {
-                (measured, others)
+                (measured, unmeasured)
             };
-            // A limit below zero is none.
+            // SQLite takes a negative limit for none.
             let mut statement = self.connection.prepare(SELECT_RECORD)?;
             let rows = statement.query_map(
                 params![text, limit.unwrap_or(-1), query.with_unmeasured],
@@ -259,7 +260,7 @@ impl Index {
             })?;
             Ok(Listing {
                 left_out: total.saturating_sub(entries.len()),
-                unmeasured,
+                unmeasured: hidden,
                 entries,
                 unread: unread.collect::<rusqlite::Result<_>>()?,
             })
@@ -293,12 +294,12 @@ impl Index {
     }
 }
 
-/// Opens an index whose tables are there and whole.
+/// Opens an index, creates its tables if they are missing or of another version, and checks them.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
-    // An index that a loss of power spoils is made again from the records; waiting for a slow disk
-    // would keep other processes from the index for nothing.
+    // An index that a power loss damages is rebuilt from the records. Waiting for a slow disk would
+    // only keep other processes from the index.
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     let version = |connection: &Connection| -> rusqlite::Result<i64> {
@@ -308,7 +309,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have been faster.
         if version(&transaction)? != VERSION {
-            make(&transaction)?;
+            create_tables(&transaction)?;
         }
         transaction.commit()?;
     }
@@ -328,11 +329,10 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Empties a file of which nothing can be read.
+/// Empties an unreadable index.
 ///
-/// SUBTLE: The file stays the same one. Were it removed, a process that still
-/// holds it would take the journal of the new one, which has that name, for its
-/// own, and spoil both.
+/// SUBTLE: The file is emptied instead of replaced. A process that still has the removed file open
+/// would take the journal of the new file, which has the same name, for its own and corrupt both.
 ///
 /// Source: <https://sqlite.org/c3ref/c_dbconfig_defensive.html>,
 /// `SQLITE_DBCONFIG_RESET_DATABASE`.
@@ -343,16 +343,16 @@ fn empty(path: &Path) -> rusqlite::Result<()> {
     connection.execute_batch("VACUUM")
 }
 
-/// Makes the tables again, whatever there was.
-fn make(transaction: &Transaction) -> rusqlite::Result<()> {
+/// Creates the tables in place of any that there are.
+fn create_tables(transaction: &Transaction) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare(
         "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE \
          'sqlite!_%' ESCAPE '!'",
     )?;
-    let others = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let others = others.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
-    // Those that point at others go before them.
-    for (kind, name) in others.iter().rev() {
+    let existing = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let existing = existing.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
+    // A table that refers to another is dropped first.
+    for (kind, name) in existing.iter().rev() {
         let name = name.replace('"', "\"\"");
         transaction.execute_batch(&format!("DROP {kind} \"{name}\""))?;
     }
@@ -360,7 +360,7 @@ fn make(transaction: &Transaction) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", VERSION)
 }
 
-/// Whether the file is no index of ours, or no longer.
+/// Whether the file is damaged, or is no index of abx.
 fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -394,29 +394,29 @@ fn insert(transaction: &Transaction, file: &KnownFile, outline: &Outline) -> rus
             outline.is_measured,
             outline.throughput_per_s,
             json(&outline.machine),
-            // A seed may be larger than the largest integer of a table.
+            // A seed may exceed the largest integer of SQLite.
             outline.seed.map(|seed| seed.to_string()),
             outline.abx_version,
             words(&file.name, outline),
             outline.study,
             outline.label,
-            { outline.search.as_ref() }.map(json),
+            outline.search.as_ref().map(json),
         ])?;
     let mut statement = transaction
         .prepare("INSERT INTO comparison VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?;
-    for (place, outline_comparison) in outline.comparisons.iter().enumerate() {
+    for (place, comparison) in outline.comparisons.iter().enumerate() {
         statement.execute(params![
             file.name,
             place,
-            outline_comparison.load,
-            outline_comparison.subject,
-            outline_comparison.baseline,
-            name(&outline_comparison.metric),
-            outline_comparison.ratio,
-            outline_comparison.low,
-            outline_comparison.high,
-            name(&outline_comparison.verdict),
-            outline_comparison.blocks,
+            comparison.load,
+            comparison.subject,
+            comparison.baseline,
+            name(&comparison.metric),
+            comparison.ratio,
+            comparison.low,
+            comparison.high,
+            name(&comparison.verdict),
+            comparison.blocks,
         ])?;
     }
     Ok(())
@@ -428,11 +428,12 @@ fn insert_unread(transaction: &Transaction, file: &KnownFile, why: &str) -> rusq
     Ok(())
 }
 
-/// A row of [`SELECT_RECORD`]; its comparisons are in a table of their own.
+/// The entry of a row of [`SELECT_RECORD`], without comparisons, which another table has.
 fn entry(row: &Row) -> rusqlite::Result<Entry> {
     let file: String = row.get(0)?;
-    let seed: Option<String> = row.get(9)?;
     let started: i64 = row.get(2)?;
+    let seed: Option<String> = row.get(9)?;
+    let search: Option<String> = row.get(14)?;
     Ok(Entry {
         id: id_of_file(&file)[..ID_LETTERS].to_owned(),
         file,
@@ -451,9 +452,7 @@ fn entry(row: &Row) -> rusqlite::Result<Entry> {
             is_measured: row.get(11)?,
             study: row.get(12)?,
             label: row.get(13)?,
-            search: { row.get::<_, Option<String>>(14)? }
-                .map(|text| from_json(&text, 14))
-                .transpose()?,
+            search: search.map(|text| from_json(&text, 14)).transpose()?,
         },
     })
 }
@@ -461,14 +460,14 @@ fn entry(row: &Row) -> rusqlite::Result<Entry> {
 /// Verdicts in short, for a reader of the table itself.
 fn verdicts(outline: &Outline) -> String {
     let counts = outline.verdicts();
-    let each = counts
+    let texts = counts
         .iter()
         .map(|(verdict, count)| format!("{count} {}", name(verdict)));
-    each.collect::<Vec<_>>().join(", ")
+    texts.collect::<Vec<_>>().join(", ")
 }
 
-/// All that a search may find anywhere in it, in lower case. An id is found by
-/// its beginning only, or short words would be found in it by chance.
+/// The text that a search matches anywhere, in lower case. It lacks the id, which matches only from
+/// its first letter: short words would match anywhere in it by chance.
 fn words(file: &str, outline: &Outline) -> String {
     let mut words = vec![file.to_owned()];
     words.extend(outline.loads.iter().cloned());
@@ -480,7 +479,7 @@ fn words(file: &str, outline: &Outline) -> String {
         words.extend(subject.address.clone());
         words.push(subject.command.join(" "));
     }
-    // A search must not run from one word into the next.
+    // A match must not span two words.
     words.join("\n").to_lowercase()
 }
 
@@ -488,7 +487,7 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("every key is a string")
 }
 
-/// The word by which a closed choice is stored, as in records.
+/// The name by which a value of an enum is stored, as in records.
 fn name(value: &impl Serialize) -> String {
     json(value).trim_matches('"').to_owned()
 }

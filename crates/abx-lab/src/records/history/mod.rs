@@ -1,8 +1,8 @@
-//! The records that are kept, found again: listed, searched, and named by id.
+//! Finds saved records again: lists them, searches them, and resolves their ids.
 //!
-//! The files are the truth. [`Archive`] reads them by way of an index beside
-//! them, which is only a cache: when it is missing, damaged, of another version
-//! or cannot be written, the responses are the same and take longer.
+//! The files are the truth. [`Archive`] reads them through an index next to them, which is only a
+//! cache: if it is missing, damaged, of another version or not writable, the results are the same
+//! and take longer.
 
 mod adding;
 mod error;
@@ -34,36 +34,36 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Takes note of every file that is new, changed or gone since the last time.
+    /// Opens a folder, and indexes each file that is new, changed or gone since the last time.
     ///
-    /// Several processes may do so at once: each waits for the other.
+    /// Several processes may do so at once; they wait for each other.
     ///
     /// # Errors
     /// [`HistoryError::Folder`]. A problem with the index alone is no error, but in
     /// [`Archive::problem`].
     pub fn open(folder: &Path) -> Result<Archive, HistoryError> {
-        Archive::read(folder, Refresh::AtChanges)
+        Archive::read(folder, Refresh::Changed)
     }
 
-    /// The same, with every file read again.
+    /// Opens a folder, and reads every file again.
     ///
     /// # Errors
     /// As [`Archive::open`].
     pub fn rebuild(folder: &Path) -> Result<Archive, HistoryError> {
-        Archive::read(folder, Refresh::AtAll)
+        Archive::read(folder, Refresh::Every)
     }
 
-    fn read(folder: &Path, look: Refresh) -> Result<Archive, HistoryError> {
-        let kept = if folder.is_dir() {
-            Index::kept_in(folder).and_then(|index| index.refreshed(folder, look))
+    fn read(folder: &Path, refresh: Refresh) -> Result<Archive, HistoryError> {
+        let index = if folder.is_dir() {
+            Index::open_in(folder).and_then(|index| index.refreshed(folder, refresh))
         } else {
-            // Nothing was ever measured, and looking must not leave a folder.
+            // Nothing was ever measured, and a query must not create the folder.
             Index::in_memory()
         };
-        let (index, problem) = match kept {
+        let (index, problem) = match index {
             Ok(index) => (index, None),
             Err(problem @ (HistoryError::Index { .. } | HistoryError::Lock { .. })) => {
-                let index = Index::in_memory()?.refreshed(folder, Refresh::AtAll)?;
+                let index = Index::in_memory()?.refreshed(folder, Refresh::Every)?;
                 (index, Some(problem))
             }
             Err(error) => return Err(error),
@@ -75,7 +75,7 @@ impl Archive {
         })
     }
 
-    /// Why the index could not be kept; the list is complete all the same.
+    /// Why the index could not be used; the list is complete all the same.
     #[must_use]
     pub fn problem(&self) -> Option<&HistoryError> {
         self.problem.as_ref()
@@ -92,7 +92,8 @@ impl Archive {
         limit: usize,
     ) -> Result<Trend, HistoryError> {
         let mut entries = self.list(&Query::default())?.entries;
-        let mut studies: Vec<String> = { entries.iter() }
+        let mut studies: Vec<String> = entries
+            .iter()
             .filter_map(|entry| entry.outline.study.clone())
             .collect();
         entries.retain(|entry| entry.outline.is_of_study(study));
@@ -107,7 +108,7 @@ impl Archive {
         let left_out = entries.len().saturating_sub(limit);
         entries.truncate(limit);
         let read = |entry: Entry| {
-            // A record that has gone or changed since it was listed has no part in the trend.
+            // A record that was removed or damaged since it was listed has no part in the trend.
             let text = read_text(&self.folder.join(&entry.file)).ok()?;
             TrendRecord::read(entry.id, &text, metric).ok()
         };
@@ -115,16 +116,16 @@ impl Archive {
         Ok(Trend::of(study, records, left_out))
     }
 
-    /// To add records from elsewhere.
+    /// Prepares to add records from elsewhere to the folder.
     ///
     /// # Errors
     /// [`HistoryError::Index`].
     pub fn adding(&self) -> Result<Adding, HistoryError> {
-        let every = Query {
+        let query = Query {
             with_unmeasured: true,
             ..Query::default()
         };
-        Ok(Adding::to(&self.folder, self.list(&every)?.entries))
+        Ok(Adding::to(&self.folder, self.list(&query)?.entries))
     }
 
     /// The records that a query selects, newest first.
@@ -149,14 +150,14 @@ impl Archive {
     }
 }
 
-/// The record that a word names: a file, or else the id of a record in the
-/// folder, of which the first four letters are enough when no other begins so, or `last`
-/// for the newest one and `last~1` for the one before it.
+/// The file of the record that a word names. The word is a path, the id of a record in the folder,
+/// `last` for the newest record, or `last~1` for the one before it. The first four letters of an id
+/// are enough if no other id begins with them.
 ///
 /// # Errors
-/// [`HistoryError::NoRecord`] and [`HistoryError::Several`] for a word that looks like an id,
-/// [`HistoryError::NotSoMany`] and an error of the list for `last`; any other word is a path,
-/// whether there is a file or not.
+/// [`HistoryError::NoRecord`] and [`HistoryError::Several`] for a word that looks like an id;
+/// [`HistoryError::NotSoMany`] and an error of the list for `last`. Any other word is returned as a
+/// path, whether the file exists or not.
 pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     let path = PathBuf::from(word);
     if path.exists() {
@@ -165,7 +166,7 @@ pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     match counted_back(word) {
         Some(back) => newest(word, back, folder),
         None if is_id(&word.to_ascii_lowercase()) => find(word, folder),
-        // A word with neither a folder nor an extension may as well be meant as an id.
+        // A word with neither a folder nor an extension may be a mistyped id.
         None if !word.contains(['/', '.']) => Err(HistoryError::NoRecord {
             word: word.to_owned(),
         }),
@@ -173,7 +174,7 @@ pub fn resolve(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     }
 }
 
-/// How many records come after the one that a word such as `last~1` means.
+/// How many newer records there are than the one that a word such as `last~1` names.
 fn counted_back(word: &str) -> Option<usize> {
     match word.strip_prefix("last")? {
         "" => Some(0),
@@ -181,27 +182,27 @@ fn counted_back(word: &str) -> Option<usize> {
     }
 }
 
-/// The record in the folder that has so many after it.
+/// The record that comes `back` places after the newest one.
 fn newest(word: &str, back: usize, folder: &Path) -> Result<PathBuf, HistoryError> {
     let query = Query {
         limit: Some(back.saturating_add(1)),
         ..Query::default()
     };
-    let listed = Archive::open(folder)?.list(&query)?.entries;
-    match listed.get(back) {
+    let entries = Archive::open(folder)?.list(&query)?.entries;
+    match entries.get(back) {
         Some(entry) => Ok(folder.join(&entry.file)),
-        None if listed.is_empty() => Err(HistoryError::Empty {
+        None if entries.is_empty() => Err(HistoryError::Empty {
             word: word.to_owned(),
         }),
         None => Err(HistoryError::NotSoMany {
             word: word.to_owned(),
-            count: listed.len(),
+            count: entries.len(),
         }),
     }
 }
 
-/// The record in the folder whose id begins so; never a file by its path, so the word may come from
-/// an untrusted source.
+/// The record in the folder whose id begins with a word. The word may come from an untrusted
+/// source, since it is never used as a path.
 ///
 /// # Errors
 /// [`HistoryError::NoRecord`], also for a word that is no id, and
@@ -212,18 +213,18 @@ pub fn find(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     if !is_id(&id) {
         return Err(HistoryError::NoRecord { word });
     }
-    let mut meant: Vec<String> = if folder.is_dir() {
+    let mut names: Vec<String> = if folder.is_dir() {
         file_names(folder)?
     } else {
         Vec::new()
     };
-    meant.retain(|name| id_of_file(name).starts_with(&id));
-    match &meant[..] {
+    names.retain(|name| id_of_file(name).starts_with(&id));
+    match &names[..] {
         [] => Err(HistoryError::NoRecord { word }),
-        [only] => Ok(folder.join(only)),
-        several => Err(HistoryError::Several {
+        [name] => Ok(folder.join(name)),
+        names => Err(HistoryError::Several {
             word,
-            files: several
+            files: names
                 .iter()
                 .map(|name| format!("{} ({name})", &id_of_file(name)[..2 * ID_LETTERS_LEAST + 4]))
                 .collect(),
@@ -231,7 +232,7 @@ pub fn find(word: &str, folder: &Path) -> Result<PathBuf, HistoryError> {
     }
 }
 
-/// The letters of [`id_of_file`] which lists show.
+/// The first letters of [`id_of_file`], as lists show them.
 #[must_use]
 pub fn short_id_of_file(name: &str) -> String {
     id_of_file(name)[..ID_LETTERS].to_owned()

@@ -7,11 +7,11 @@ use crate::revisions::parents::parents_in;
 use crate::revisions::repository::{hash_in, revisions_in};
 use crate::revisions::revision::{Revision, subject_names};
 
-/// Reads bytes as each output of git that abx reads. Titles and dates act on no terminal, parents
-/// are in the list, and no changed path leads out of the working tree.
+/// Reads bytes as each output of git that abx reads. Titles and dates have no control characters,
+/// parents are in the list, and no changed path leads out of the working tree.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a promise is broken.
 pub fn any_output(bytes: &[u8]) {
     let mut revisions = revisions_in(bytes);
     for revision in &revisions {

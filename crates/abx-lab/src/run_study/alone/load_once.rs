@@ -1,5 +1,5 @@
-//! One load on one server that receives no other request, before or after it: for commands of other
-//! tools, whose every request counts and which make no record.
+//! Loads one server once and sends it no other request, before or after: for the commands of other
+//! tools, in which every request counts and which write no record.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -17,29 +17,28 @@ use abx_study::{Load, Study};
 #[derive(Debug, Clone)]
 pub struct OncePlan {
     pub target: Target,
-    /// The load. Its address and its sources come from here.
+    /// The load. [`load_once`] sets its address and its sources.
     pub plan: LoadPlan,
     pub end: SliceEnd,
-    /// Worker threads; `None` for one on each of the generator's processors.
+    /// Worker threads; `None` for one per CPU of the generator.
     pub threads: Option<usize>,
-    /// Local addresses that connections come from; empty for the usual ones.
+    /// Local addresses that connections come from; empty for the default ones.
     pub local_addresses: Vec<IpAddr>,
 }
 
-/// The result.
+/// The result of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnceResult {
     pub slice: SliceTally,
     pub is_stopped: bool,
 }
 
-/// Loads a server once. Connections are opened by the requests
-/// that need them.
+/// Loads a server once. A connection is opened when a request needs it.
 ///
 /// # Errors
-/// [`RunError::Prepare`] when nothing was sent. The server's behaviour is in the tally.
+/// [`RunError::Prepare`] if nothing was sent. Failures of the server are in the tally.
 pub fn load_once(
-    load: OncePlan,
+    once: OncePlan,
     on_stopper: &mut dyn FnMut(Stopper),
 ) -> Result<OnceResult, RunError> {
     let OncePlan {
@@ -48,7 +47,7 @@ pub fn load_once(
         end,
         threads,
         local_addresses,
-    } = load;
+    } = once;
     let plan = LoadPlan {
         address: target.address,
         sources: sources(
@@ -62,7 +61,7 @@ pub fn load_once(
         ..plan
     };
     let subject = Subject::new(target.url.clone(), Source::Address(target));
-    let shares = Load {
+    let load = Load {
         options: LoadOptions {
             connections: plan.connections,
             ..LoadOptions::default()
@@ -72,7 +71,7 @@ pub fn load_once(
     let study = Study {
         threads,
         local_addresses,
-        ..Study::of_one(subject, vec![shares], plan.seed, Vec::new())
+        ..Study::of_one(subject, vec![load], plan.seed, Vec::new())
     };
     // Nothing is started, so nothing needs a keeper.
     let mut context = StudyContext::prepare(&study, PathBuf::new(), &[])?;
@@ -81,12 +80,12 @@ pub fn load_once(
     let (pool, _) = generator
         .open(&plan, &mut |_| {})
         .map_err(PrepareError::Engine)?;
-    let slice = SlicePlan {
+    let slice_plan = SlicePlan {
         end,
         discard_ns: 0,
         course: None,
     };
-    let slice = generator.slice(pool, &slice, &mut |_| {});
+    let slice = generator.slice(pool, &slice_plan, &mut |_| {});
     Ok(OnceResult {
         slice: slice.map_err(PrepareError::Engine)?,
         is_stopped: generator.stopper().is_stopped(),

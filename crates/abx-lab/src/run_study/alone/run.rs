@@ -1,5 +1,5 @@
-//! One server under one load: the everyday measurement, which is a study of one
-//! subject in one block, without a pilot, a warm-up or a comparison.
+//! Measures one server under one load: a study of one subject in one block, without a pilot or a
+//! comparison.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub struct RunPlan {
     /// One server under one load.
     pub study: Study,
     pub end: RunEnd,
-    /// For how long the load is sent before anything counts.
+    /// How long the load is sent before anything counts.
     pub warm_up: Duration,
 }
 
@@ -54,11 +54,11 @@ pub enum RunError {
     Abort(#[from] Abort),
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug)]
 pub enum RunProgress<'a> {
     Pending(Pending<'a>),
-    /// The figures of the generator's workers in the last intervals of the load.
+    /// The figures of the generator's workers in the last intervals.
     Intervals(&'a [ReportedInterval]),
 }
 
@@ -66,17 +66,17 @@ pub enum RunProgress<'a> {
 pub struct RunEnvironment<'a> {
     /// The version of abx, for the record.
     pub version: &'a str,
-    /// Given a handle that stops it.
+    /// Receives a handle that stops the run.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
-    /// Receives the progress, some times a second; `None` without a display.
+    /// Receives the progress several times per second; `None` without a display.
     pub watch: Option<&'a mut dyn FnMut(RunProgress)>,
     /// The generator of the load; `None` for threads of this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
 }
 
 impl RunEnd {
-    /// How long the intervals of the run's course are at first: 100 ms, and a hundredth of a
-    /// run that is shorter than 10 s, so that its start can be compared with the rest.
+    /// The initial length of the intervals of the run's course: 100 ms, or a hundredth of a run
+    /// shorter than 10 s, so that its start can be compared with the rest.
     #[must_use]
     pub fn interval(self) -> Duration {
         match self {
@@ -92,46 +92,43 @@ const INTERVAL_MAX: Duration = Duration::from_millis(100);
 /// Loads one server once.
 ///
 /// # Errors
-/// [`RunError`] when nothing was measured. Failures under load are in the record.
-pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<Measured, RunError> {
-    let (end, warm_up) = (plan.end, plan.warm_up);
+/// [`RunError`] if nothing was measured. Failures under load are in the record.
+pub fn run(plan: RunPlan, environment: RunEnvironment) -> Result<Measured, RunError> {
+    let planned = planned(plan.end, plan.warm_up);
     let study = study(plan);
-    let is_watched = around.watch.is_some();
-    let watch = RefCell::new(around.watch);
+    let is_watched = environment.watch.is_some();
+    let watch = RefCell::new(environment.watch);
     let notify = |progress: RunProgress| {
         if let Some(watch) = watch.borrow_mut().as_mut() {
             watch(progress);
         }
     };
     let on_pending = |pending: Pending| notify(RunProgress::Pending(pending));
-    let on_intervals = |reported_intervals: &[ReportedInterval]| {
-        notify(RunProgress::Intervals(reported_intervals))
-    };
+    let on_intervals = |intervals: &[ReportedInterval]| notify(RunProgress::Intervals(intervals));
     // Nothing is started, so nothing needs a keeper.
     let program = PathBuf::new();
-    let mut context = match around.generator {
+    let mut context = match environment.generator {
         Some(generator) => StudyContext::prepare_elsewhere(&study, program, &[], generator)?,
         None => StudyContext::prepare(&study, program, &[])?,
     };
     context.on_pending = &on_pending;
     let stopper = context.generator.stopper();
-    (around.on_stopper)(stopper.clone());
-    let mut measured = new_record(&study, around.version, &context);
+    (environment.on_stopper)(stopper.clone());
+    let mut measured = new_record(&study, environment.version, &context);
     let mut random = ChaCha8Rng::seed_from_u64(study.seed);
     let mut started = context.start_block(&mut random)?;
     started.running.on_intervals =
         is_watched.then_some(&on_intervals as &dyn Fn(&[ReportedInterval]));
     let began = Instant::now();
     note_responses(&mut measured, &started.running.names, &started.loads);
-    for (load, planned) in measured.loads.iter_mut().zip(&started.loads) {
-        load.settings.bodies_compared = planned.bodies_compared;
+    for (load, plans) in measured.loads.iter_mut().zip(&started.loads) {
+        load.settings.bodies_compared = plans.bodies_compared;
     }
-    let planned = planned(end, warm_up);
     measured.loads[0].pilot = Some(planned.pilot.clone());
     if study.loads[0].shape.hold_ns().is_none() {
-        // The results of held connections are read on this side.
-        let kept = started.running.generator.keep(&measured);
-        kept.map_err(Abort::from)?;
+        // This process reads the results of held connections itself.
+        let result = started.running.generator.keep(&measured);
+        result.map_err(Abort::from)?;
     }
     let block = block(started, &study.loads[0].name, &planned, &mut random)?;
     measured.blocks.push(BlockRecord {
@@ -148,33 +145,33 @@ pub fn run(plan: RunPlan, around: RunEnvironment) -> Result<Measured, RunError> 
     Ok(measured)
 }
 
-/// A run that was measured elsewhere, of which nothing was read on this side: its record before its
-/// load, and the result of that. `None` when it was no run.
+/// The record of a run that agents measured without this process: `measured` is its record before
+/// the load, and `slice` the result of the load. `None` if it was no run.
 #[must_use]
 pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Option<Measured> {
     let ([subject], [load]) = (&measured.subjects[..], &measured.loads[..]) else {
         return None;
     };
-    let address =
-        { subject.connected_to.as_deref() }.and_then(|text| text.parse::<SocketAddr>().ok());
+    let connected_to = subject.connected_to.as_deref();
+    let address = connected_to.and_then(|text| text.parse::<SocketAddr>().ok());
     let subject = subject.name.clone();
     let mut record = SliceRecord::of(&subject, &slice);
     record.clocks = Some(slice.tally.clocks);
     measured.elapsed_s = slice.wall_ns as f64 / 1e9;
-    let course = slice.tally.course.as_ref().map(|kept| kept.finish());
-    let of_subject = |course| (subject.clone(), course);
+    let course = slice.tally.course.as_ref();
+    let course = course.map(|course| (subject.clone(), course.finish()));
     let part = BlockLoad {
         load: load.name.clone(),
         rounds: vec![Round {
             disturbed: Vec::new(),
             slices: vec![record],
         }],
-        courses: course.map(of_subject).into_iter().collect(),
+        courses: course.into_iter().collect(),
         ledgers: BTreeMap::new(),
         histograms: BTreeMap::from([(subject.clone(), slice.tally.times)]),
         sides: BTreeMap::from([(subject.clone(), SubjectReadings::default())]),
     };
-    let life = BlockSubject {
+    let block_subject = BlockSubject {
         port: address.map_or(0, |address| address.port()),
         end: "is not known".to_owned(),
         ..BlockSubject::default()
@@ -183,14 +180,14 @@ pub fn collected_run(mut measured: Measured, slice: SliceTally) -> Option<Measur
         seed: measured.seed,
         complete: true,
         order: vec![subject.clone()],
-        subjects: BTreeMap::from([(subject, life)]),
+        subjects: BTreeMap::from([(subject, block_subject)]),
         loads: vec![part],
         ..BlockRecord::default()
     }];
     Some(measured)
 }
 
-/// The study that a run is.
+/// A run as a study of one block.
 fn study(plan: RunPlan) -> Study {
     Study {
         budget: match plan.end {
@@ -208,9 +205,9 @@ fn study(plan: RunPlan) -> Study {
 /// The only slice of a run.
 struct PlannedSlice {
     end: SliceEnd,
-    /// Of its course, at first.
+    /// The initial length of the intervals of its course.
     interval: Duration,
-    /// The settings that a pilot would have found for it.
+    /// The settings that a pilot would have chosen for it.
     pilot: PilotRecord,
 }
 
@@ -241,7 +238,6 @@ fn planned(run_end: RunEnd, warm_up: Duration) -> PlannedSlice {
     }
 }
 
-/// Loads the subject.
 fn block(
     started: StartedBlock,
     load: &str,
@@ -261,7 +257,7 @@ fn block(
     let part = run.result;
     let other_programs = running.meter.other_programs().since(&programs);
     Ok(BlockRecord {
-        // The measurement until the stop counts.
+        // A run that is stopped counts up to then.
         complete: true,
         order,
         canaries: canaries(&speeds, &running.meter.processors.speeds()),

@@ -1,4 +1,4 @@
-//! One load of a block at a time, offered to the block's subjects.
+//! Offers one load of a block at a time to the block's subjects.
 
 use std::time::Duration;
 
@@ -18,24 +18,25 @@ use abx_study::Load;
 pub struct BlockPart<'a> {
     pub name: &'a str,
     pub pilot: &'a PilotRecord,
-    /// Subjects that have failed under it, or have blocks enough there, by their places among
-    /// those of the block.
+    /// Subjects that have failed or have enough blocks under this load, by their places among those
+    /// of the block.
     pub left_out: Vec<usize>,
-    /// Its place in a grid of rates; `None` for a load of its own.
+    /// The rate in a grid; `None` for a load outside any grid.
     pub grid: Option<GridPart<'a>>,
-    /// Whether it has blocks enough, so that this one leaves it out.
+    /// Whether the load has enough blocks, so that this one leaves it out.
     pub is_settled: bool,
 }
 
 impl<'a> BlockPart<'a> {
-    /// `names` are those of the subjects that take part in the block.
+    /// The part of a load; `None` before its pilot. `names` are the subjects of the block.
     pub fn of(
         load: &'a LoadRecord,
         grid: Option<GridPart<'a>>,
         record: &Measured,
         names: &[String],
     ) -> Option<BlockPart<'a>> {
-        // Rates of a grid are there to be too high for some.
+        // A subject that fails at one rate of a grid is still measured there: a grid has rates that
+        // are too high for some subjects.
         let is_alone = load.settings.objective.is_none();
         let subjects = (0..).zip(names).filter(|(_, name)| *name != CEILING);
         let has_failed = |name: &str| SubjectView::of(record, load, name).has_failed();
@@ -61,7 +62,6 @@ impl<'a> BlockPart<'a> {
 pub struct GridPart<'a> {
     /// The common name of the loads of the grid.
     pub name: &'a str,
-    /// The objective to meet.
     pub objective: &'a Objective,
     pub load: &'a Load,
     /// Whether blocks begin with it.
@@ -73,29 +73,29 @@ pub struct BlockRun<'a, 'b> {
     pub running: &'a mut RunningSubjects<'b>,
     /// The randomness of the order of slices.
     pub random: &'a mut ChaCha8Rng,
-    /// Receives events, with the load's name and the rounds that are planned.
-    pub on_moment: &'a mut dyn FnMut(RoundEvent, &str, u32),
+    /// Receives events, with the name of the load and the number of its rounds.
+    pub on_event: &'a mut dyn FnMut(RoundEvent, &str, u32),
     /// The result of each load so far.
     pub measured: Vec<BlockLoad>,
 }
 
 impl BlockRun<'_, '_> {
-    /// Offers a load to its subjects, as planned for one of this name, after a warm-up of at least
-    /// so long. The measurements before an abort are kept too.
+    /// Offers the load of this name to its subjects, after a warm-up of at least `warm_up_min_ns`.
+    /// The measurements before an abort are kept, too.
     pub fn offer(
         &mut self,
         name: &str,
-        of_block: &BlockPart,
+        part: &BlockPart,
         planned: &SubjectPlans,
-        at_least_ns: u64,
+        warm_up_min_ns: u64,
     ) -> Result<(), Abort> {
-        let pilot = of_block.pilot;
+        let pilot = part.pilot;
         let run = SubjectRun::new(name, self.running, planned, pilot, self.random);
-        let mut run = run.without(of_block.left_out.clone()).cold(at_least_ns);
-        let ended = run.measure(|moment| (self.on_moment)(moment, name, pilot.rounds));
+        let mut run = run.without(part.left_out.clone()).cold(warm_up_min_ns);
+        let ended = run.measure(|event| (self.on_event)(event, name, pilot.rounds));
         self.measured.push(run.result);
         ended?;
-        if of_block.grid.is_some() {
+        if part.grid.is_some() {
             // A rate that was too high leaves requests in flight, which delay the next load.
             self.running.rest(drain(planned, pilot))?;
         }
@@ -103,12 +103,12 @@ impl BlockRun<'_, '_> {
     }
 }
 
-/// How long the slowest subject takes for the requests in flight when a load ends.
+/// How long the slowest subject takes to respond to the requests in flight when a load ends.
 fn drain(planned: &SubjectPlans, pilot: &PilotRecord) -> Duration {
     let in_flight = planned.plans.first().map_or(0, in_flight);
     let turn_ns = needed_ns(&pilot.subjects, in_flight) as f64 / TURNS;
     Duration::from_nanos(turn_ns as u64).min(DRAIN_MAX)
 }
 
-/// No rest between two loads is longer.
+/// The longest rest between two loads.
 const DRAIN_MAX: Duration = Duration::from_secs(2);

@@ -18,7 +18,7 @@ use abx_study::launch::Launch;
 use abx_study::subject::{Source, Subject, local_ports, sources};
 use abx_study::{CeilingServer, Load, RequestSpec};
 
-/// The difference between servers of this kind; one serves all loads of its kind.
+/// The kind of a server; one server serves all loads of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CeilingKind {
     page_bytes: u64,
@@ -31,8 +31,7 @@ impl CeilingKind {
         let mut plans = planned.plans.iter();
         let first = plans.next()?;
         let is_encrypted = first.tls.is_some();
-        // With some subjects over TLS or HTTP/2 and others not, only some would have a ceiling
-        // above the others.
+        // If only some subjects used TLS or HTTP/2, the ceiling would be no bound for the others.
         let is_shared = plans.all(|plan| {
             plan.tls.is_some() == is_encrypted && uses_http2(plan) == uses_http2(first)
         });
@@ -52,19 +51,18 @@ fn null_server(ceiling: &CeilingServer, kind: CeilingKind) -> Subject {
     Subject::new(CEILING.to_owned(), Source::Command(launch))
 }
 
-/// Whether it uses HTTP/2, as all its requests do then.
 fn uses_http2(plan: &LoadPlan) -> bool {
     version(plan) == Some(HttpVersion::Http2)
 }
 
-/// The HTTP version of its requests.
+/// The HTTP version that all requests of a plan have.
 fn version(plan: &LoadPlan) -> Option<HttpVersion> {
     let first = plan.requests.first();
     first.map(|weighted_request| weighted_request.request.version)
 }
 
-/// Whether a load has a ceiling: one that always sends HTTP requests, by a method that has a
-/// response with a body. The server that does nothing does not support WebSocket.
+/// Whether a load has a ceiling: it must be saturating and consist of HTTP requests whose responses
+/// have bodies. The server that does nothing does not support WebSocket.
 fn has_ceiling(load: &Load) -> bool {
     load.shape == Shape::Request
         && load.settings(false).arrivals.is_saturating()
@@ -86,7 +84,7 @@ fn page_bytes(load: &Load, planned: &SubjectPlans) -> Option<u64> {
     bytes.checked_div(weights)
 }
 
-/// Starts a server of each kind, after the subjects' processes, and gives each load its own.
+/// Starts a server of each kind, adds it to the subjects' processes, and assigns it to its loads.
 ///
 /// # Errors
 /// [`Abort`]; the processes that were started stop when they are dropped.
@@ -98,19 +96,19 @@ pub fn start_ceilings(
     seed: u64,
 ) -> Result<(), Abort> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut known: Vec<(CeilingKind, usize)> = Vec::new();
+    let mut started: Vec<(CeilingKind, usize)> = Vec::new();
     for (load, planned) in context.loads.iter().zip(loads) {
         let Some(kind) = CeilingKind::of(load, planned) else {
             continue;
         };
-        let pair = known.iter().find(|(other, _)| *other == kind);
-        let index = match pair {
+        let known = started.iter().find(|(other, _)| *other == kind);
+        let index = match known {
             Some((_, index)) => *index,
             None => {
                 let server = null_server(ceiling, kind);
                 let like = planned.plans.first();
                 processes.push(start(context, &server, (load, like), &mut random)?);
-                known.push((kind, processes.len() - 1));
+                started.push((kind, processes.len() - 1));
                 processes.len() - 1
             }
         };
@@ -138,12 +136,12 @@ fn start(
     let Some(request) = load.requests.first() else {
         return Ok(process);
     };
-    let first = probe(load, request, &process, like);
+    let readiness = probe(load, request, &process, like);
     let stopper = context.generator.stopper();
     process
         .wait_ready(
             &subject.source,
-            &first,
+            &readiness,
             &stopper,
             context.deadline,
             context.on_pending,
@@ -155,8 +153,8 @@ fn start(
     Ok(process)
 }
 
-/// The probe of the ceiling, in the version and over the TLS of this plan; all its responses have
-/// status 200.
+/// The probe of the ceiling, with the HTTP version and the TLS of a subject's plan. Each response of
+/// the ceiling has status 200.
 fn probe(
     load: &Load,
     request: &RequestSpec,
@@ -174,8 +172,8 @@ fn probe(
     }
 }
 
-/// How connections to the ceiling are encrypted: as those of this plan, but that its
-/// certificate, which it has made itself, is taken as it is.
+/// The encryption of connections to the ceiling: that of a subject's plan, except that any
+/// certificate is trusted, since the ceiling's is self-signed.
 fn ceiling_tls(like: &LoadPlan) -> Option<TlsPlan> {
     let tls = like.tls.clone()?;
     Some(TlsPlan {
@@ -184,7 +182,7 @@ fn ceiling_tls(like: &LoadPlan) -> Option<TlsPlan> {
     })
 }
 
-/// The first subject's plan, led to the ceiling.
+/// The first subject's plan, directed to the ceiling.
 fn plan(
     process: &ServerProcess,
     load: &Load,
@@ -203,13 +201,13 @@ fn plan(
     let response = verify(CEILING, process.address, &ceiling_probe, patience);
     let response = response.map_err(|error| Abort::subject(CEILING, error))?;
     let (connections, ports) = (load.connections, local_ports());
-    let few = sources(process.address, connections, load.keep_alive, &[], ports);
+    let default_sources = sources(process.address, connections, load.keep_alive, &[], ports);
     Ok(Some(LoadPlan {
         address: process.address,
         tls: ceiling_tls(like),
-        // Addresses that the user requested lead to it too, since it is on loopback.
+        // Addresses that the user requested reach the ceiling, too, since it is on loopback.
         sources: if like.sources.is_empty() {
-            few
+            default_sources
         } else {
             like.sources.clone()
         },

@@ -1,6 +1,5 @@
-//! One fault of one subject: started for it alone, loaded at a steady rate, struck in the
-//! middle of that, looked at, stopped. Nothing that a fault damaged is measured by
-//! anything else.
+//! One fault of one subject: the subject is started for it alone, loaded at a steady rate, struck
+//! meanwhile, and stopped. No other measurement uses a subject that a fault has damaged.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -27,42 +26,41 @@ use abx_study::launch::Launch;
 use abx_study::placeholder::FilledWord;
 use abx_study::subject::{Source, Subject};
 
-/// A timeline has buckets of this length, or longer ones where there would be more than so
-/// many.
+/// The buckets of a timeline have this length, or a longer one if there would be too many.
 const BUCKET_NS: u64 = 10_000_000;
 const BUCKETS_MAX: u64 = 1_000;
-/// The discarded start of the slice: this part of the time before the fault.
-const DISCARDED: u32 = 2;
+/// The slice discards its start: the time before the fault, divided by this.
+const DISCARDED_PART: u32 = 2;
 
-/// A fault, and the subject that suffers it.
+/// A fault, and the subject to strike.
 pub struct FaultCommand<'a> {
     pub fault: &'a Fault,
     pub subject: &'a Subject,
-    /// For how long it warms up before.
+    /// How long the subject warms up before.
     pub warm_up_ns: u64,
 }
 
 /// The effect of a fault.
 pub enum FaultEffect {
-    /// It was done, or the process had gone by itself just before.
+    /// The fault struck, or the process had gone by itself just before.
     Struck(Box<FaultSlice>),
-    /// It cannot be done to this subject, and why.
+    /// The fault cannot strike this subject, and this is why.
     Impossible(String),
-    /// The subject did not start or gave a wrong response, and how.
+    /// The subject did not start or gave a wrong response.
     Failed(String),
 }
 
 impl StudyContext<'_> {
-    /// Does a fault to a subject.
+    /// Strikes a subject with a fault.
     ///
     /// # Errors
     /// [`Abort`]; every process that was started is stopped again.
     pub fn fault_slice(
         &mut self,
-        order: &FaultCommand,
+        command: &FaultCommand,
         random: &mut ChaCha8Rng,
     ) -> Result<FaultEffect, Abort> {
-        let FaultCommand { fault, subject, .. } = order;
+        let FaultCommand { fault, subject, .. } = command;
         let Source::Command(launch) = &subject.source else {
             return Ok(FaultEffect::Impossible(
                 "runs already, and abx ends nothing that it has not started".to_owned(),
@@ -73,15 +71,15 @@ impl StudyContext<'_> {
                 "has no `reload`, the signal that makes it reload its configuration".to_owned(),
             ));
         }
-        let mut draw = ChaCha8Rng::seed_from_u64(random.random());
-        let process = self.start_alone(subject, &mut draw)?;
+        let mut subject_random = ChaCha8Rng::seed_from_u64(random.random());
+        let process = self.start_alone(subject, &mut subject_random)?;
         let missing = Victims::of(fault.strike).missing_in(&process, launch);
         if let Some(why) = missing {
             let _ = process.stop();
             return Ok(FaultEffect::Impossible(why));
         }
-        let plan = self.plan_alone(order, &process, random.random())?;
-        let (slice, process) = self.strike(order, launch, process, &plan, draw)?;
+        let plan = self.plan_alone(command, &process, random.random())?;
+        let (slice, process) = self.strike(command, launch, process, &plan, subject_random)?;
         let end = process.stop().end;
         let is_stopped = self.generator.stopper().is_stopped();
         match (slice, is_stopped) {
@@ -95,12 +93,12 @@ impl StudyContext<'_> {
     fn start_alone(
         &self,
         subject: &Subject,
-        draw: &mut ChaCha8Rng,
+        random: &mut ChaCha8Rng,
     ) -> Result<ServerProcess, Abort> {
-        let mut number = |below: u32| draw.random_range(0..below.max(1));
+        let mut draw = |below: u32| random.random_range(0..below.max(1));
         let mut start = StartContext {
             outlives_main: true,
-            ..self.start_context(&mut number)
+            ..self.start_context(&mut draw)
         };
         let process = ServerProcess::start(&subject.name, &subject.source, &mut start);
         let mut process = process.map_err(|error| Abort::subject(&subject.name, error))?;
@@ -108,21 +106,22 @@ impl StudyContext<'_> {
         Ok(process)
     }
 
-    /// The load's plan for it, whose requests are separated by when they were due.
+    /// The plan of the load for the subject, with a timeline by the times when requests are due.
     fn plan_alone(
         &self,
-        order: &FaultCommand,
+        command: &FaultCommand,
         process: &ServerProcess,
         seed: u64,
     ) -> Result<LoadPlan, Abort> {
-        let fault = order.fault;
+        let fault = command.fault;
         let load = self.loads.iter().find(|load| load.name == fault.load);
         let load = load.expect("a fault is under a load of its study");
-        let alone = std::slice::from_ref(order.subject);
-        let process = std::slice::from_ref(process);
+        let subject = (
+            std::slice::from_ref(command.subject),
+            std::slice::from_ref(process),
+        );
         let stopper = self.generator.stopper();
-        let only = (alone, process);
-        let mut planned = plan_load(self.study, load, only, &stopper, self.on_pending, seed)?;
+        let mut planned = plan_load(self.study, load, subject, &stopper, self.on_pending, seed)?;
         let within_ns = Nanos::from(fault.within).0;
         let plan = planned.plans.pop().expect("one for the only subject");
         Ok(LoadPlan {
@@ -134,16 +133,16 @@ impl StudyContext<'_> {
         })
     }
 
-    /// Loads it, and does the fault meanwhile. No slice when it was stopped.
+    /// Loads the subject and strikes it meanwhile. There is no slice if the study was stopped.
     fn strike(
         &mut self,
-        order: &FaultCommand,
+        command: &FaultCommand,
         launch: &Launch,
         mut process: ServerProcess,
         plan: &LoadPlan,
-        draw: ChaCha8Rng,
+        random: ChaCha8Rng,
     ) -> Result<(Option<FaultSlice>, ServerProcess), Abort> {
-        let fault = order.fault;
+        let fault = command.fault;
         let victims = Victims::of(fault.strike);
         let restarts = Restarts {
             program: &self.program,
@@ -156,31 +155,31 @@ impl StudyContext<'_> {
             stopper: self.generator.stopper(),
         };
         let meter = Meter::new(vec![process.tree()], &self.split);
-        let name = order.subject.name.clone();
+        let name = command.subject.name.clone();
         // The process itself belongs to the thread that strikes.
         let mut running = RunningSubjects::new(&mut *self.generator, meter, Vec::new(), vec![name]);
         running.deadline = self.deadline;
         running.on_pending = self.on_pending;
         let within_ns = Nanos::from(fault.within).0;
-        running.check_deadline(order.warm_up_ns + within_ns)?;
+        running.check_deadline(command.warm_up_ns + within_ns)?;
         let pool = running.open(plan)?.pool;
         let slice = |ns, discard_ns| SlicePlan {
             end: SliceEnd::AfterNs(ns),
             discard_ns,
             course: None,
         };
-        if order.warm_up_ns > 0 {
-            running.measure(ONLY, pool, &slice(order.warm_up_ns, 0))?;
+        if command.warm_up_ns > 0 {
+            running.measure(ONLY, pool, &slice(command.warm_up_ns, 0))?;
         }
         running.generator.refresh(pool, &mut |_| {})?;
-        let plan = slice(within_ns, Nanos::from(fault.at / DISCARDED).0);
+        let plan = slice(within_ns, Nanos::from(fault.at / DISCARDED_PART).0);
         let (over, until_over) = channel();
         let striker = Striker {
             fault,
             launch,
             process: &mut process,
             restarts,
-            draw,
+            random,
         };
         let joined: std::io::Result<_> = thread::scope(|scope| {
             let strike = move || striker.strike_at(&until_over);
@@ -192,11 +191,11 @@ impl StudyContext<'_> {
         running.generator.close(pool);
         let (measured, blow) = joined.map_err(EngineError::no_thread)?;
         let blow = blow.expect("its panic was reported when it happened");
-        let blow = blow.map_err(|error| Abort::subject(&order.subject.name, error))?;
+        let blow = blow.map_err(|error| Abort::subject(&command.subject.name, error))?;
         let timeline = measured?.timeline;
         running.check_load()?;
         let after = victims.count(&process, launch);
-        let slice = timeline.map(|kept| slice_of(order, kept, blow, after));
+        let slice = timeline.map(|timeline| slice_of(command, timeline, blow, after));
         Ok((slice, process))
     }
 }
@@ -204,21 +203,26 @@ impl StudyContext<'_> {
 /// The place of the only subject that runs.
 const ONLY: usize = 0;
 
-fn slice_of(order: &FaultCommand, kept: TimelineTally, blow: Blow, after: usize) -> FaultSlice {
-    let start = Nanos(kept.start_ns);
+fn slice_of(
+    command: &FaultCommand,
+    timeline: TimelineTally,
+    blow: Blow,
+    after: usize,
+) -> FaultSlice {
+    let start = Nanos(timeline.start_ns);
     FaultSlice {
-        fault: order.fault.name.clone(),
-        subject: order.subject.name.clone(),
+        fault: command.fault.name.clone(),
+        subject: command.subject.name.clone(),
         struck_ns: blow.at.map(|at| at.since(start).0),
         struck: blow.struck,
         processes_before: blow.before,
         processes_after: after,
-        timeline: kept.finish(),
+        timeline: timeline.finish(),
         end: String::new(),
     }
 }
 
-/// The processes that a fault is about.
+/// The processes that a fault strikes.
 #[derive(Clone, Copy)]
 enum Victims {
     Workers,
@@ -237,7 +241,7 @@ impl Victims {
         }
     }
 
-    /// Those of a subject that run now.
+    /// The victims of a subject that run now.
     fn among(self, process: &ServerProcess, launch: &Launch) -> Vec<Process> {
         let Some(roles) = process.roles(launch.worker.as_deref()) else {
             return Vec::new();
@@ -254,7 +258,7 @@ impl Victims {
         self.among(process, launch).len()
     }
 
-    /// Why it has none of them; `None` when it has.
+    /// Why a subject has no victims; `None` if it has some.
     fn missing_in(self, process: &ServerProcess, launch: &Launch) -> Option<String> {
         if self.count(process, launch) > 0 {
             return None;
@@ -268,7 +272,7 @@ impl Victims {
     }
 }
 
-/// The needs of a start, to be used on another thread.
+/// What restarts on another thread need.
 struct Restarts<'a> {
     program: &'a Path,
     keeper_arguments: &'a [&'a str],
@@ -280,28 +284,28 @@ struct Restarts<'a> {
     stopper: Stopper,
 }
 
-/// Does a fault while another thread measures.
+/// Strikes a subject while another thread measures.
 struct Striker<'a> {
     fault: &'a Fault,
     launch: &'a Launch,
     process: &'a mut ServerProcess,
     restarts: Restarts<'a>,
-    draw: ChaCha8Rng,
+    random: ChaCha8Rng,
 }
 
 /// The time of a fault, and the processes that it struck.
 #[derive(Default)]
 struct Blow {
-    /// When; `None` when no process was there.
+    /// When; `None` if there was no process.
     at: Option<Nanos>,
     struck: Vec<StruckProcess>,
-    /// How many processes that it is about ran until then. At the first correct response a server
-    /// may still be starting some of its workers.
+    /// How many victims ran until then. The count is taken this late because a server may still be
+    /// starting workers at its first correct response.
     before: usize,
 }
 
 impl Striker<'_> {
-    /// Waits for its moment, unless the slice is over before.
+    /// Waits for the moment of the fault, unless the slice ends before.
     fn strike_at(mut self, until_over: &Receiver<()>) -> Result<Blow, ServerProcessError> {
         match until_over.recv_timeout(self.fault.at) {
             Err(RecvTimeoutError::Timeout) => self.strike(),
@@ -315,7 +319,7 @@ impl Striker<'_> {
         let blow = match (self.fault.strike, self.launch.reload) {
             (Strike::Restart, _) => self.restart()?,
             (Strike::Signal(signal, Whom::Worker), _) => {
-                let worker = self.draw.random_range(0..processes.len().max(1));
+                let worker = self.random.random_range(0..processes.len().max(1));
                 send(signal, processes.get(worker).copied())
             }
             (Strike::Signal(signal, Whom::Supervisor | Whom::Tree), _) => send(signal, processes),
@@ -327,8 +331,8 @@ impl Striker<'_> {
 
     fn restart(&mut self) -> Result<Blow, ServerProcessError> {
         let at = Nanos::now();
-        let draw = &mut self.draw;
-        let mut number = |below: u32| draw.random_range(0..below.max(1));
+        let random = &mut self.random;
+        let mut draw = |below: u32| random.random_range(0..below.max(1));
         let Restarts {
             program,
             keeper_arguments,
@@ -349,7 +353,7 @@ impl Striker<'_> {
             services,
             outlives_main: true,
             stopper: stopper.clone(),
-            draw: &mut number,
+            draw: &mut draw,
             on_pending: &unwatched,
         };
         self.process.restart(self.launch, &mut start)?;
@@ -360,12 +364,12 @@ impl Striker<'_> {
     }
 }
 
-/// Sends a signal to each, and notes the processes that it reached.
+/// Sends a signal to processes, and notes which it reached.
 fn send(signal: Signal, to: impl IntoIterator<Item = Process>) -> Blow {
     let at = Nanos::now();
     let struck = to.into_iter().filter_map(|process| {
         let name = process.name().unwrap_or_default();
-        let is_reached = process.signal(signal).is_ok_and(|there| there);
+        let is_reached = process.signal(signal).unwrap_or(false);
         is_reached.then_some(StruckProcess {
             process_id: process.pid,
             name,

@@ -1,4 +1,4 @@
-//! The loads of a block: each is offered to all of its subjects, in random order.
+//! Measures the loads of a block: each is offered to all of its subjects, in random order.
 
 use abx_evidence::record::{BlockRecord, CEILING};
 use rand::seq::SliceRandom;
@@ -16,20 +16,20 @@ use abx_study::Load;
 /// The result of a block.
 pub struct MeasuredBlock {
     pub block: BlockRecord,
-    /// The loads that it added to those it began with.
+    /// The loads that the block added to those it began with.
     pub further: Vec<Load>,
-    /// Whether it came to its end.
+    /// Why the block ended early, if it did.
     pub ended: Result<(), Abort>,
 }
 
-/// Loads a block's subjects with every load, in random order, and stops them. Then come
-/// further rates of a grid, until each subject has met and missed its objective.
+/// Loads a block's subjects with every load, in random order, then with further rates of each grid
+/// until each subject has met and missed its objective, and stops them.
 pub fn measure(
     started: StartedBlock,
-    planned: &[BlockPart],
+    parts: &[BlockPart],
     cold_ns: u64,
     random: &mut ChaCha8Rng,
-    on_moment: &mut dyn FnMut(RoundEvent, &str, u32),
+    on_event: &mut dyn FnMut(RoundEvent, &str, u32),
 ) -> MeasuredBlock {
     let StartedBlock {
         mut running,
@@ -37,37 +37,32 @@ pub fn measure(
         loads,
         failed: not_started,
     } = started;
-    let mut sequence: Vec<usize> = (0..planned.len()).collect();
-    sequence.retain(|load| planned[*load].is_offered());
+    let mut sequence: Vec<usize> = (0..parts.len()).collect();
+    sequence.retain(|place| parts[*place].is_offered());
     sequence.shuffle(random);
-    sequence.sort_by_key(|load| in_turn(&loads[*load]));
+    sequence.sort_by_key(|place| turn(&loads[*place]));
     let speeds = running.meter.processors.speeds();
     let programs = running.meter.other_programs();
-    // In the pilot one load met fresh subjects; here it may be any other.
-    let longest_ns = planned.iter().map(|load| load.pilot.warm_up_ns).max();
+    // In the pilot, one load met fresh subjects. In a block, it may be any other.
+    let longest_ns = parts.iter().map(|part| part.pilot.warm_up_ns).max();
     let fresh_ns = cold_ns.max(longest_ns.unwrap_or_default());
     let mut is_fresh = true;
-    let mut loading = BlockRun {
+    let mut run = BlockRun {
         running: &mut running,
         random,
-        on_moment,
+        on_event,
         measured: Vec::with_capacity(sequence.len()),
     };
-    let mut each = sequence.into_iter();
-    let offered = each.try_for_each(|load| {
-        let at_least_ns = if is_fresh { fresh_ns } else { 0 };
-        // Held connections send no request.
-        is_fresh &= in_turn(&loads[load]) != u32::MAX;
-        loading.offer(
-            planned[load].name,
-            &planned[load],
-            &loads[load],
-            at_least_ns,
-        )
+    let offered = sequence.into_iter().try_for_each(|place| {
+        let (part, load) = (&parts[place], &loads[place]);
+        let warm_up_min_ns = if is_fresh { fresh_ns } else { 0 };
+        // Subjects stay fresh under held connections, which send no request.
+        is_fresh &= turn(load) != u32::MAX;
+        run.offer(part.name, part, load, warm_up_min_ns)
     });
     let mut further = Vec::new();
-    let ended = offered.and_then(|()| more_rates(&mut loading, planned, &loads, &mut further));
-    let measured = loading.measured;
+    let ended = offered.and_then(|()| more_rates(&mut run, parts, &loads, &mut further));
+    let measured = run.measured;
     let other_programs = running.meter.other_programs().since(&programs);
     let canaries = canaries(&speeds, &running.meter.processors.speeds());
     let died = match &ended {
@@ -99,9 +94,10 @@ pub fn measure(
     }
 }
 
-/// Loads that hold connections come first, those with fewest before the others: the memory that a
-/// server keeps of earlier connections would be missing from theirs.
-fn in_turn(load: &SubjectPlans) -> u32 {
+/// The sort key of a load in its block. Loads that hold connections come first, those with the
+/// fewest before the others. Otherwise, memory that a server has kept from earlier connections
+/// would be missing from their figures.
+fn turn(load: &SubjectPlans) -> u32 {
     let plan = load.plans.first();
     let held = plan.filter(|plan| plan.shape.hold_ns().is_some());
     held.map_or(u32::MAX, |plan| plan.connections)

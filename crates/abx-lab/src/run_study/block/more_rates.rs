@@ -1,6 +1,6 @@
-//! Rates of a grid beyond those with which a block began. A block in which a subject missed its
-//! objective at every rate, or met it at every rate, continues until it has done both. The blocks
-//! after it begin with rates around the capacities so far.
+//! Rates of a grid beyond those with which a block began. If a subject met its objective at every
+//! rate, or missed it at every rate, the block continues until it has done both. Later blocks begin
+//! with rates around the capacities so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,44 +17,42 @@ use crate::process::pending::Pending;
 use crate::run_study::block::block_loading::{BlockPart, BlockRun, GridPart};
 use abx_study::Load;
 
-/// Requests that are due in a block, so that a rate is worth a try.
+/// A rate at which fewer requests are due in a block is not worth a try.
 const REQUESTS_MIN: f64 = 10.0;
 
 /// Continues each grid of a block until each subject has met and missed its objective, or until the
-/// budget ends. `further` receives the loads that were added.
+/// budget is used up. `further` receives the loads that were added.
 ///
 /// # Errors
 /// [`Abort`], except [`Abort::Budget`]: a block is complete without further rates.
 pub fn more_rates(
-    loading: &mut BlockRun,
-    of_block: &[BlockPart],
+    run: &mut BlockRun,
+    parts: &[BlockPart],
     planned: &[SubjectPlans],
     further: &mut Vec<Load>,
 ) -> Result<(), Abort> {
-    let loads = of_block.iter().zip(planned);
-    let candidates = loads.filter_map(|(of_block, planned)| {
-        let grid = of_block.grid.filter(|_| !of_block.is_settled)?;
-        Some(Candidate {
-            of_block,
-            grid,
-            planned,
-        })
-    });
     let mut grids: BTreeMap<&str, Vec<Candidate>> = BTreeMap::new();
-    for candidate in candidates {
-        let alike = grids.entry(candidate.grid.name).or_default();
-        alike.push(candidate);
+    for (part, planned) in parts.iter().zip(planned) {
+        if let Some(grid) = part.grid
+            && !part.is_settled
+        {
+            grids.entry(grid.name).or_default().push(Candidate {
+                part,
+                grid,
+                planned,
+            });
+        }
     }
     for candidates in grids.values() {
-        let mut rates = GridOfBlock::begin(loading, candidates);
-        further.extend(rates.offer_rates(loading)?);
+        let mut rates = GridOfBlock::begin(run, candidates);
+        further.extend(rates.offer_rates(run)?);
     }
     Ok(())
 }
 
 /// A load of a grid.
 struct Candidate<'a> {
-    of_block: &'a BlockPart<'a>,
+    part: &'a BlockPart<'a>,
     grid: GridPart<'a>,
     planned: &'a SubjectPlans,
 }
@@ -62,17 +60,17 @@ struct Candidate<'a> {
 /// The rates that a block has offered of one grid.
 struct GridOfBlock<'a> {
     candidates: &'a [Candidate<'a>],
-    /// In requests per second, each with the place of the block's measurement there.
+    /// Rates in requests per second, each with the place of its measurement in the block.
     offered: Vec<(f64, usize)>,
     steps: RateSteps,
 }
 
 impl<'a> GridOfBlock<'a> {
-    fn begin(loading: &BlockRun, candidates: &'a [Candidate<'a>]) -> GridOfBlock<'a> {
-        let names = loading.measured.iter().map(|part| part.load.as_str());
-        let offered = names.enumerate().filter_map(|(place, name)| {
-            let mut own_candidates = candidates.iter();
-            let candidate = own_candidates.find(|candidate| candidate.of_block.name == name)?;
+    fn begin(run: &BlockRun, candidates: &'a [Candidate<'a>]) -> GridOfBlock<'a> {
+        let measured = run.measured.iter().enumerate();
+        let offered = measured.filter_map(|(place, measured)| {
+            let mut candidates = candidates.iter();
+            let candidate = candidates.find(|candidate| candidate.part.name == measured.load)?;
             Some((rate(candidate.grid.load)?, place))
         });
         GridOfBlock {
@@ -82,31 +80,31 @@ impl<'a> GridOfBlock<'a> {
         }
     }
 
-    /// Offers rates until none is needed. Their loads come back.
-    fn offer_rates(&mut self, loading: &mut BlockRun) -> Result<Vec<Load>, Abort> {
+    /// Offers rates until none is needed, and returns their loads.
+    fn offer_rates(&mut self, run: &mut BlockRun) -> Result<Vec<Load>, Abort> {
         let mut further = Vec::new();
         let mut number = 0;
-        while let Some((subject, target)) = self.next(loading) {
+        while let Some((subject, target)) = self.next(run) {
             number += 1;
-            let of_block = self.candidates[0].of_block;
-            let seconds = of_block.pilot.slice_ns as f64 * f64::from(of_block.pilot.rounds) / 1e9;
-            let fits = loading.running.check_deadline(self.takes_ns()).is_ok();
+            let pilot = self.candidates[0].part.pilot;
+            let seconds = pilot.slice_ns as f64 * f64::from(pilot.rounds) / 1e9;
+            let fits = run.running.check_deadline(self.rate_ns()).is_ok();
             if !fits || target * seconds < REQUESTS_MIN {
                 break;
             }
-            (loading.running.on_pending)(Pending::Try {
-                subject: &loading.running.names[subject],
+            (run.running.on_pending)(Pending::Try {
+                subject: &run.running.names[subject],
                 per_s: target.round() as u64,
                 number,
             });
-            let ended = self.offer(loading, target, &mut further);
-            (loading.running.on_pending)(Pending::Over);
+            let ended = self.offer(run, target, &mut further);
+            (run.running.on_pending)(Pending::Over);
             match ended {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(Abort::Budget) => {
                     // A rate that was cut short shows nothing.
-                    let cut = loading.measured.pop();
+                    let cut = run.measured.pop();
                     further
                         .retain(|load: &Load| cut.as_ref().is_none_or(|cut| cut.load != load.name));
                     break;
@@ -118,52 +116,50 @@ impl<'a> GridOfBlock<'a> {
     }
 
     /// The next rate, with the place of the subject that needs it.
-    fn next(&mut self, loading: &BlockRun) -> Option<(usize, f64)> {
+    fn next(&mut self, run: &BlockRun) -> Option<(usize, f64)> {
         let first = self.candidates.first()?;
-        let part = |(at, place): &(f64, usize)| (*at, &loading.measured[*place]);
-        let parts: Vec<(f64, &BlockLoad)> = self.offered.iter().map(part).collect();
-        let subjects = &loading.running.names[..first.planned.plans.len()];
+        let measured = |(rate, place): &(f64, usize)| (*rate, &run.measured[*place]);
+        let loads: Vec<(f64, &BlockLoad)> = self.offered.iter().map(measured).collect();
+        let subjects = &run.running.names[..first.planned.plans.len()];
         let brackets: Vec<RateBracket> = subjects
             .iter()
-            .map(|subject| rate_bracket(first.grid.objective, &parts, subject))
+            .map(|subject| rate_bracket(first.grid.objective, &loads, subject))
             .collect();
-        let rates: Vec<f64> = self.offered.iter().map(|(at, _)| *at).collect();
+        let rates: Vec<f64> = self.offered.iter().map(|(rate, _)| *rate).collect();
         self.steps.next(&rates, &brackets)
     }
 
-    /// About how long a rate takes.
-    fn takes_ns(&self) -> u64 {
-        let Candidate {
-            of_block, planned, ..
-        } = &self.candidates[0];
-        let pilot = of_block.pilot;
-        let each_ns = pilot.warm_up_ns + pilot.slice_ns * u64::from(pilot.rounds);
-        each_ns * planned.plans.len() as u64
+    /// About how long one rate takes for all subjects.
+    fn rate_ns(&self) -> u64 {
+        let Candidate { part, planned, .. } = &self.candidates[0];
+        let pilot = part.pilot;
+        let subject_ns = pilot.warm_up_ns + pilot.slice_ns * u64::from(pilot.rounds);
+        subject_ns * planned.plans.len() as u64
     }
 
     /// Offers a rate, or a near one that the study has already. `further` receives its load. False
-    /// for a rate that cannot be offered, or was.
+    /// if the rate cannot be offered, or was offered already.
     fn offer(
         &mut self,
-        loading: &mut BlockRun,
+        run: &mut BlockRun,
         target: f64,
         further: &mut Vec<Load>,
     ) -> Result<bool, Abort> {
         let first = &self.candidates[0];
-        let is_new = |at: f64| self.offered.iter().all(|(other, _)| *other != at);
+        let is_new = |rate: f64| self.offered.iter().all(|(offered, _)| *offered != rate);
         let near = self.candidates.iter().find(|candidate| {
-            let at = rate(candidate.grid.load).filter(|at| is_new(*at));
-            at.is_some_and(|at| is_near(at, target))
+            let rate = rate(candidate.grid.load).filter(|rate| is_new(*rate));
+            rate.is_some_and(|rate| is_near(rate, target))
         });
         if let Some(Candidate {
-            of_block,
+            part,
             grid,
             planned,
         }) = near
         {
-            self.note(loading, grid.load);
+            self.note(run, grid.load);
             further.push(grid.load.clone());
-            loading.offer(of_block.name, of_block, planned, 0)?;
+            run.offer(part.name, part, planned, 0)?;
             return Ok(true);
         }
         let Some(load) = of_grid(first.grid.name, first.grid.load, target) else {
@@ -173,19 +169,19 @@ impl<'a> GridOfBlock<'a> {
             return Ok(false);
         }
         let planned = at_arrivals(first.planned, &load);
-        self.note(loading, &load);
+        self.note(run, &load);
         further.push(load.clone());
-        loading.offer(&load.name, first.of_block, &planned, 0)?;
+        run.offer(&load.name, first.part, &planned, 0)?;
         Ok(true)
     }
 
-    fn note(&mut self, loading: &BlockRun, load: &Load) {
-        let at = rate(load).unwrap_or_default();
-        self.offered.push((at, loading.measured.len()));
+    fn note(&mut self, run: &BlockRun, load: &Load) {
+        let rate = rate(load).unwrap_or_default();
+        self.offered.push((rate, run.measured.len()));
     }
 }
 
-/// The same load at the arrivals of another.
+/// The plans of a load with the arrivals of another.
 fn at_arrivals(planned: &SubjectPlans, load: &Load) -> SubjectPlans {
     let mut plans = planned.plans.clone();
     for plan in &mut plans {
@@ -213,7 +209,7 @@ fn is_near(value: f64, other: f64) -> bool {
     (value.max(other) / value.min(other)) < APART
 }
 
-/// With which rates of each grid blocks begin.
+/// The rates of each grid with which blocks begin.
 #[derive(Debug, Default)]
 pub struct RateGrids {
     /// Loads at rates that no subject is expected to need.
@@ -221,16 +217,16 @@ pub struct RateGrids {
 }
 
 impl RateGrids {
-    /// Those of a study that continues: blocks begin a grid around the capacities so far, if one of
-    /// them added rates to it.
+    /// The grids of a study that continues. If a block added rates to a grid, later blocks begin
+    /// with rates around the capacities so far.
     pub fn of_blocks(record: &mut Measured, loads: &mut Vec<Load>) -> RateGrids {
         let mut grids = RateGrids::default();
         let blocks = record.complete_blocks().count();
-        let has_gone_on = |load: &&LoadRecord| {
+        let is_partial = |load: &&LoadRecord| {
             load.settings.objective.is_some() && record.block_loads(&load.name).count() < blocks
         };
-        let gone_on = record.loads.iter().filter(has_gone_on);
-        let names: BTreeSet<String> = gone_on.map(|load| load.name_of_grid().to_owned()).collect();
+        let partial = record.loads.iter().filter(is_partial);
+        let names: BTreeSet<String> = partial.map(|load| load.name_of_grid().to_owned()).collect();
         for name in names {
             let rates = grid(&median_capacities(record, &name));
             grids.lay(record, loads, &name, &rates);
@@ -238,7 +234,7 @@ impl RateGrids {
         grids
     }
 
-    /// The data that a block needs about a load of a grid; `None` for a load of its own.
+    /// The part of a grid that a load is; `None` for a load outside any grid.
     #[must_use]
     pub fn grid<'a>(&self, record: &'a LoadRecord, load: &'a Load) -> Option<GridPart<'a>> {
         Some(GridPart {
@@ -249,12 +245,12 @@ impl RateGrids {
         })
     }
 
-    /// Takes note of the loads that the last block of a record added. The next block begins each of
-    /// their grids with rates around the typical capacities so far.
+    /// Notes the loads that the last block of a record added. The next block begins their grids
+    /// with rates around the typical capacities so far.
     pub fn follow(&mut self, record: &mut Measured, loads: &mut Vec<Load>, further: Vec<Load>) {
         let mut grids = BTreeSet::new();
         for load in further {
-            // Unless the grid is laid there, blocks do not begin with it.
+            // Blocks begin with this load only if `lay` puts it into the grid.
             self.resting.insert(load.name.clone());
             grids.extend(add(record, loads, load));
         }
@@ -264,38 +260,26 @@ impl RateGrids {
         }
     }
 
-    /// Has blocks begin with these rates of a grid, or those near them that are known.
+    /// Makes blocks begin with these rates of a grid, or with known rates that are near them.
     fn lay(&mut self, record: &mut Measured, loads: &mut Vec<Load>, name: &str, rates: &[f64]) {
-        let mine = |record: &Measured| -> Vec<usize> {
-            let each = record.loads.iter().enumerate();
-            let mine = each.filter(|(_, load)| {
-                load.settings.objective.is_some() && load.name_of_grid() == name
-            });
-            mine.map(|(place, _)| place).collect()
-        };
         let mut offered = BTreeSet::new();
         for target in rates {
-            let near = mine(record)
-                .into_iter()
-                .find(|place| rate(&loads[*place]).is_some_and(|at| is_near(at, *target)));
-            let like = mine(record).first().map(|place| loads[*place].clone());
-            let new = || of_grid(name, &like?, *target);
-            match near {
-                Some(place) => {
-                    offered.insert(loads[place].name.clone());
-                }
-                None => {
-                    if let Some(load) = new() {
-                        offered.insert(load.name.clone());
-                        add(record, loads, load);
-                    }
-                }
+            let places = places_of_grid(record, name);
+            let is_close = |load: &Load| rate(load).is_some_and(|rate| is_near(rate, *target));
+            if let Some(place) = places.iter().find(|place| is_close(&loads[**place])) {
+                offered.insert(loads[*place].name.clone());
+                continue;
+            }
+            let like = places.first().map(|place| &loads[*place]);
+            if let Some(load) = like.and_then(|like| of_grid(name, like, *target)) {
+                offered.insert(load.name.clone());
+                add(record, loads, load);
             }
         }
         if offered.is_empty() {
             return;
         }
-        for place in mine(record) {
+        for place in places_of_grid(record, name) {
             let name = &loads[place].name;
             if offered.contains(name) {
                 self.resting.remove(name)
@@ -306,8 +290,17 @@ impl RateGrids {
     }
 }
 
-/// The settings that the loads of a list of rates have in common; `None` for a load of its
-/// own.
+/// The places of the loads of a grid in a record.
+fn places_of_grid(record: &Measured, name: &str) -> Vec<usize> {
+    let is_part =
+        |load: &LoadRecord| load.settings.objective.is_some() && load.name_of_grid() == name;
+    let loads = (0..).zip(&record.loads);
+    let parts = loads.filter(|(_, load)| is_part(load));
+    parts.map(|(place, _)| place).collect()
+}
+
+/// The settings that the loads of a list of rates have in common; `None` for a load outside any
+/// list.
 #[must_use]
 pub fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
     if settings.objective.is_none() && settings.share_of_slowest.is_none() {
@@ -319,24 +312,19 @@ pub fn list_of(settings: &LoadSettings) -> Option<LoadSettings> {
     Some(common)
 }
 
-/// Adds a load of a grid to a study, with the settings of the others; returns the name of its grid.
-/// A load that is there already is not added again.
+/// Adds a load of a grid to a study, unless it is there already, with the settings of the other
+/// loads; returns the name of its grid.
 fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<String> {
-    let (stem, _) = load.name.rsplit_once("-r")?;
-    let is_alike = |load_record: &&LoadRecord| {
-        load_record.settings.objective.is_some() && load_record.name_of_grid() == stem
-    };
-    let stem = stem.to_owned();
-    let like = record.loads.iter().find(is_alike)?.clone();
+    let (name, _) = load.name.rsplit_once("-r")?;
+    let name = name.to_owned();
+    let places = places_of_grid(record, &name);
+    let first = *places.first()?;
     if record.loads.iter().all(|record| record.name != load.name) {
         // A curve is read in the order of its rates.
-        let is_below =
-            |load_record: &LoadRecord| is_alike(&load_record) && rate_of(load_record) < rate(&load);
-        let below = record.loads.iter().rposition(is_below);
-        let place = match below {
-            Some(below) => below + 1,
-            None => record.loads.iter().position(|load| is_alike(&load))?,
-        };
+        let is_below = |place: &&usize| rate_of(&record.loads[**place]) < rate(&load);
+        let below = places.iter().rfind(is_below);
+        let place = below.map_or(first, |place| place + 1);
+        let like = record.loads[first].clone();
         let added = LoadRecord {
             name: load.name.clone(),
             settings: LoadSettings {
@@ -348,7 +336,7 @@ fn add(record: &mut Measured, loads: &mut Vec<Load>, load: Load) -> Option<Strin
         record.loads.insert(place, added);
         loads.insert(place, load);
     }
-    Some(stem)
+    Some(name)
 }
 
 #[cfg(test)]
@@ -372,7 +360,7 @@ mod tests {
 
     const OBJECTIVE: &str = "p99<50ms";
 
-    /// A study in virtual time whose pilot placed a grid around some rate.
+    /// A study in virtual time whose pilot has laid a grid around some rate.
     struct Study {
         record: Measured,
         loads: Vec<Load>,
@@ -408,37 +396,30 @@ mod tests {
             }
         }
 
-        /// Measures a block of these subjects; the rates that it offered, in their order.
+        /// Measures a block of these subjects, and returns the rates that it offered in order.
         fn block(&mut self, behaviours: [Behaviour; 2], deadline: Option<Nanos>) -> Vec<f64> {
             let index = self.record.blocks.len() as u32;
             let mut random = ChaCha8Rng::seed_from_u64(u64::from(index));
             let mut generator = ScriptedGenerator::new(&behaviours);
-            let plans = generator.plans();
-            let planned = self.loads.iter().map(|load| SubjectPlans {
-                plans: { plans.iter() }
-                    .map(|plan| {
-                        let mut plan = plan.clone();
-                        plan.pacing.arrivals = load.pacing.arrivals.clone();
-                        plan
-                    })
-                    .collect(),
+            let like = SubjectPlans {
+                plans: generator.plans(),
                 verified: vec![Vec::new(), Vec::new()],
                 bodies_compared: true,
                 cache: Cache::Left,
                 ceiling: None,
-            });
-            let planned = planned.collect();
+            };
+            let planned = self.loads.iter().map(|load| at_arrivals(&like, load));
             let mut running = generator.running();
             running.deadline = deadline;
             let names = running.names.clone();
             let started = StartedBlock {
                 running,
                 order: Vec::new(),
-                loads: planned,
+                loads: planned.collect(),
                 failed: Vec::new(),
             };
-            let of_block = self.record.loads.iter().zip(&self.loads);
-            let of_block: Vec<BlockPart> = of_block
+            let loads = self.record.loads.iter().zip(&self.loads);
+            let parts: Vec<BlockPart> = loads
                 .filter_map(|(load, offered)| {
                     let grid = self.grids.grid(load, offered);
                     BlockPart::of(load, grid, &self.record, &names)
@@ -448,19 +429,19 @@ mod tests {
                 mut block,
                 further,
                 ended,
-            } = measure(started, &of_block, 0, &mut random, &mut |_, _, _| {});
+            } = measure(started, &parts, 0, &mut random, &mut |_, _, _| {});
             ended.unwrap();
             assert_eq!(generator.open_pools(), 0);
             block.index = index;
-            let offered = block.loads.iter().map(|part| {
-                let (_, rate) = part.load.rsplit_once("-r").unwrap();
+            let rates = block.loads.iter().map(|load| {
+                let (_, rate) = load.load.rsplit_once("-r").unwrap();
                 rate.parse().unwrap()
             });
-            let offered = offered.collect();
+            let rates = rates.collect();
             self.record.blocks.push(block);
             self.grids
                 .follow(&mut self.record, &mut self.loads, further);
-            offered
+            rates
         }
 
         fn capacities(&self) -> Vec<Capacity> {
@@ -474,8 +455,8 @@ mod tests {
 
     #[test]
     fn a_misplaced_grid_moves_until_a_rate_holds_and_another_fails() {
-        // Method: pilots that found 1/5 to 20 times the capacity of two subjects, which are
-        // alike or a factor of five apart; two blocks in virtual time.
+        // Method: pilots that found 1/5 to 20 times the capacity of two subjects, which are about
+        // equal or a factor of five apart; two blocks in virtual time.
         for (pilot, truth) in [
             (1_000.0, [200.0, 204.0]),
             (4_000.0, [200.0, 1_000.0]),
@@ -507,8 +488,8 @@ mod tests {
 
     #[test]
     fn blocks_of_a_busy_machine_have_capacities_of_their_own() {
-        // Method: in every other block both subjects serve half; each block counts with its own
-        // capacity, and none is cut at the end of its rates.
+        // Method: in every other block both subjects serve half. The capacity of each block counts,
+        // and lies between its rates.
         let mut study = Study::around(400.0);
         for block in 0..4 {
             let full = if block % 2 == 0 { 400.0 } else { 200.0 };
@@ -557,8 +538,8 @@ mod tests {
 
     #[test]
     fn a_block_without_time_for_further_rates_is_complete_without_them() {
-        // Method: the seven rates of two subjects take 7 s of virtual time; the deadline is
-        // right after them, or before the third further rate.
+        // Method: the seven rates of two subjects take 7 s of virtual time. The deadline is right
+        // after them, or before the third further rate.
         for (deadline_s, most) in [(7.1, 7), (9.2, 9)] {
             let mut study = Study::around(1_000.0);
             let deadline = Nanos((deadline_s * 1e9) as u64);

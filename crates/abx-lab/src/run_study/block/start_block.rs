@@ -1,4 +1,4 @@
-//! Starts a block's subjects: each one is up, ready and verified.
+//! Starts a block's subjects, waits until they are ready, and verifies their responses.
 
 use abx_evidence::record::{BlockSubject, CEILING};
 use abx_sys::ServerAddress;
@@ -17,7 +17,7 @@ use crate::run_study::context::StudyContext;
 use abx_study::Load;
 use abx_study::subject::Subject;
 
-/// A block's subjects, up and verified, with the plans of each load for them.
+/// A block's subjects, started and verified, with the plans of each load for them.
 pub struct StartedBlock<'a> {
     pub running: RunningSubjects<'a>,
     pub order: Vec<String>,
@@ -27,12 +27,12 @@ pub struct StartedBlock<'a> {
     pub failed: Vec<(String, BlockSubject)>,
 }
 
-/// The subjects that take part in a block.
+/// Which subjects take part in a block.
 #[derive(Clone, Copy)]
 pub struct SubjectStarts<'a> {
-    /// The names of those that do not, since they failed before.
+    /// The names of the subjects that do not.
     pub left_out: &'a [String],
-    /// How many must be there.
+    /// How many subjects must be left after failures.
     pub fewest: usize,
 }
 
@@ -69,8 +69,8 @@ impl StudyContext<'_> {
     ) -> Option<Probe> {
         let load = self.loads.first()?;
         let request = load.requests.first()?;
-        let first = Probe::of_load(load, request, subject, address, self.study.seed);
-        Some(first.readiness(subject))
+        let probe = Probe::of_load(load, request, subject, address, self.study.seed);
+        Some(probe.readiness(subject))
     }
 
     /// Starts services, then every subject, waits until each is ready, and verifies their
@@ -79,15 +79,15 @@ impl StudyContext<'_> {
     /// # Errors
     /// [`Abort`]; every process that was started is stopped again.
     pub fn start_block(&mut self, random: &mut ChaCha8Rng) -> Result<StartedBlock<'_>, Abort> {
-        let fewest = self.study.subjects.len();
-        let everybody = SubjectStarts {
+        let every_subject = SubjectStarts {
             left_out: &[],
-            fewest,
+            fewest: self.study.subjects.len(),
         };
-        self.start_block_of(everybody, random)
+        self.start_block_of(every_subject, random)
     }
 
-    /// The same for these subjects, without those that fail, as long as enough are there.
+    /// Starts a block of some subjects. It leaves out subjects that fail, as long as enough are
+    /// left.
     ///
     /// # Errors
     /// As [`StudyContext::start_block`].
@@ -170,8 +170,8 @@ impl StudyContext<'_> {
         Ok(present)
     }
 
-    /// The name of a subject that failed before any load, and why, when a block continues without
-    /// it: so many others must be left, and a service must not be the reason.
+    /// The name of a subject that failed before any load, and why, if the block continues without
+    /// it. The block does so if at least `fewest` others are left and no service is the cause.
     fn continues_without(
         &mut self,
         abort: Abort,
@@ -193,11 +193,10 @@ impl StudyContext<'_> {
         seeds: &[u64],
     ) -> Result<Vec<SubjectPlans>, Abort> {
         let stopper = self.generator.stopper();
-        let who = (&present.subjects[..], &present.processes[..]);
-        let each = self.loads.iter().zip(seeds);
+        let subjects = (&present.subjects[..], &present.processes[..]);
         let plan = |(load, seed): (&Load, &u64)| {
-            plan_load(self.study, load, who, &stopper, self.on_pending, *seed)
+            plan_load(self.study, load, subjects, &stopper, self.on_pending, *seed)
         };
-        each.map(plan).collect()
+        self.loads.iter().zip(seeds).map(plan).collect()
     }
 }

@@ -1,5 +1,5 @@
-//! Starts services before the subjects of a block: those that do not run, those that are
-//! to be fresh for each block, and those that use one of them.
+//! Starts services before the subjects of a block: services that do not run, that restart with each
+//! block, or that use a service which is started.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,11 @@ use crate::process::service_process::ServiceProcess;
 use crate::run_study::context::StudyContext;
 use abx_study::service::{ServiceRestart, StudyService, names};
 
-/// How often services that exited are started again: a cause that kills them more often kills them
-/// always.
+/// How often services that exited are started again. After that, they would probably exit again.
 const DEATHS_MAX: u32 = 3;
 
 impl StudyContext<'_> {
-    /// Has every service run, ready and filled.
+    /// Makes sure that every service runs, is ready and has its data.
     ///
     /// # Errors
     /// [`Abort::Service`], [`Abort::Interrupted`].
@@ -26,7 +25,7 @@ impl StudyContext<'_> {
             return Ok(());
         }
         // The draws for a port must not change later draws.
-        let mut cha8_rng = ChaCha8Rng::seed_from_u64(random.random());
+        let mut port_random = ChaCha8Rng::seed_from_u64(random.random());
         let mut stale: BTreeSet<&str> = BTreeSet::new();
         for (place, service) in study.services.iter().enumerate() {
             let uses_stale = (study.services[..place].iter())
@@ -34,27 +33,27 @@ impl StudyContext<'_> {
                 .any(|other| names(service.launch(), &other.name, &other.launch().ports));
             let old = self.services.take(place);
             let is_used = self.services.is_used(place);
-            let must_go = uses_stale || (is_used && service.restart == ServiceRestart::Block);
-            let kept = match old {
-                Some(old) if must_go => {
+            let must_restart = uses_stale || (is_used && service.restart == ServiceRestart::Block);
+            let healthy = match old {
+                Some(old) if must_restart => {
                     old.stop();
                     None
                 }
-                Some(old) => self.healthy((place, service), old, &mut cha8_rng)?,
+                Some(old) => self.healthy((place, service), old, &mut port_random)?,
                 None => None,
             };
-            if let Some(kept) = kept {
-                self.services.put(place, kept, is_used);
+            if let Some(healthy) = healthy {
+                self.services.put(place, healthy, is_used);
                 continue;
             }
             stale.insert(&service.name);
-            let started = self.start_service(service, &mut cha8_rng)?;
+            let started = self.start_service(service, &mut port_random)?;
             self.services.put(place, started, false);
         }
         Ok(())
     }
 
-    /// A service that runs from before, when it is still ready.
+    /// The process of a service that was started before, if it is still ready.
     fn healthy(
         &mut self,
         (place, service): (usize, &StudyService),
@@ -62,8 +61,8 @@ impl StudyContext<'_> {
         random: &mut ChaCha8Rng,
     ) -> Result<Option<ServiceProcess>, Abort> {
         let mut draw = |below: u32| random.random_range(0..below.max(1));
-        let checked = process.check_health(service, &self.start_context(&mut draw));
-        match checked {
+        let health = process.check_health(service, &self.start_context(&mut draw));
+        match health {
             Ok(()) => Ok(Some(process)),
             Err(error) if error.is_stop() => Err(Abort::Interrupted),
             Err(error) => {
@@ -80,7 +79,7 @@ impl StudyContext<'_> {
     /// Counts the death of a service and clears it away; the next block starts it again.
     ///
     /// # Errors
-    /// [`Abort::Service`] when there were too many; `abort` itself when it is another one.
+    /// [`Abort::Service`] if services died too often; any other `abort` as it is.
     pub fn note_death(&mut self, abort: Abort) -> Result<(), Abort> {
         let Abort::ServiceDied { name, error } = abort else {
             return Err(abort);
@@ -93,7 +92,7 @@ impl StudyContext<'_> {
         }
     }
 
-    /// The actual reason that ended a block: a service that exited, if one did.
+    /// The actual cause of an abort: a service that exited, if one did.
     #[must_use]
     pub fn blame(&mut self, abort: Abort) -> Abort {
         match abort {
@@ -109,7 +108,7 @@ impl StudyContext<'_> {
     ) -> Result<ServiceProcess, Abort> {
         let mut draw = |below: u32| random.random_range(0..below.max(1));
         let mut start = self.start_context(&mut draw);
-        // Made files are the subjects'.
+        // Only subjects use generated files.
         start.files = &[];
         let started = ServiceProcess::start(service, &mut start, self.deadline);
         started.map_err(|error| Abort::service(&service.name, error))

@@ -1,5 +1,5 @@
-//! Starts the subjects of a block side by side: each has a thread of its own that sends its probes
-//! from its own start on, so that no other start is in the time until it is ready.
+//! Starts the subjects of a block side by side. A thread per subject sends probes from the
+//! subject's start on, so that no other start adds to the time until it is ready.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -21,32 +21,35 @@ use abx_study::subject::Subject;
 /// The subjects of a block before any load.
 #[derive(Default)]
 pub struct Participants {
-    /// Those that are there, in the order of the study.
+    /// The subjects that are ready, in the order of the study.
     pub subjects: Vec<Subject>,
     pub processes: Vec<ServerProcess>,
-    /// The records of those that failed.
+    /// The records of subjects that failed.
     pub failed: Vec<(String, BlockSubject)>,
 }
 
-/// A subject that did not get ready, with its process where there was one.
+/// A subject that did not get ready.
 pub struct UnreadySubject {
     /// Its process, if it still exists.
     pub process: Option<ServerProcess>,
-    /// Why it did not.
     pub abort: Abort,
 }
 
 impl Participants {
-    /// Takes a failed one's place in the record of its block, stopped.
+    /// Stops a subject that failed, and notes its failure for the record of the block.
     pub fn note_failure(&mut self, name: &str, process: Option<ServerProcess>, why: String) {
-        let life = BlockSubject {
+        let not_started = || BlockSubject {
+            end: "not started".to_owned(),
+            ..BlockSubject::default()
+        };
+        let subject = BlockSubject {
             failed_start: Some(why),
             ..process.map_or_else(not_started, ServerProcess::stop)
         };
-        self.failed.push((name.to_owned(), life));
+        self.failed.push((name.to_owned(), subject));
     }
 
-    /// Removes a subject that is there, since it failed.
+    /// Removes a subject that was ready and has failed since.
     pub fn leave_out(&mut self, name: &str, why: String) {
         let place = self
             .subjects
@@ -60,21 +63,7 @@ impl Participants {
     }
 }
 
-/// The record of a subject that no process was started for.
-fn not_started() -> BlockSubject {
-    BlockSubject {
-        port: 0,
-        ready_s: None,
-        cpu_s: None,
-        rss_bytes_max: None,
-        end: "not started".to_owned(),
-        died: false,
-        listener: None,
-        failed_start: None,
-    }
-}
-
-/// How the wait for a subject continues.
+/// The state of the wait for a subject.
 enum WaitReport {
     Lasts {
         place: usize,
@@ -90,7 +79,7 @@ enum WaitReport {
 struct SubjectWait<'a> {
     place: usize,
     subject: &'a Subject,
-    /// Its readiness probe; `None` when there is none.
+    /// The probe that shows that it is ready; `None` if there is none.
     probe: Option<Probe>,
     stopper: Stopper,
     deadline: Option<Nanos>,
@@ -111,7 +100,7 @@ impl SubjectWait<'_> {
                 },
                 _ => WaitReport::Over { place },
             };
-            // There is no receiver any more when the study has ended.
+            // There is no receiver any more if the study has ended.
             let _ = self.reports.send(report);
         };
         let Subject { name, source, .. } = self.subject;
@@ -139,8 +128,8 @@ impl SubjectWait<'_> {
 }
 
 impl StudyContext<'_> {
-    /// Starts these subjects, given by their places in the study, in this order, and waits until
-    /// each is ready; returns the result of each, in the order of the study.
+    /// Starts subjects in this order, by their indices in the study, and waits until each is ready.
+    /// The results are in the order of the study.
     pub fn start_subjects(
         &self,
         order: &[usize],
@@ -167,11 +156,11 @@ impl StudyContext<'_> {
                 .collect();
             drop(reports);
             self.report_waits(order, &wait_reports);
-            let each = waits.into_iter().map(|(place, wait)| {
-                let joined = wait.map(|wait| wait.join().expect("a wait does not panic"));
-                (place, joined.and_then(|ended| ended))
+            let results = waits.into_iter().map(|(place, wait)| {
+                let result = wait.and_then(|thread| thread.join().expect("a wait does not panic"));
+                (place, result)
             });
-            each.collect::<Vec<_>>()
+            results.collect::<Vec<_>>()
         });
         ended.sort_by_key(|(place, _)| *place);
         ended
@@ -184,16 +173,15 @@ impl StudyContext<'_> {
         random: &mut ChaCha8Rng,
     ) -> Result<(ServerProcess, SubjectWait<'s>), Box<UnreadySubject>> {
         // How many draws a free port takes depends on the machine, and must not change later draws.
-        let mut cha8_rng = ChaCha8Rng::seed_from_u64(random.random());
-        let mut draw = |below: u32| cha8_rng.random_range(0..below.max(1));
+        let mut port_random = ChaCha8Rng::seed_from_u64(random.random());
+        let mut draw = |below: u32| port_random.random_range(0..below.max(1));
         let subject = &self.study.subjects[place];
         let mut start = self.start_context(&mut draw);
         let process = ServerProcess::start(&subject.name, &subject.source, &mut start);
         let process = process.map_err(|error| UnreadySubject {
             process: None,
             abort: Abort::subject(&subject.name, error),
-        });
-        let process = process.map_err(Box::new)?;
+        })?;
         let wait = SubjectWait {
             place,
             subject,
@@ -205,13 +193,13 @@ impl StudyContext<'_> {
         Ok((process, wait))
     }
 
-    /// Reports the subject that was started first among those that are waited for, until all waits
-    /// are over.
+    /// Reports the wait for the first subject in the order of starts that is not ready yet, until
+    /// all waits are over.
     fn report_waits(&self, order: &[usize], wait_reports: &Receiver<WaitReport>) {
         let mut waiting = order.to_vec();
         for report in wait_reports {
             match report {
-                WaitReport::Over { place } => waiting.retain(|number| *number != place),
+                WaitReport::Over { place } => waiting.retain(|other| *other != place),
                 WaitReport::Lasts {
                     place,
                     waited,

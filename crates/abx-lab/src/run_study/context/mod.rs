@@ -24,8 +24,8 @@ use crate::run_study::context::worker_threads::Room;
 use abx_study::subject::{Source, Subject};
 use abx_study::{Load, Pin, Study};
 
-/// Descriptors that abx needs beside those of connections.
-const DESCRIPTORS_OWN: u64 = 64;
+/// Descriptors that abx needs in addition to those of connections.
+const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Why a study does not begin. Nothing was started.
 #[derive(Debug, thiserror::Error)]
@@ -37,10 +37,8 @@ pub enum PrepareError {
     )]
     Descriptors {
         connections: u32,
-        /// Worker threads that share them.
         threads: usize,
         needed: u64,
-        /// Descriptors that may be had.
         limit: u64,
     },
     #[error(
@@ -51,7 +49,6 @@ pub enum PrepareError {
     #[error("cannot {what}: {source}")]
     System {
         what: &'static str,
-        /// Why not.
         source: std::io::Error,
     },
     #[error(
@@ -71,7 +68,6 @@ pub enum PrepareError {
 
 /// The part of a study that stays the same from block to block.
 pub struct StudyContext<'a> {
-    /// The study to measure.
     pub study: &'a Study,
     pub(in crate::run_study) program: PathBuf,
     pub(in crate::run_study) keeper_arguments: &'a [&'a str],
@@ -80,14 +76,13 @@ pub struct StudyContext<'a> {
     pub generator: Box<dyn LoadGenerator>,
     /// How its workers wait for responses.
     pub waiting: Waiting,
-    /// The services of the subjects.
     pub services: RunningServices,
     pub split: CpuSplit,
-    /// How many processors abx may use.
+    /// The CPUs that abx may use.
     pub cpus: Vec<usize>,
-    /// File descriptors that abx and each subject may have.
+    /// The limit of file descriptors for abx and for each subject.
     pub descriptors: DescriptorLimit,
-    /// No slice continues beyond this moment; `None` if time does not matter.
+    /// No slice continues after this moment; `None` if time does not matter.
     pub deadline: Option<Nanos>,
     /// Samples the subjects, if the study requests reasons.
     pub profiler: Option<Profiler>,
@@ -95,16 +90,16 @@ pub struct StudyContext<'a> {
     pub on_pending: &'a dyn Fn(Pending),
 }
 
-/// File descriptors that each worker needs when they share so many connections.
+/// File descriptors that each worker thread needs if they share these connections.
 #[must_use]
 pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
     let threads = u64::try_from(threads.max(1)).unwrap_or(u64::MAX);
     connections
         .div_ceil(threads)
-        .saturating_add(DESCRIPTORS_OWN)
+        .saturating_add(OTHER_DESCRIPTORS)
 }
 
-/// The assignment of processors: only the generator needs any when every server is elsewhere.
+/// Assigns the CPUs. If every server runs elsewhere, the generator gets all of them.
 pub(in crate::run_study) fn split(
     cores: &[Vec<usize>],
     pin: Pin,
@@ -123,8 +118,8 @@ pub(in crate::run_study) fn split(
     }
 }
 
-/// Refuses more connections than there can be: each worker thread has a table of
-/// descriptors of its own, and each of them the whole limit.
+/// Refuses more connections than the limit of descriptors allows. Each worker thread has its own
+/// table of descriptors, to which the whole limit applies.
 ///
 /// # Errors
 /// [`PrepareError::Descriptors`].
@@ -144,14 +139,14 @@ pub fn check_descriptors(connections: u32, threads: usize, limit: u64) -> Result
 /// The resources of this machine for a study.
 struct Place {
     descriptors: DescriptorLimit,
-    /// Processors that abx may use.
+    /// The CPUs that abx may use.
     allowed: Vec<usize>,
     split: CpuSplit,
-    /// Whether a subject runs on it.
+    /// Whether any subject runs on this machine.
     is_server_here: bool,
 }
 
-/// The profiler of the subjects, for a study that requests reasons.
+/// The profiler of the subjects, if the study requests reasons.
 fn profiler(study: &Study, place: &Place) -> Result<Option<Profiler>, PrepareError> {
     if !study.why {
         return Ok(None);
@@ -171,21 +166,22 @@ fn profiler(study: &Study, place: &Place) -> Result<Option<Profiler>, PrepareErr
 }
 
 impl Place {
-    /// Takes descriptors, and processors for this thread.
+    /// Raises the limit of descriptors, and binds this thread to the generator's CPUs.
     fn of(study: &Study) -> Result<Place, PrepareError> {
-        let prepare = |what| move |source| PrepareError::System { what, source };
-        let descriptors = abx_sys::limits::raise_descriptor_limit()
-            .map_err(prepare("raise the limit of file descriptors"))?;
+        let descriptors = raise_descriptor_limit()?;
         check_programs(study)?;
-        let allowed = abx_sys::cpus::allowed().map_err(prepare("list the CPUs"))?;
+        let allowed = allowed_cpus()?;
         let is_here = |subject: &Subject| match &subject.source {
             Source::Command(_) => true,
             Source::Address(target) => listener::is_here(target.address),
         };
         let is_server_here = study.subjects.iter().any(is_here);
         let split = split(&abx_sys::cpus::cores(&allowed), study.pin, is_server_here);
-        // The lab itself stays off the subjects' processors.
-        abx_sys::cpus::pin_thread(&split.generator).map_err(prepare("bind abx to its own CPUs"))?;
+        // abx itself stays off the subjects' CPUs.
+        abx_sys::cpus::pin_thread(&split.generator).map_err(|source| PrepareError::System {
+            what: "bind abx to its own CPUs",
+            source,
+        })?;
         Ok(Place {
             descriptors,
             allowed,
@@ -220,7 +216,7 @@ impl Place {
 }
 
 impl<'a> StudyContext<'a> {
-    /// Takes processors and descriptors, and starts the engine.
+    /// Prepares this machine for a study, and starts the engine.
     ///
     /// # Errors
     /// [`PrepareError`]; nothing was started then.
@@ -265,11 +261,11 @@ impl<'a> StudyContext<'a> {
             cpus: split.generator.clone(),
             wait: waiting.wait,
         })?;
-        let around = (program, keeper_arguments);
-        place.context(study, around, Box::new(engine), waiting)
+        let keeper = (program, keeper_arguments);
+        place.context(study, keeper, Box::new(engine), waiting)
     }
 
-    /// The same with a generator that is ready, and needs nothing of this machine.
+    /// Prepares this machine for a study whose generator runs elsewhere.
     ///
     /// # Errors
     /// [`PrepareError`]; nothing was started then.
@@ -293,7 +289,7 @@ impl<'a> StudyContext<'a> {
         is_late || self.generator.stopper().is_stopped()
     }
 
-    /// The context of every start.
+    /// The context of starts of servers.
     pub fn start_context<'b>(&'b self, draw: &'b mut dyn FnMut(u32) -> u32) -> StartContext<'b> {
         StartContext {
             program: &self.program,
@@ -314,26 +310,38 @@ impl<'a> StudyContext<'a> {
 /// Properties that this machine reports, before any study on it.
 ///
 /// # Errors
-/// [`PrepareError`] when it does not report which processors abx may use.
+/// [`PrepareError`] if the limit of descriptors cannot be raised, or the machine does not report
+/// which CPUs abx may use.
 pub fn this_machine() -> Result<Machine, PrepareError> {
-    let prepare = |what| move |source| PrepareError::System { what, source };
-    let descriptors = abx_sys::limits::raise_descriptor_limit()
-        .map_err(prepare("raise the limit of file descriptors"))?;
-    let cpus = abx_sys::cpus::allowed().map_err(prepare("list the CPUs"))?;
-    Ok(machine::describe(&cpus, descriptors, []))
+    let descriptors = raise_descriptor_limit()?;
+    Ok(machine::describe(&allowed_cpus()?, descriptors, []))
 }
 
-/// The processors of all subjects: those that abx gives to the servers that it starts, and those of
-/// servers that run already; `None` when that is not known of one.
-fn subject_cpus(sources: &[&Source], given: &[usize]) -> Option<Vec<usize>> {
+fn raise_descriptor_limit() -> Result<DescriptorLimit, PrepareError> {
+    abx_sys::limits::raise_descriptor_limit().map_err(|source| PrepareError::System {
+        what: "raise the limit of file descriptors",
+        source,
+    })
+}
+
+fn allowed_cpus() -> Result<Vec<usize>, PrepareError> {
+    abx_sys::cpus::allowed().map_err(|source| PrepareError::System {
+        what: "list the CPUs",
+        source,
+    })
+}
+
+/// The CPUs of all subjects: those that abx assigns to servers that it starts, and those of servers
+/// that run already; `None` if those of a server are unknown.
+fn subject_cpus(sources: &[&Source], assigned: &[usize]) -> Option<Vec<usize>> {
     let running = sources.iter().filter_map(|source| match source {
         Source::Address(target) => Some(target.address),
         Source::Command(_) => None,
     });
     let mut cpus = waiting::cpus_of(running)?;
-    let is_given = |source: &&Source| matches!(source, Source::Command(_));
-    if sources.iter().any(is_given) {
-        cpus.extend(given);
+    let is_started = |source: &&Source| matches!(source, Source::Command(_));
+    if sources.iter().any(is_started) {
+        cpus.extend(assigned);
     }
     Some(cpus)
 }
@@ -367,30 +375,30 @@ mod tests {
     use crate::{Launch, Target};
 
     #[test]
-    fn a_server_elsewhere_takes_no_processor() {
-        // Method: two cores of two siblings each, both ways, and shared.
+    fn a_server_elsewhere_takes_no_cpu() {
+        // Method: two cores of two siblings each, with servers here and elsewhere, and shared.
         let cores = [vec![0, 2], vec![1, 3]];
         let cpus = |pin, is_here| {
             let split = split(&cores, pin, is_here);
             (split.subjects, split.generator)
         };
-        let numbers = vec![0, 2, 1, 3];
+        let every_cpu = vec![0, 2, 1, 3];
         assert_eq!(cpus(Pin::Split, true), (vec![0, 2], vec![1, 3]));
-        assert_eq!(cpus(Pin::Split, false), (Vec::new(), numbers.clone()));
-        assert_eq!(cpus(Pin::Shared, true), (numbers.clone(), numbers));
+        assert_eq!(cpus(Pin::Split, false), (Vec::new(), every_cpu.clone()));
+        assert_eq!(cpus(Pin::Shared, true), (every_cpu.clone(), every_cpu));
     }
 
     #[test]
-    fn a_generator_confined_to_one_processor_shares_it_with_whom_it_starts_alone() {
-        // Method: this process listens, with the processors that it may use; the processor that abx
-        // would give to a command is another one, which only a command takes.
+    fn only_servers_that_abx_starts_have_the_cpus_that_it_assigns() {
+        // Method: this process listens, on the CPUs that it may use. abx assigns another CPU, which
+        // only a command takes.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let running = Source::Address(Target::parse(&url).unwrap());
-        let numbers = abx_sys::cpus::allowed().unwrap();
-        assert_eq!(subject_cpus(&[&running], &[4321]).unwrap(), numbers);
+        let allowed = abx_sys::cpus::allowed().unwrap();
+        assert_eq!(subject_cpus(&[&running], &[4321]).unwrap(), allowed);
         let launch = Launch::new(vec!["true".to_owned()]);
         let both = subject_cpus(&[&running, &Source::Command(launch)], &[4321]).unwrap();
-        assert_eq!(both, [&numbers[..], &[4321]].concat());
+        assert_eq!(both, [&allowed[..], &[4321]].concat());
     }
 }

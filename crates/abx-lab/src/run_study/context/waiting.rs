@@ -1,5 +1,5 @@
-//! Whether the generator may wait for responses awake: only on processors that no other process
-//! needs, above all no server under test (docs/decisions/0005-waiting-awake.md).
+//! Whether the generator may stay awake while it waits for responses: only on CPUs that no other
+//! process needs, above all no server under test (docs/decisions/0005-waiting-awake.md).
 
 use abx_evidence::{Wait, Waiting};
 use abx_sys::ServerAddress;
@@ -8,12 +8,12 @@ use abx_sys::conditions::Quota;
 use crate::process::listener;
 use abx_study::WaitChoice;
 
-/// The processors of the generator and the servers.
+/// The CPUs of the generator and of the servers.
 pub struct CpuAssignment {
     /// Worker threads of the generator.
     pub threads: usize,
     pub generator: Vec<usize>,
-    /// The processors that the servers may use; `None` when that is not known.
+    /// The CPUs that the servers may use; `None` if they are unknown.
     pub subjects: Option<Vec<usize>>,
 }
 
@@ -35,16 +35,13 @@ pub enum Obstacle {
 /// Decides how workers wait.
 ///
 /// # Errors
-/// [`Obstacle`] when they are to stay awake where that takes from others.
-pub fn decide(choice: WaitChoice, sides: &CpuAssignment) -> Result<Waiting, Obstacle> {
-    let quota = abx_sys::conditions::Conditions::read(&sides.generator).quota;
+/// [`Obstacle`] if they are to stay awake although others need their CPUs.
+pub fn decide(choice: WaitChoice, assignment: &CpuAssignment) -> Result<Waiting, Obstacle> {
+    let quota = abx_sys::conditions::Conditions::read(&assignment.generator).quota;
     let is_limited = matches!(quota, Some(Quota::Cpus(_)));
-    let numbers = [
-        &sides.generator[..],
-        sides.subjects.as_deref().unwrap_or_default(),
-    ]
-    .concat();
-    let obstacle = sides.obstacle(is_limited, &abx_sys::cpus::cores(&numbers));
+    let mut cpus = assignment.generator.clone();
+    cpus.extend(assignment.subjects.iter().flatten());
+    let obstacle = assignment.obstacle(is_limited, &abx_sys::cpus::cores(&cpus));
     let asleep = |asleep_because| Waiting {
         wait: Wait::Asleep,
         asleep_because,
@@ -61,23 +58,23 @@ pub fn decide(choice: WaitChoice, sides: &CpuAssignment) -> Result<Waiting, Obst
     }
 }
 
-/// The processors that the servers at these addresses may use, all together; `None`
-/// when one of them is not on this machine or cannot be seen.
+/// The CPUs that the servers at these addresses may use, all together; `None` if a server is not on
+/// this machine or its processes cannot be seen.
 #[must_use]
 pub fn cpus_of(addresses: impl Iterator<Item = ServerAddress>) -> Option<Vec<usize>> {
-    let mut numbers = Vec::new();
+    let mut cpus = Vec::new();
     for address in addresses {
         for process in listener::tree(address)?.members() {
-            numbers.extend(abx_sys::cpus::allowed_to(process.pid).ok()?);
+            cpus.extend(abx_sys::cpus::allowed_to(process.pid).ok()?);
         }
     }
-    numbers.sort_unstable();
-    numbers.dedup();
-    Some(numbers)
+    cpus.sort_unstable();
+    cpus.dedup();
+    Some(cpus)
 }
 
 impl CpuAssignment {
-    /// The obstacle; `cores` are all processors by core.
+    /// The first obstacle; `cores` are the CPUs of both sides by core.
     fn obstacle(&self, is_limited: bool, cores: &[Vec<usize>]) -> Option<Obstacle> {
         let Some(subjects) = &self.subjects else {
             return Some(Obstacle::Unknown);
@@ -107,48 +104,48 @@ mod tests {
 
     /// Subjects on CPU 0, the generator with some threads on `generator`, siblings as given.
     fn obstacle(generator: &[usize], threads: usize, cores: &[&[usize]]) -> Option<Obstacle> {
-        let sides = CpuAssignment {
+        let assignment = CpuAssignment {
             threads,
             generator: generator.to_vec(),
             subjects: Some(vec![0]),
         };
         let cores: Vec<Vec<usize>> = cores.iter().map(|core| core.to_vec()).collect();
-        sides.obstacle(false, &cores)
+        assignment.obstacle(false, &cores)
     }
 
     #[test]
-    fn workers_stay_awake_on_processors_of_their_own_only() {
-        // Method: each obstacle in turn, and siblings that only the generator has.
+    fn workers_stay_awake_only_on_cpus_that_no_server_uses() {
+        // Method: each obstacle in turn, and siblings that both belong to the generator.
         assert_eq!(obstacle(&[1], 1, &[&[0], &[1]]), None);
         assert_eq!(obstacle(&[1, 2], 2, &[&[0], &[1, 2]]), None);
         assert_eq!(obstacle(&[0], 1, &[&[0]]), Some(Obstacle::SharedCpus));
         assert_eq!(obstacle(&[1], 1, &[&[0, 1]]), Some(Obstacle::SharedCore));
         assert_eq!(obstacle(&[1], 2, &[&[0], &[1]]), Some(Obstacle::Threads));
-        let mut sides = CpuAssignment {
+        let mut assignment = CpuAssignment {
             threads: 1,
             generator: vec![1],
             subjects: Some(vec![0]),
         };
         let cores = [vec![0], vec![1]];
-        assert_eq!(sides.obstacle(true, &cores), Some(Obstacle::Quota));
-        sides.subjects = None;
-        assert_eq!(sides.obstacle(false, &cores), Some(Obstacle::Unknown));
+        assert_eq!(assignment.obstacle(true, &cores), Some(Obstacle::Quota));
+        assignment.subjects = None;
+        assert_eq!(assignment.obstacle(false, &cores), Some(Obstacle::Unknown));
     }
 
     #[test]
-    fn what_was_asked_for_is_done_or_refused() {
-        // Method: a server of unknown processors, and one on the generator's processors.
-        let sides = |subjects| CpuAssignment {
+    fn a_requested_wait_is_used_or_refused() {
+        // Method: a server whose CPUs are unknown, and one on the generator's CPUs.
+        let with_subjects = |subjects| CpuAssignment {
             threads: 1,
             generator: vec![0],
             subjects,
         };
-        let (unknown, shared) = (sides(None), sides(Some(vec![0])));
-        let how = |choice, sides| decide(choice, sides).map(|waiting| waiting.wait);
-        assert_eq!(how(WaitChoice::Awake, &unknown).unwrap(), Wait::Awake);
-        assert_eq!(how(WaitChoice::Auto, &unknown).unwrap(), Wait::Asleep);
-        assert_eq!(how(WaitChoice::Auto, &shared).unwrap(), Wait::Asleep);
-        assert_eq!(how(WaitChoice::Asleep, &shared).unwrap(), Wait::Asleep);
+        let (unknown, shared) = (with_subjects(None), with_subjects(Some(vec![0])));
+        let wait = |choice, assignment| decide(choice, assignment).map(|waiting| waiting.wait);
+        assert_eq!(wait(WaitChoice::Awake, &unknown).unwrap(), Wait::Awake);
+        assert_eq!(wait(WaitChoice::Auto, &unknown).unwrap(), Wait::Asleep);
+        assert_eq!(wait(WaitChoice::Auto, &shared).unwrap(), Wait::Asleep);
+        assert_eq!(wait(WaitChoice::Asleep, &shared).unwrap(), Wait::Asleep);
         let refusal = decide(WaitChoice::Awake, &shared).unwrap_err();
         assert_eq!(refusal, Obstacle::SharedCpus);
         let because = decide(WaitChoice::Auto, &shared).unwrap().asleep_because;
@@ -160,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn a_process_here_is_known_and_another_machine_is_not() {
-        // Method: this test listens itself; an address for documentation is in no use.
+    fn cpus_of_a_process_here_are_known_and_those_of_another_machine_are_not() {
+        // Method: this test listens itself; an address for documentation is not in use.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let here = listener.local_addr().unwrap();
         let known = cpus_of([here.into()].into_iter()).unwrap();

@@ -1,4 +1,4 @@
-//! How many worker threads make the load.
+//! The number of worker threads that generate the load.
 
 use abx_sys::conditions::Quota;
 
@@ -6,21 +6,20 @@ use abx_sys::conditions::Quota;
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     pub cpus: usize,
-    /// Connections of the largest load, when there is one.
+    /// Connections of the largest load, if there is one.
     pub connections: Option<usize>,
-    /// The quota of a control group, when it is known.
+    /// The quota of the control group, if it is known.
     pub quota: Option<Quota>,
     /// Whether servers run on this machine too.
     pub is_server_here: bool,
 }
 
 impl Room {
-    /// The requested number of threads, or one on each processor; more than there are connections
-    /// would have no work.
+    /// The requested number of threads, or one per CPU, but no more than there are connections.
     ///
-    /// Threads beyond the generator's part of a quota would only use it up sooner, and then
-    /// stand still together. Half of it is the servers', as half of the processors is; the
-    /// odd one is the generator's.
+    /// Threads beyond the generator's part of a quota would only use it up sooner, and then all of
+    /// them would stand still. As with CPUs, half of the quota is for the servers, and an odd CPU
+    /// is for the generator.
     #[must_use]
     pub fn threads(self, requested: Option<usize>) -> usize {
         let allowed = match self.quota {
@@ -39,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// Half of 64 processors, and many connections.
+    /// Half of 64 CPUs, and many connections.
     const ROOM: Room = Room {
         cpus: 32,
         connections: Some(1_000),
@@ -47,10 +46,10 @@ mod tests {
         is_server_here: true,
     };
 
-    /// Cores of a machine with so many sockets, each of so many cores of so many siblings,
-    /// numbered as Linux usually does: first siblings of all cores, then the second ones.
-    fn cores(sockets: usize, each: usize, siblings: usize) -> Vec<Vec<usize>> {
-        let cores = sockets * each;
+    /// The CPUs of a machine by core. They are numbered as Linux usually does: the first siblings
+    /// of all cores, then the second ones.
+    fn cores(sockets: usize, cores_per_socket: usize, siblings: usize) -> Vec<Vec<usize>> {
+        let cores = sockets * cores_per_socket;
         let core = |core| {
             (0..siblings)
                 .map(|sibling| core + sibling * cores)
@@ -60,10 +59,10 @@ mod tests {
     }
 
     #[test]
-    fn each_processor_of_the_generator_gets_a_thread() {
-        // Method: machines of 1 to 64 processors, with and without siblings, and how many of
-        // them each side gets; a thousand connections are no limit.
-        for (sockets, each, siblings, subjects, generator) in [
+    fn each_cpu_of_the_generator_gets_a_thread() {
+        // Method: machines of 1 to 64 CPUs, with and without siblings, and how many of them each
+        // side gets. A thousand connections are no limit.
+        for (sockets, cores_per_socket, siblings, subjects, generator) in [
             (1, 1, 1, 1, 1),
             (1, 1, 2, 1, 1),
             (1, 2, 1, 1, 1),
@@ -76,7 +75,7 @@ mod tests {
             (1, 64, 1, 32, 32),
             (2, 16, 2, 32, 32),
         ] {
-            let split = CpuSplit::of(&cores(sockets, each, siblings));
+            let split = CpuSplit::of(&cores(sockets, cores_per_socket, siblings));
             assert_eq!(split.subjects.len(), subjects);
             assert_eq!(split.generator.len(), generator);
             let room = Room {
@@ -89,8 +88,8 @@ mod tests {
 
     #[test]
     fn a_machine_of_two_sockets_gives_each_side_one() {
-        // Method: two sockets of 16 cores with two siblings each. The first socket's
-        // processors are 0 to 15 and 32 to 47.
+        // Method: two sockets of 16 cores with two siblings each. The CPUs of the first socket are
+        // 0 to 15 and 32 to 47.
         let split = CpuSplit::of(&cores(2, 16, 2));
         let is_first = |cpu: &usize| cpu % 32 < 16;
         assert!(split.subjects.iter().all(is_first));
@@ -99,8 +98,8 @@ mod tests {
 
     #[test]
     fn a_quota_and_few_connections_mean_fewer_threads() {
-        // Method: quotas below and above the use of 32 processors, with servers here and elsewhere;
-        // fewer connections than processors, and no load; the same, requested.
+        // Method: quotas below and above 32 CPUs, with servers here and elsewhere; few connections,
+        // and no load; each with and without a requested number of threads.
         for (cpus, here, elsewhere) in [
             (0.5, 1, 1),
             (1.0, 1, 1),

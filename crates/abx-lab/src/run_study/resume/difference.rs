@@ -1,19 +1,19 @@
-//! The difference between the study that a user requests and that of a record.
+//! The difference between a requested study and the study of a record.
 
 use std::fmt;
 
 use abx_evidence::Measured;
 use serde_json::{Value, json};
 
-/// Longer values are cut to so many characters.
-const SHOWN: usize = 200;
-/// By so large a part the memory of one machine may differ from boot to boot.
-const MEMORY_PART: f64 = 0.02;
+/// How many characters of a value are shown.
+const CHARACTERS_MAX: usize = 200;
+/// The share of a machine's memory that may differ between boots.
+const MEMORY_SHARE: f64 = 0.02;
 
-/// The first thing that differs.
+/// The first value that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Its key in records.
+    /// The key in records.
     key: String,
     then: Value,
     now: Value,
@@ -25,62 +25,47 @@ impl fmt::Display for Difference {
         write!(
             formatter,
             "`{key}` was {}, and is now {}",
-            shown(then),
-            shown(now)
+            short_text(then),
+            short_text(now)
         )
     }
 }
 
-/// A value as people read it.
-fn shown(value: &Value) -> String {
+fn short_text(value: &Value) -> String {
     let text = match value {
         Value::Null => return "absent".to_owned(),
         value => value.to_string(),
     };
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(CHARACTERS_MAX) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text,
     }
 }
 
-/// The first difference between the study of a record and the same study before its first block;
-/// `None` if one can continue as the other. Both have the loads that are offered.
+/// The first difference between the record of a study and a new record of it before its first
+/// block; `None` if the study can continue. Both have the loads that are offered.
 pub fn difference(saved: &Measured, fresh: &Measured) -> Option<Difference> {
-    let mut parts = Vec::new();
-    let mut part = |key: &str, saved: Value, fresh: Value| {
-        parts.push((key.to_owned(), saved, fresh));
-    };
-    part(
-        "abx_version",
-        json!(saved.abx_version),
-        json!(fresh.abx_version),
-    );
-    let [then, now] = [saved, fresh].map(|record| {
-        let mut identity = record.identity.clone().unwrap_or_default();
-        // A study may continue after the machine was started again.
-        identity.boot = None;
-        json!(identity)
-    });
-    part("study", json!(saved.study), json!(fresh.study));
-    part("seed", json!(saved.seed), json!(fresh.seed));
-    let [then_subjects, now_subjects] = subjects(saved, fresh);
-    part("subjects", then_subjects, now_subjects);
-    part("services", json!(saved.services), json!(fresh.services));
-    part("skipped", json!(saved.skipped), json!(fresh.skipped));
-    part("loads", loads(saved), loads(fresh));
-    part("faults", json!(saved.faults), json!(fresh.faults));
-    let agents = |record: &Measured| json!(record.fleet.is_some());
-    part("fleet", agents(saved), agents(fresh));
-    part("settings", settings(saved), settings(fresh));
-    part("identity", then, now);
-    let [then, now] = machines(saved, fresh);
-    part("machine", then, now);
+    let both = |part: fn(&Measured) -> Value| [part(saved), part(fresh)];
+    let parts = [
+        ("abx_version", both(|record| json!(record.abx_version))),
+        ("study", both(|record| json!(record.study))),
+        ("seed", both(|record| json!(record.seed))),
+        ("subjects", subjects(saved, fresh)),
+        ("services", both(|record| json!(record.services))),
+        ("skipped", both(|record| json!(record.skipped))),
+        ("loads", both(loads)),
+        ("faults", both(|record| json!(record.faults))),
+        ("fleet", both(|record| json!(record.fleet.is_some()))),
+        ("settings", both(settings)),
+        ("identity", both(identity)),
+        ("machine", machines(saved, fresh)),
+    ];
     parts
         .into_iter()
-        .find_map(|(key, then, now)| first(key, then, now))
+        .find_map(|(key, [then, now])| first(key.to_owned(), then, now))
 }
 
-/// Subjects without the version that a server reports, which is known only after its start.
+/// Subjects without versions that only a started server reports.
 fn subjects(saved: &Measured, fresh: &Measured) -> [Value; 2] {
     let is_known = |name: &str| {
         let subject = fresh.subject(name);
@@ -97,26 +82,34 @@ fn subjects(saved: &Measured, fresh: &Measured) -> [Value; 2] {
     })
 }
 
-/// Loads as they are offered, without the results about them.
+/// Loads as they are offered, without results.
 fn loads(record: &Measured) -> Value {
-    let each = record.loads.iter().map(|load| {
+    let loads = record.loads.iter().map(|load| {
         let mut settings = load.settings.clone();
         settings.bodies_compared = false;
         json!({ "name": load.name, "settings": settings })
     });
-    each.collect()
+    loads.collect()
 }
 
-/// Settings without the time, which is given again.
+/// Settings without the budget, which is for the continuation alone.
 fn settings(record: &Measured) -> Value {
     let mut settings = record.settings.clone();
     settings.budget_s = 0.0;
     json!(settings)
 }
 
+/// The identity without the boot: a study may continue after a reboot.
+fn identity(record: &Measured) -> Value {
+    let mut identity = record.identity.clone().unwrap_or_default();
+    identity.boot = None;
+    json!(identity)
+}
+
+/// Machines without the size of their memory, if it is about the same.
 fn machines(saved: &Measured, fresh: &Measured) -> [Value; 2] {
     let bytes = |record: &Measured| record.machine.memory_bytes.unwrap_or_default() as f64;
-    let is_near = (bytes(saved) - bytes(fresh)).abs() <= MEMORY_PART * bytes(saved);
+    let is_near = (bytes(saved) - bytes(fresh)).abs() <= MEMORY_SHARE * bytes(saved);
     [saved, fresh].map(|record| {
         let mut machine = record.machine.clone();
         machine.memory_bytes = machine.memory_bytes.filter(|_| !is_near);
@@ -124,33 +117,29 @@ fn machines(saved: &Measured, fresh: &Measured) -> [Value; 2] {
     })
 }
 
-/// The first difference of two values, at the deepest key that has it.
+/// The first difference between two values, at the deepest key that contains it.
 fn first(key: String, then: Value, now: Value) -> Option<Difference> {
     if then == now {
         return None;
     }
     match (&then, &now) {
         (Value::Object(before), Value::Object(after)) => {
-            let keys = before.keys().chain(after.keys());
-            let part = |part: &String| {
-                let at = |object: &serde_json::Map<String, Value>| {
-                    object.get(part).cloned().unwrap_or_default()
+            let mut keys = before.keys().chain(after.keys());
+            keys.find_map(|name| {
+                let member = |object: &serde_json::Map<String, Value>| {
+                    object.get(name).cloned().unwrap_or_default()
                 };
-                first(format!("{key}.{part}"), at(before), at(after))
-            };
-            keys.map(part).find_map(|difference| difference)
+                first(format!("{key}.{name}"), member(before), member(after))
+            })
         }
-        (Value::Array(before), Value::Array(after)) if is_by_name(before, after) => {
-            let pairs = before.iter().zip(after);
-            pairs
-                .map(|(before, after)| {
-                    let name = before["name"].as_str().unwrap_or_default();
-                    first(format!("{key}.{name}"), before.clone(), after.clone())
-                })
-                .find_map(|difference| difference)
+        (Value::Array(before), Value::Array(after)) if have_same_names(before, after) => {
+            let mut pairs = before.iter().zip(after);
+            pairs.find_map(|(before, after)| {
+                let name = before["name"].as_str().unwrap_or_default();
+                first(format!("{key}.{name}"), before.clone(), after.clone())
+            })
         }
         (Value::Array(before), Value::Array(after)) if has_names(before) || has_names(after) => {
-            let names = |list: &[Value]| list.iter().map(|value| value["name"].clone()).collect();
             let (then, now) = (names(before), names(after));
             Some(Difference { key, then, now })
         }
@@ -158,11 +147,13 @@ fn first(key: String, then: Value, now: Value) -> Option<Difference> {
     }
 }
 
-/// Whether two lists are of things of the same names in the same order.
-fn is_by_name(before: &[Value], after: &[Value]) -> bool {
-    let names =
-        |list: &[Value]| -> Vec<Value> { list.iter().map(|value| value["name"].clone()).collect() };
+/// Whether the values of two lists have the same names in the same order.
+fn have_same_names(before: &[Value], after: &[Value]) -> bool {
     has_names(before) && names(before) == names(after)
+}
+
+fn names(list: &[Value]) -> Value {
+    list.iter().map(|value| value["name"].clone()).collect()
 }
 
 fn has_names(list: &[Value]) -> bool {
@@ -190,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_named_by_its_key() {
-        // Method: each thing that must stay the same, changed alone.
+        // Method: each kind of value that must stay the same, changed alone.
         let saved = study();
         let changed = |change: &dyn Fn(&mut Measured)| {
             let mut fresh = saved.clone();
@@ -228,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_differ_is_no_difference() {
+    fn budgets_boots_versions_of_servers_and_a_little_memory_may_differ() {
         // Method: another budget, boot and version of a server; memory within 2 %, and beyond.
         let mut saved = study();
         saved.machine.memory_bytes = Some(1_000);

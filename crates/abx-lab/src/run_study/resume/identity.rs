@@ -1,4 +1,4 @@
-//! Parts that must be unchanged for a study to continue, beyond the rest of its record.
+//! What must be unchanged for a study to continue, apart from what its record shows.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,10 +14,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// A larger file is hardly a part of a server's program.
 const FILE_BYTES_MAX: u64 = 1 << 30;
-/// How much of a file is read at a time.
-const PART_BYTES: usize = 1 << 16;
+const BUFFER_BYTES: usize = 1 << 16;
 
-/// That of a study, as its files are now.
+/// The identity of a study with its current files.
 pub fn identity(study: &Study) -> StudyIdentity {
     let subjects = study.subjects.iter();
     let subjects = subjects.map(|subject| (&subject.name, &subject.source));
@@ -38,7 +37,7 @@ pub fn identity(study: &Study) -> StudyIdentity {
     }
 }
 
-/// How a study measures, by the names of flags and keys, as far as its record does not show it.
+/// The options of a study that its record does not show, by their flags and keys.
 fn options(study: &Study) -> BTreeMap<String, String> {
     let services = study.services.iter();
     let services = services.map(|service| (&service.health, &service.seed, &service.restart));
@@ -90,7 +89,7 @@ fn files_hash(launch: &Launch) -> String {
         add(template.text.as_bytes());
     }
     for file in named_files(launch) {
-        // One that cannot be read now could not be read then.
+        // A file that cannot be read counts as empty. It did so before, too, or the hash differs.
         add(file_hash(&file).unwrap_or_default().as_bytes());
     }
     digits(&hash)
@@ -99,12 +98,14 @@ fn files_hash(launch: &Launch) -> String {
 /// The files that the words of a command name, its program first.
 fn named_files(launch: &Launch) -> Vec<PathBuf> {
     if launch.image.is_some() {
-        // They are those of the image, whose digest the record has.
+        // The files are in the image, whose digest the record has.
         return Vec::new();
     }
     let folder = launch.start_folder();
     let study = launch.study_folder().display().to_string();
-    let words: Vec<String> = { launch.command.iter() }
+    let words: Vec<String> = launch
+        .command
+        .iter()
         .map(|word| word.replace("{study}", &study))
         .collect();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -130,11 +131,11 @@ fn named_files(launch: &Launch) -> Vec<PathBuf> {
 fn file_hash(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hash = Xxh3::new();
-    let mut part = vec![0; PART_BYTES];
+    let mut buffer = vec![0; BUFFER_BYTES];
     loop {
-        match file.read(&mut part)? {
+        match file.read(&mut buffer)? {
             0 => return Ok(digits(&hash)),
-            read => hash.update(&part[..read]),
+            length => hash.update(&buffer[..length]),
         }
     }
 }
@@ -157,8 +158,8 @@ mod tests {
 
     #[test]
     fn a_change_of_any_file_that_a_command_names_changes_its_hash() {
-        // Method: a script by an interpreter, a configuration after `=`, a template and the
-        // environment, each changed in turn; a word that names no file changes nothing.
+        // Method: the script of an interpreter, a configuration file after `=`, a template and the
+        // environment, each changed in turn; words that name no file change nothing.
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
         write("server.py", "1");
@@ -172,23 +173,23 @@ mod tests {
         ];
         let mut launch = Launch::new(words.map(str::to_owned).into());
         launch.folder = Some(folder.path().to_owned());
-        let mut known = vec![files_hash(&launch)];
-        assert_eq!(files_hash(&launch), known[0]);
-        let mut changed = |launch: &Launch| {
+        let mut earlier = vec![files_hash(&launch)];
+        assert_eq!(files_hash(&launch), earlier[0]);
+        let mut expect_new_hash = |launch: &Launch| {
             let hash = files_hash(launch);
-            assert!(!known.contains(&hash));
-            known.push(hash);
+            assert!(!earlier.contains(&hash));
+            earlier.push(hash);
         };
         write("server.py", "2");
-        changed(&launch);
+        expect_new_hash(&launch);
         write("x.conf", "2");
-        changed(&launch);
+        expect_new_hash(&launch);
         launch.templates.push(Template {
             target: "n.conf".into(),
             text: "x".to_owned(),
         });
-        changed(&launch);
+        expect_new_hash(&launch);
         launch.environment.push(("A".to_owned(), "b".to_owned()));
-        changed(&launch);
+        expect_new_hash(&launch);
     }
 }

@@ -1,4 +1,4 @@
-//! Continues a study that ended early: start at [`resumption`].
+//! Continues a study that ended early. Start at [`resumption`].
 
 mod difference;
 mod identity;

@@ -1,5 +1,5 @@
-//! From the record of a study that ended early to the study that continues it: its pilot and its
-//! finished blocks stay, and the next block has the seed that it would have had.
+//! Continues a study from its record: the pilot and the complete blocks stay, and the next block
+//! has the seed that it would have had without the pause.
 
 use std::time::Duration;
 
@@ -44,13 +44,13 @@ pub struct Resumption {
     /// The loads, as far as they are known.
     pub loads: Vec<Load>,
     pub grids: RateGrids,
-    /// How long it has taken before.
-    pub before: Duration,
+    /// How long the study has taken so far.
+    pub elapsed_before: Duration,
 }
 
 impl Resumption {
-    /// At its beginning, or where a record of it ended early. `fresh` is the record of the study
-    /// before its first block.
+    /// Begins a study, or continues it where its saved record ended early. `fresh` is the record of
+    /// the study before its first block.
     ///
     /// # Errors
     /// [`ResumeError`].
@@ -64,7 +64,7 @@ impl Resumption {
             measured: fresh,
             loads: study.loads.clone(),
             grids: RateGrids::default(),
-            before: Duration::ZERO,
+            elapsed_before: Duration::ZERO,
         };
         match saved {
             None => Ok(beginning),
@@ -72,19 +72,19 @@ impl Resumption {
         }
     }
 
-    /// The same where this record of the study ended.
+    /// Continues the study where this record of it ended.
     fn after(self, study: &Study, saved: Measured) -> Result<Resumption, ResumeError> {
         check(&saved)?;
         let fresh = self.measured;
         let is_piloted = saved.loads.iter().all(|load| load.pilot.is_some());
-        let loads = if is_piloted {
+        let mut loads = if is_piloted {
             loads_of(&study.loads, &saved.loads)
         } else {
             study.loads.clone()
         };
         let offered = load_records(&study.subjects, &loads);
         let compared = Measured {
-            // Before the pilot nothing was found out about loads, so they may be any of the study.
+            // Before the pilot, loads have no results that a change could spoil.
             loads: if is_piloted {
                 offered.clone()
             } else {
@@ -95,7 +95,7 @@ impl Resumption {
         if let Some(difference) = difference(&saved, &compared) {
             return Err(ResumeError::Different(difference));
         }
-        let before = Duration::try_from_secs_f64(saved.elapsed_s).unwrap_or_default();
+        let elapsed_before = Duration::try_from_secs_f64(saved.elapsed_s).unwrap_or_default();
         let mut measured = Measured {
             continuations: continuations(&saved, &fresh),
             settings: Settings {
@@ -108,18 +108,17 @@ impl Resumption {
             end: StudyEnd::Running,
             ..saved
         };
-        let mut loads = loads;
         let grids = RateGrids::of_blocks(&mut measured, &mut loads);
         Ok(Resumption {
             measured,
             loads,
             grids,
-            before,
+            elapsed_before,
         })
     }
 }
 
-/// Refuses a record that nothing can be added to.
+/// Refuses a record that cannot be continued.
 fn check(saved: &Measured) -> Result<(), ResumeError> {
     if saved.identity.is_none() {
         Err(ResumeError::Unknown)
@@ -132,7 +131,7 @@ fn check(saved: &Measured) -> Result<(), ResumeError> {
     }
 }
 
-/// Whether a study has all that it was to measure.
+/// Whether a study has measured everything that was requested.
 fn is_complete(saved: &Measured) -> bool {
     match &saved.end {
         StudyEnd::Precision
@@ -141,20 +140,22 @@ fn is_complete(saved: &Measured) -> bool {
         | StudyEnd::Decided
         | StudyEnd::Blocks
         | StudyEnd::Invalid => true,
-        // One that was killed after its last block.
-        _ => { saved.settings.blocks }
-            .is_some_and(|ordered| saved.complete_blocks().count() >= ordered as usize),
+        // It may have been killed after its last block.
+        _ => {
+            let requested = saved.settings.blocks;
+            requested.is_some_and(|blocks| saved.complete_blocks().count() >= blocks as usize)
+        }
     }
 }
 
-/// Whether a study that ended so can continue.
+/// Whether the study of a record can continue.
 #[must_use]
 pub fn is_resumable(saved: &Measured) -> bool {
     check(saved).is_ok()
 }
 
-/// The loads of a study as its record has them, of which some were found before the pilot. One
-/// that the study does not have is left out.
+/// The loads of a study as its record has them, including those whose rate was found before the
+/// pilot. A load that the study does not have is left out.
 fn loads_of(loads: &[Load], records: &[LoadRecord]) -> Vec<Load> {
     let of_record = |record: &LoadRecord| {
         let named = |name: &str| loads.iter().find(|load| load.name == name);
@@ -169,7 +170,7 @@ fn loads_of(loads: &[Load], records: &[LoadRecord]) -> Vec<Load> {
     records.iter().filter_map(of_record).collect()
 }
 
-/// Those of a record, and that which begins now.
+/// The continuations of a record, and the one that begins now.
 fn continuations(saved: &Measured, fresh: &Measured) -> Vec<Continuation> {
     let mut continuations = saved.continuations.clone();
     let (began_ms, before_s) = match continuations.last() {
@@ -185,7 +186,7 @@ fn continuations(saved: &Measured, fresh: &Measured) -> Vec<Continuation> {
         block: u32::try_from(saved.blocks.len()).unwrap_or(u32::MAX),
         started_unix_ms: fresh.started_unix_ms,
         elapsed_s: saved.elapsed_s,
-        // A clock that was set back makes no pause.
+        // The clock may have been set back.
         paused_s: (since_s - (saved.elapsed_s - before_s)).max(0.0),
         ended: saved.end.clone(),
         rebooted: boot(saved) != boot(fresh),
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn pilot_and_blocks_stay_and_times_are_kept_apart() {
+    fn pilot_and_blocks_stay_and_each_pause_is_noted() {
         // Method: a study that was killed after 30 s, continued 999 s after its start, and killed
         // and continued once more.
         let (study, fresh) = begun();
@@ -242,17 +243,13 @@ mod tests {
         let pilots: Vec<_> = saved.loads.iter().map(|load| load.pilot.clone()).collect();
         let resumed = Resumption::of(&study, fresh.clone(), Some(saved)).unwrap();
         let measured = &resumed.measured;
-        assert_eq!(resumed.before, Duration::from_secs(30));
+        assert_eq!(resumed.elapsed_before, Duration::from_secs(30));
         assert_eq!(
             (measured.blocks.len(), measured.started_unix_ms),
             (3, 1_000)
         );
-        let kept: Vec<_> = measured
-            .loads
-            .iter()
-            .map(|load| load.pilot.clone())
-            .collect();
-        assert_eq!(kept, pilots);
+        let pilots_after = measured.loads.iter().map(|load| load.pilot.clone());
+        assert!(pilots_after.eq(pilots));
         let continuation = &measured.continuations[0];
         assert_eq!(
             (continuation.block, continuation.ended.clone()),
@@ -275,8 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn only_a_study_that_ended_early_and_is_the_same_goes_on() {
-        // Method: each end that is none; a study that can show nothing; and another study.
+    fn only_an_unchanged_study_that_ended_early_continues() {
+        // Method: complete studies, a record that does not identify its study, and another study.
         let (study, fresh) = begun();
         let refusal = |saved: Measured| {
             let resumed = Resumption::of(&study, fresh.clone(), Some(saved));
@@ -286,9 +283,9 @@ mod tests {
             let complete = ended(&study, &fresh, end);
             assert!(matches!(refusal(complete), ResumeError::Complete));
         }
-        let mut ordered = ended(&study, &fresh, StudyEnd::Running);
-        ordered.settings.blocks = Some(3);
-        assert!(matches!(refusal(ordered), ResumeError::Complete));
+        let mut killed = ended(&study, &fresh, StudyEnd::Running);
+        killed.settings.blocks = Some(3);
+        assert!(matches!(refusal(killed), ResumeError::Complete));
         let mut unknown = ended(&study, &fresh, StudyEnd::Interrupted);
         unknown.identity = None;
         assert!(matches!(refusal(unknown), ResumeError::Unknown));
@@ -302,9 +299,9 @@ mod tests {
     }
 
     #[test]
-    fn loads_at_rates_that_were_found_are_as_they_were() {
-        // Method: a load of its own, a share of the slowest, and a grid of two rates; and a
-        // record of another load.
+    fn loads_at_rates_that_were_found_are_restored() {
+        // Method: a load without rate, a share of the slowest subject's capacity, and a grid of two
+        // rates; then a record with another load.
         let load = |name: &str, rate| Load {
             name: name.to_owned(),
             rate,
@@ -312,7 +309,7 @@ mod tests {
         };
         let spacing = Spacing::Constant;
         let loads = [
-            load("kept", RateSpec::AsPaced),
+            load("paced", RateSpec::AsPaced),
             load(
                 "half",
                 RateSpec::Share {
@@ -328,19 +325,19 @@ mod tests {
                 },
             ),
         ];
-        let found = [
+        let resolved = [
             loads[0].clone(),
             found_before(&loads[1], 500.0).unwrap(),
             found_before(&loads[2], 900.0).unwrap(),
             found_before(&loads[2], 1_000.0).unwrap(),
         ];
         assert!(matches!(
-            found[3].pacing.arrivals,
+            resolved[3].pacing.arrivals,
             Arrivals::Constant { .. }
         ));
-        let mut records = load_records(&[], &found);
-        assert_eq!(loads_of(&loads, &records), found);
+        let mut records = load_records(&[], &resolved);
+        assert_eq!(loads_of(&loads, &records), resolved);
         records[0].name = "other".to_owned();
-        assert_eq!(loads_of(&loads, &records), found[1..]);
+        assert_eq!(loads_of(&loads, &records), resolved[1..]);
     }
 }

@@ -1,4 +1,4 @@
-//! How a load fills the time that it is to be measured for: `-d` of `abx run` with several loads.
+//! Fits the slices of a load into its time: `-d` of `abx run` with several loads.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use abx_sys::Nanos;
 use crate::measure::running_subjects::LeadIn;
 use crate::run_study::time::shorten_blocks::{TURNS_LEAST, turns_ns};
 
-/// A block has no more rounds than this. Slices end a moment late, and many of those moments
-/// together are longer than a slice.
+/// The most rounds of a block. Each slice ends a moment late, and with more rounds these moments
+/// would add up to more than a slice.
 const ROUNDS_MAX: u64 = 10;
 
-/// Gives a block's load as much time as `span`. A slice keeps the fewest response times of the
-/// slowest subject, so a very short span may be exceeded.
+/// Makes a load take the time `span` in each block. A slice still lasts [`TURNS_LEAST`] response
+/// times of the slowest subject, so a very short span may be exceeded.
 pub(in crate::run_study) fn fill(load: &mut LoadRecord, span: Duration) {
     let Some(mut pilot) = load.pilot.take() else {
         return;
@@ -29,7 +29,7 @@ pub(in crate::run_study) fn fill(load: &mut LoadRecord, span: Duration) {
         pilot.slice_ns = (span_ns / rounds).max(least_ns).max(1);
         pilot.rounds = u32::try_from(rounds).expect("at most ROUNDS_MAX");
         pilot.shortened = pilot.slice_ns * rounds < before_ns;
-        // Cold slices count from their beginning.
+        // Cold slices discard nothing.
         if pilot.discard_ns > 0 {
             let response_ns = pilot.discard_ns as f64 / 2.0;
             let lead_in = LeadIn::for_responses(response_ns, pilot.slice_ns);
@@ -66,14 +66,14 @@ mod tests {
         }
     }
 
-    /// The settings of the pilot, after the load was given this span.
-    fn filled(before: PilotRecord, span: Duration) -> PilotRecord {
-        let mut load = load(before);
+    /// The settings of the pilot after the load was fitted into this span.
+    fn filled(pilot: PilotRecord, span: Duration) -> PilotRecord {
+        let mut load = load(pilot);
         fill(&mut load, span);
         load.pilot.unwrap()
     }
 
-    /// Slices of 100 ms in 15 rounds; the slowest subject takes so long for a response.
+    /// Slices of 100 ms in 15 rounds, with this response time of the slowest subject.
     fn usual(response_ms: u64) -> PilotRecord {
         let slowest = PilotSubject {
             throughput_per_s: 50.0 * 1e3 / response_ms as f64,
@@ -90,8 +90,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_block_measures_adds_up_to_its_span(span_ms in 50_u64..100_000) {
-            // Method: any span against slices of 100 ms and a quick server.
+        fn the_slices_of_a_block_add_up_to_its_span(span_ms in 50_u64..100_000) {
+            // Method: any span, with slices of 100 ms and a quick server.
             let after = filled(usual(1), Duration::from_millis(span_ms));
             let measured_ns = after.slice_ns * u64::from(after.rounds);
             prop_assert!(measured_ns.abs_diff(span_ms * MS) < u64::from(after.rounds));
@@ -110,8 +110,8 @@ mod tests {
     }
 
     #[test]
-    fn trials_stay_single_and_cold_slices_count_from_their_beginning() {
-        // Method: a trial of four seconds into ten, and slices without a discarded part.
+    fn trials_stay_single_and_cold_slices_discard_nothing() {
+        // Method: a trial of four seconds in a span of ten, and slices without a discarded part.
         let trial = PilotRecord {
             slice_ns: 4_000 * MS,
             rounds: 1,

@@ -1,4 +1,4 @@
-//! How long parts of a study take, and when it ends.
+//! How long the parts of a study take, and when it ends.
 
 pub(super) mod load_time;
 pub(super) mod pilot_share;

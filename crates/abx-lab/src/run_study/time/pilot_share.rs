@@ -1,4 +1,4 @@
-//! How much of a study's time the pilot may take, and each load's part of that.
+//! How much of a study's time the pilot may take, and how much of that each load.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use abx_sys::Nanos;
 
 use abx_study::{Load, OrderedTime, Study};
 
-/// The pilot may take this part of the time that a study has: a quarter.
+/// The pilot may take the time that a study has left, divided by this.
 const PART: u32 = 4;
-/// So many connections are as much work again as there is without any.
+/// This many connections double the weight of a load, compared with none.
 const CONNECTIONS: f64 = 1_000.0;
 
 /// The time of the pilot.
 pub struct PilotShare {
-    /// Since the study's start; `None` if it has no end.
-    ends: Option<Duration>,
+    /// When the pilot must end, since the study's start; `None` if time does not matter.
+    end: Option<Duration>,
     /// The weight of each load: more connections take longer to open and to respond.
     weights: Vec<f64>,
 }
 
 impl PilotShare {
-    /// Of a study that has started so long ago.
+    /// The time of the pilot of a study that started this long ago.
     pub fn of(study: &Study, loads: &[Load], since_start: Duration) -> PilotShare {
         let whole = match study.blocks {
             Some(_) => study.ordered_time.map(|time| match time {
                 OrderedTime::Whole(whole) => whole,
-                OrderedTime::EachLoad(each) => {
-                    each.saturating_mul(u32::try_from(loads.len()).unwrap_or(u32::MAX))
+                OrderedTime::EachLoad(per_load) => {
+                    per_load.saturating_mul(u32::try_from(loads.len()).unwrap_or(u32::MAX))
                 }
             }),
             None => Some(study.budget()),
@@ -34,18 +34,17 @@ impl PilotShare {
         let left = whole.map(|whole| whole.saturating_sub(since_start));
         let weight = |load: &Load| 1.0 + f64::from(load.connections) / CONNECTIONS;
         PilotShare {
-            ends: left.map(|left| since_start + left / PART),
+            end: left.map(|left| since_start + left / PART),
             weights: loads.iter().map(weight).collect(),
         }
     }
 
-    /// How long a load's pilot may take, in ns: its part of the time that those before it have
-    /// left.
+    /// How long a load's pilot may take, in ns: its part of the time that earlier loads have left.
     pub fn part(&self, load: usize, since_start: Duration) -> Option<u64> {
-        let left = self.ends?.saturating_sub(since_start);
-        let behind: f64 = self.weights.iter().skip(load).sum();
-        let own_value = self.weights.get(load)?;
-        Some(Nanos::from(left.mul_f64(own_value / behind)).0)
+        let left = self.end?.saturating_sub(since_start);
+        let open_weights: f64 = self.weights.iter().skip(load).sum();
+        let weight = self.weights.get(load)?;
+        Some(Nanos::from(left.mul_f64(weight / open_weights)).0)
     }
 }
 
@@ -56,9 +55,9 @@ mod tests {
     use abx_model::LoadOptions;
 
     #[test]
-    fn a_load_has_its_part_of_what_is_left() {
-        // Method: 17 minutes of which one has passed; two loads of 11 and 1 as heavy as one
-        // with no connections, the first of which leaves half of its part.
+    fn each_load_gets_its_part_of_the_time_that_is_left() {
+        // Method: 17 minutes of which one has passed; two loads, the first 11 times as heavy as the
+        // second, which has no connections. The first leaves half of its part.
         let study = Study {
             blocks: Some(6),
             ordered_time: Some(OrderedTime::Whole(Duration::from_secs(17 * 60))),
@@ -78,17 +77,17 @@ mod tests {
         assert_eq!(seconds(1, minute + Duration::from_secs(110)), 130);
         assert_eq!(seconds(1, 10 * minute), 0);
         // A minute under each of two loads makes two minutes, of which a quarter is 30 s.
-        let each = Study {
+        let by_load = Study {
             ordered_time: Some(OrderedTime::EachLoad(minute)),
             ..study.clone()
         };
-        let share = PilotShare::of(&each, &[load(0), load(0)], Duration::ZERO);
+        let share = PilotShare::of(&by_load, &[load(0), load(0)], Duration::ZERO);
         assert_eq!(share.part(0, Duration::ZERO), Some(15_000_000_000));
-        let ordered = Study {
+        let by_blocks = Study {
             ordered_time: None,
             ..study
         };
-        let free = PilotShare::of(&ordered, &[load(1)], minute);
-        assert_eq!(free.part(0, minute), None);
+        let share = PilotShare::of(&by_blocks, &[load(1)], minute);
+        assert_eq!(share.part(0, minute), None);
     }
 }

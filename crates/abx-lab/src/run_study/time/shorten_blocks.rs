@@ -1,6 +1,6 @@
-//! How long blocks take, and how they are made to fit into a time: the loads that take
-//! longest get fewer rounds, or shorter trials, then slices of fewer response times, then as few
-//! rounds as there may be, and at last shorter warm-ups.
+//! How long blocks take, and how they are shortened to fit into a time. The loads that take longest
+//! get fewer rounds or shorter trials, then slices of fewer response times, then the fewest rounds,
+//! and at last shorter warm-ups.
 
 use std::time::Duration;
 
@@ -11,69 +11,75 @@ use crate::measure::block::{CEILING_EVERY, CEILING_TRIAL_NS, CEILING_WARM_UP_NS}
 use crate::measure::host::profiler::profiled_ns;
 use crate::measure::pilot::{ROUNDS_MIN, TURNS, WARM_UP_MIN_NS, needed_ns};
 
-/// The part of a block other than load, and other than the pilot's times for connecting and for
-/// slices' edges: reading counters, stopping servers, a server that was slower than then.
+/// The part of a block besides load and the times that the pilot noted for connecting and for the
+/// edges of slices. It covers reading counters, stopping servers, and servers that are slower than
+/// in the pilot.
 const SPARE: f64 = 0.15;
-/// No trial is shortened below this, and it is shortened in steps of this.
+/// No trial is shortened below this.
 const TRIAL_MIN_NS: u64 = 1_000_000_000;
 const TRIAL_STEP_NS: u64 = 250_000_000;
-/// A slice that has to be short holds this many response times of the slowest subject.
+/// The shortest slice has this many response times of the slowest subject.
 pub(in crate::run_study) const TURNS_LEAST: f64 = 2.0;
 
-/// The parts of a block.
+/// Options of a study that change how long a block takes.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockOptions {
-    /// Whether a server that does nothing is loaded beside the subjects.
+    /// Whether a server that does nothing is loaded next to the subjects.
     pub has_ceiling: bool,
-    /// Whether slices and trials may not be shortened, as their length was requested.
+    /// Whether slices and trials may not be shortened, since their length was requested.
     pub is_length_fixed: bool,
     /// Whether each subject is loaded once more, while its code is sampled and its calls are
     /// counted.
     pub is_profiled: bool,
 }
 
-/// Takes rounds and trials from loads until a block's load takes `span` at most, or
-/// nothing more can be taken. First, slices keep as much time as the warm-up before them, and
-/// trials enough responses of the slowest subject. Where that is not enough, two rounds stay, or
-/// one of slices as long as a trial, and trials of fewer responses. Warm-ups give last, since
-/// subjects that are still cold are compared wrongly.
+/// Shortens loads until those of a block take `span` at most, or cannot be shortened any further.
+/// At first, slices keep as much time as the warm-up before them, and trials enough responses of
+/// the slowest subject. If that is not enough, trials keep fewer responses, and slices two rounds,
+/// or one if they are as long as a trial. Warm-ups are shortened last, since subjects that are
+/// still cold are compared wrongly.
 ///
-/// Source: sampling in two stages (Cochran, *Sampling Techniques*, chapter 10): the fewer
-/// elements of a cluster are looked at, the more of its cost is lost on reaching it. Decision 21
-/// has what two rounds cost.
-pub fn shorten_blocks(loads: &mut [LoadRecord], terms: BlockOptions, span: Duration) {
-    for give in [shorter, of_fewer_turns, of_fewest_rounds, less_warm] {
-        while block_time(loads, terms) > span {
-            let given = loads
+/// Source: sampling in two stages (Cochran, *Sampling Techniques*, chapter 10): the fewer elements
+/// of a cluster are sampled, the more of its cost is spent on reaching it. Decision 21 states the
+/// cost of two rounds.
+pub fn shorten_blocks(loads: &mut [LoadRecord], options: BlockOptions, span: Duration) {
+    for step in [
+        less_load,
+        fewer_response_times,
+        fewest_rounds,
+        shorter_warm_up,
+    ] {
+        while block_time(loads, options) > span {
+            let shortened = loads
                 .iter_mut()
-                .filter_map(|load| Some((give(load, terms)?, load.pilot.as_mut()?)));
-            let Some((given, pilot)) = given.max_by_key(|(given, _)| given.longest_ns) else {
+                .filter_map(|load| Some((step(load, options)?, load.pilot.as_mut()?)));
+            let longest = shortened.max_by_key(|(shortened, _)| shortened.before_ns);
+            let Some((shortened, pilot)) = longest else {
                 break;
             };
-            *pilot = given.pilot;
+            *pilot = shortened.pilot;
             pilot.shortened = true;
         }
     }
 }
 
-/// How long a block takes, about, without the start of its subjects. Settled loads take
-/// nothing.
-pub fn block_time(loads: &[LoadRecord], terms: BlockOptions) -> Duration {
-    Duration::from_nanos(block_ns(loads, terms)).div_f64(1.0 - SPARE)
+/// About how long a block takes without the start of its subjects. Settled loads take no time.
+pub fn block_time(loads: &[LoadRecord], options: BlockOptions) -> Duration {
+    Duration::from_nanos(block_ns(loads, options)).div_f64(1.0 - SPARE)
 }
 
-/// How a load would run with a little less of something.
+/// A load that is one step shorter.
 struct Shortened {
     pilot: PilotRecord,
-    /// How long what gives takes as it is: the longest gives first.
-    longest_ns: u64,
+    /// How long the shortened part took before: the longest is shortened first.
+    before_ns: u64,
 }
 
-/// For how long a block loads its subjects, and connects to them.
-fn block_ns(loads: &[LoadRecord], terms: BlockOptions) -> u64 {
-    // Any load that comes first meets fresh servers, and warms up for as long as any.
+/// How long a block loads its subjects, and connects to them.
+fn block_ns(loads: &[LoadRecord], options: BlockOptions) -> u64 {
+    // The load that comes first meets fresh servers, and gets the longest of all warm-ups.
     let pilots = loads.iter().filter_map(|load| load.pilot.as_ref());
-    // Connections that are only held warm nothing up.
+    // Held connections warm nothing up.
     let warm_ups = pilots
         .clone()
         .map(|pilot| pilot.warm_up_ns)
@@ -81,93 +87,104 @@ fn block_ns(loads: &[LoadRecord], terms: BlockOptions) -> u64 {
     let fresh_ns = warm_ups.clone().max().unwrap_or_default() - warm_ups.min().unwrap_or_default();
     let subjects = pilots.map(|pilot| pilot.subjects.len() as u64);
     let open = loads.iter().filter(|load| !load.is_settled());
-    let all_ns: u64 = open.filter_map(|load| load_ns(load, terms)).sum();
-    all_ns + subjects.max().unwrap_or_default() * fresh_ns
+    let loads_ns: u64 = open.filter_map(|load| load_ns(load, options)).sum();
+    loads_ns + subjects.max().unwrap_or_default() * fresh_ns
 }
 
-/// For how long a block loads its subjects with one load, and connects to them; `None` before
-/// the pilot.
-fn load_ns(load: &LoadRecord, terms: BlockOptions) -> Option<u64> {
+/// How long a block loads its subjects with one load, and connects to them; `None` before the
+/// pilot.
+fn load_ns(load: &LoadRecord, options: BlockOptions) -> Option<u64> {
     let pilot = load.pilot.as_ref()?;
     let rounds = u64::from(pilot.rounds);
     let ceiling_ns = match pilot.interleave {
         Interleave::Slices => pilot.slice_ns * rounds.div_ceil(u64::from(CEILING_EVERY)),
         Interleave::Trials => pilot.slice_ns.min(CEILING_TRIAL_NS),
     };
-    let ceiling_ns = if terms.has_ceiling {
+    let ceiling_ns = if options.has_ceiling {
         ceiling_ns + CEILING_WARM_UP_NS
     } else {
         0
     };
-    let why_ns = if terms.is_profiled {
+    let profile_ns = if options.is_profiled {
         profiled_ns(pilot.rounds, pilot.slice_ns)
     } else {
         0
     };
-    // Those that failed are not loaded, nor are those that have blocks enough.
+    // Subjects that failed or have enough blocks are not loaded.
     let subjects = pilot.subjects.iter();
     let loaded =
         subjects.filter(|(name, subject)| subject.failed.is_none() && !load.is_settled_for(name));
-    let each = loaded.map(|(_, subject)| {
+    let subjects_ns = loaded.map(|(_, subject)| {
         let slices_ns = rounds * (pilot.slice_ns + subject.switch_ns);
-        subject.opening_ns + pilot.warm_up_ns + subject.switch_ns + slices_ns + why_ns
+        subject.opening_ns + pilot.warm_up_ns + subject.switch_ns + slices_ns + profile_ns
     });
-    Some(each.sum::<u64>() + ceiling_ns)
+    Some(subjects_ns.sum::<u64>() + ceiling_ns)
 }
 
-/// The same with a little less load; `None` where it has the least.
-fn shorter(load: &LoadRecord, terms: BlockOptions) -> Option<Shortened> {
-    let mut pilot = load.pilot.clone()?;
-    let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
-    let worthwhile = least_rounds(&pilot).max(pilot.warm_up_ns.div_ceil(pilot.slice_ns.max(1)));
+/// A round less, or a shorter trial; `None` if slices would take less time than their warm-up, or
+/// trials have their fewest response times.
+fn less_load(load: &LoadRecord, options: BlockOptions) -> Option<Shortened> {
+    let pilot = load.pilot.as_ref()?;
     match pilot.interleave {
-        Interleave::Slices if u64::from(pilot.rounds) > worthwhile => pilot.rounds -= 1,
-        Interleave::Slices => return None,
-        Interleave::Trials => return briefer(load, terms, TURNS),
+        Interleave::Slices => {
+            let worthwhile = pilot.warm_up_ns.div_ceil(pilot.slice_ns.max(1));
+            fewer_rounds(pilot, worthwhile)
+        }
+        Interleave::Trials => shorter_slices(load, options, TURNS),
     }
-    Some(Shortened { pilot, longest_ns })
 }
 
-/// The same with a round less, although its warm-up then takes more time than its slices; `None`
-/// where it has the fewest.
-fn of_fewest_rounds(load: &LoadRecord, _: BlockOptions) -> Option<Shortened> {
-    let mut pilot = load.pilot.clone()?;
-    let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
-    if pilot.interleave == Interleave::Trials || u64::from(pilot.rounds) <= least_rounds(&pilot) {
+/// A round less, even if slices then take less time than their warm-up; `None` if there are the
+/// fewest.
+fn fewest_rounds(load: &LoadRecord, _: BlockOptions) -> Option<Shortened> {
+    let pilot = load.pilot.as_ref()?;
+    match pilot.interleave {
+        Interleave::Slices => fewer_rounds(pilot, 0),
+        Interleave::Trials => None,
+    }
+}
+
+/// A round less; `None` if there are the fewest, or no more than `least`.
+fn fewer_rounds(pilot: &PilotRecord, least: u64) -> Option<Shortened> {
+    if u64::from(pilot.rounds) <= least_rounds(pilot).max(least) {
         return None;
     }
-    pilot.rounds -= 1;
-    Some(Shortened { pilot, longest_ns })
+    Some(Shortened {
+        before_ns: pilot.slice_ns * u64::from(pilot.rounds),
+        pilot: PilotRecord {
+            rounds: pilot.rounds - 1,
+            ..pilot.clone()
+        },
+    })
 }
 
-/// The same with slices or trials of fewer response times; `None` where they hold the
-/// fewest.
-fn of_fewer_turns(load: &LoadRecord, terms: BlockOptions) -> Option<Shortened> {
-    briefer(load, terms, TURNS_LEAST)
+/// Slices or trials of fewer response times; `None` if they have the fewest.
+fn fewer_response_times(load: &LoadRecord, options: BlockOptions) -> Option<Shortened> {
+    shorter_slices(load, options, TURNS_LEAST)
 }
 
-/// The same with a little less of each slice, of which this many response times of the
-/// slowest subject stay, and at least those of short trials.
-fn briefer(load: &LoadRecord, terms: BlockOptions, turns: f64) -> Option<Shortened> {
+/// Slices or trials that are shorter by a step; `None` if they would be shorter than a trial may
+/// be, or than this many response times of the slowest subject.
+fn shorter_slices(load: &LoadRecord, options: BlockOptions, turns: f64) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
     let turns_ns = turns_ns(load, &pilot, turns);
     let slice_ns = pilot.slice_ns.checked_sub(TRIAL_STEP_NS)?;
     let is_held = load.settings.exchange.hold_ns.is_some();
-    if is_held || terms.is_length_fixed || slice_ns < turns_ns.max(TRIAL_MIN_NS) {
+    if is_held || options.is_length_fixed || slice_ns < turns_ns.max(TRIAL_MIN_NS) {
         return None;
     }
-    let longest_ns = pilot.slice_ns * u64::from(pilot.rounds);
+    let before_ns = pilot.slice_ns * u64::from(pilot.rounds);
     let discarded = pilot.discard_ns as f64 / pilot.slice_ns as f64;
     pilot.discard_ns = (discarded * slice_ns as f64) as u64;
     pilot.slice_ns = slice_ns;
-    Some(Shortened { pilot, longest_ns })
+    Some(Shortened { pilot, before_ns })
 }
 
-/// How long so many response times of the slowest subject last.
+/// How long this many response times of the slowest subject take.
 pub(in crate::run_study) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, turns: f64) -> u64 {
     let settings = &load.settings;
     let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
-    if is_replay(load) {
+    if settings.arrivals.kind == ArrivalKind::Replay {
         // Connections rest between the requests of a log, so their number means nothing.
         0
     } else {
@@ -175,22 +192,18 @@ pub(in crate::run_study) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, tur
     }
 }
 
-/// The same with a tenth less of a warm-up; `None` where it is the shortest.
-fn less_warm(load: &LoadRecord, _: BlockOptions) -> Option<Shortened> {
+/// A warm-up that is shorter by a tenth; `None` if it is the shortest.
+fn shorter_warm_up(load: &LoadRecord, _: BlockOptions) -> Option<Shortened> {
     let mut pilot = load.pilot.clone()?;
-    let longest_ns = pilot.warm_up_ns;
-    if longest_ns <= WARM_UP_MIN_NS {
+    let before_ns = pilot.warm_up_ns;
+    if before_ns <= WARM_UP_MIN_NS {
         return None;
     }
-    pilot.warm_up_ns = (longest_ns / 10 * 9).max(WARM_UP_MIN_NS);
-    Some(Shortened { pilot, longest_ns })
+    pilot.warm_up_ns = (before_ns / 10 * 9).max(WARM_UP_MIN_NS);
+    Some(Shortened { pilot, before_ns })
 }
 
-fn is_replay(load: &LoadRecord) -> bool {
-    load.settings.arrivals.kind == ArrivalKind::Replay
-}
-
-/// Short slices are fair to each other by their number.
+/// The fewest rounds of a load. Short slices need several to be compared fairly.
 fn least_rounds(pilot: &PilotRecord) -> u64 {
     if pilot.slice_ns >= TRIAL_MIN_NS {
         1
@@ -210,7 +223,7 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const TERMS: BlockOptions = BlockOptions {
+    const OPTIONS: BlockOptions = BlockOptions {
         has_ceiling: true,
         is_length_fixed: false,
         is_profiled: false,
@@ -257,16 +270,16 @@ mod tests {
 
     #[test]
     fn a_long_log_is_cut_although_its_requests_are_few() {
-        // Method: a minute of a log with two requests a second for 500 connections, into a
-        // time that leaves each of nine subjects ten seconds, and one that leaves nothing.
+        // Method: a minute of a log with two requests per second for 500 connections, in a time
+        // that leaves ten seconds for each of nine subjects, and in one that leaves nothing.
         let mut load = piloted(Interleave::Trials, 60_000 * MS, 1);
         load.settings.arrivals.kind = ArrivalKind::Replay;
-        for pilot_subject in load.pilot.as_mut().unwrap().subjects.values_mut() {
-            pilot_subject.throughput_per_s = 2.0;
+        for subject in load.pilot.as_mut().unwrap().subjects.values_mut() {
+            subject.throughput_per_s = 2.0;
         }
         let cut = |span| {
             let mut loads = [load.clone()];
-            shorten_blocks(&mut loads, TERMS, span);
+            shorten_blocks(&mut loads, OPTIONS, span);
             let [load] = loads;
             load.pilot.unwrap()
         };
@@ -276,30 +289,30 @@ mod tests {
         assert_eq!(cut(Duration::ZERO).slice_ns, TRIAL_MIN_NS);
     }
 
-    /// The time of a block that loads its subjects for so long.
+    /// The time of a block that loads its subjects for `ns`.
     fn block_time_of(ns: u64) -> Duration {
         Duration::from_nanos(ns * 100 / 85 + 1_000)
     }
 
     fn all_ns(loads: &[LoadRecord]) -> u64 {
-        block_ns(loads, TERMS)
+        block_ns(loads, OPTIONS)
     }
 
     #[test]
-    fn what_fits_stays_as_it_is() {
+    fn loads_that_fit_stay_as_they_are() {
         // Method: more time than the block takes.
         let before = vec![piloted(Interleave::Slices, 100 * MS, 20)];
         let mut loads = before.clone();
-        shorten_blocks(&mut loads, TERMS, Duration::from_secs(60));
+        shorten_blocks(&mut loads, OPTIONS, Duration::from_secs(60));
         assert_eq!(loads, before);
     }
 
     #[test]
-    fn the_longest_gives_first_and_keeps_its_least() {
-        // Method: no time at all, then time for all but a second of each trial; slices keep two
-        // rounds, long ones one, and their length; trials keep the five responses of the slowest
-        // subject (500 in flight at 1,000/s are half a second each) as long as that suffices, else
-        // two, and the discarded part its share.
+    fn the_longest_load_is_shortened_first_and_only_to_its_minimum() {
+        // Method: no time at all, then time for a second of each trial and more. Slices keep their
+        // length and two rounds, or one if they are long. Trials keep five responses of the slowest
+        // subject as long as that suffices, and else two: with 500 in flight at 1,000/s, a response
+        // takes half a second. The discarded part keeps its share.
         let mut loads = vec![
             piloted(Interleave::Slices, 100 * MS, 20),
             piloted(Interleave::Slices, 1000 * MS, 2),
@@ -307,7 +320,7 @@ mod tests {
         ];
         let before = loads.clone();
         let mut left = |span: Duration| {
-            shorten_blocks(&mut loads, TERMS, span);
+            shorten_blocks(&mut loads, OPTIONS, span);
             let left = loads.iter().map(|load| {
                 let pilot = load.pilot.as_ref().unwrap();
                 let lengths = [pilot.slice_ns / MS, pilot.discard_ns / MS];
@@ -326,9 +339,9 @@ mod tests {
     }
 
     #[test]
-    fn slices_keep_the_time_of_their_warm_up_as_long_as_others_can_give() {
-        // Method: slices of 100 ms after a warm-up of 750 ms, and a trial of four seconds: in time
-        // for both with eight slices, then with the shortest trial, then in no time.
+    fn slices_keep_the_time_of_their_warm_up_as_long_as_a_trial_can_be_shortened() {
+        // Method: slices of 100 ms after a warm-up of 750 ms, and a trial of four seconds. There is
+        // time for eight slices and a shorter trial, then the shortest trial, then fewer slices.
         let mut loads = [
             piloted(Interleave::Slices, 100 * MS, 15),
             piloted(Interleave::Trials, 4000 * MS, 1),
@@ -345,7 +358,7 @@ mod tests {
             }
             let span = block_time_of(all_ns(&loads));
             loads.clone_from(&before);
-            shorten_blocks(&mut loads, TERMS, span);
+            shorten_blocks(&mut loads, OPTIONS, span);
             let [slices, trial] = &loads;
             (
                 slices.pilot.as_ref().unwrap().rounds,
@@ -359,41 +372,41 @@ mod tests {
     }
 
     #[test]
-    fn what_the_pilot_saw_beside_load_takes_time_too() {
-        // Method: nine subjects with 300 ms to connect and 200 ms at the edges of each of
-        // 20 slices and of the warm-up, one of which has failed and is not loaded.
+    fn connecting_and_the_edges_of_slices_take_time_too() {
+        // Method: nine subjects with 300 ms to connect and 200 ms at the edges of each of 20 slices
+        // and of the warm-up; then one of them has failed and is not loaded.
         let mut load = piloted(Interleave::Slices, 100 * MS, 20);
-        let plain_ns = all_ns(std::slice::from_ref(&load));
+        let load_only_ns = all_ns(std::slice::from_ref(&load));
         let pilot = load.pilot.as_mut().unwrap();
-        for pilot_subject in pilot.subjects.values_mut() {
-            (pilot_subject.opening_ns, pilot_subject.switch_ns) = (300 * MS, 200 * MS);
+        for subject in pilot.subjects.values_mut() {
+            (subject.opening_ns, subject.switch_ns) = (300 * MS, 200 * MS);
         }
-        let subjects = |load: &LoadRecord| all_ns(std::slice::from_ref(load)) - plain_ns;
-        assert_eq!(subjects(&load), 9 * (300 + 21 * 200) * MS);
+        let added_ns = |load: &LoadRecord| all_ns(std::slice::from_ref(load)) - load_only_ns;
+        assert_eq!(added_ns(&load), 9 * (300 + 21 * 200) * MS);
         let pilot = load.pilot.as_mut().unwrap();
         pilot.subjects.get_mut("3").unwrap().failed = Some("it is broken".to_owned());
         let failed_ns = (100 + 20 * 100 + 300 + 21 * 200) * MS;
-        assert_eq!(subjects(&load), 9 * 4_500 * MS - failed_ns);
+        assert_eq!(added_ns(&load), 9 * 4_500 * MS - failed_ns);
     }
 
     #[test]
-    fn asking_why_takes_time_too() {
-        // Method: nine subjects with 2 s of slices each, which are sampled for a tenth of that and
-        // counted for a quarter of the tenth.
+    fn profiling_takes_time_too() {
+        // Method: nine subjects with 2 s of slices each. Their code is sampled for a tenth of that,
+        // and their calls are counted for a quarter of the tenth.
         let load = piloted(Interleave::Slices, 100 * MS, 20);
         let profiled = BlockOptions {
             is_profiled: true,
-            ..TERMS
+            ..OPTIONS
         };
-        let ns = |terms| block_ns(std::slice::from_ref(&load), terms);
-        assert_eq!(ns(profiled) - ns(TERMS), 9 * 250 * MS);
+        let ns = |options| block_ns(std::slice::from_ref(&load), options);
+        assert_eq!(ns(profiled) - ns(OPTIONS), 9 * 250 * MS);
     }
 
     #[test]
-    fn warm_ups_give_last_and_the_longest_first() {
-        // Method: the least of two loads, one of which warms up for nine subjects'
-        // 4.5 s, and twice so since it may be the one that meets fresh servers; in
-        // time for all but that, for half of it, and in no time.
+    fn warm_ups_are_shortened_last_and_the_longest_first() {
+        // Method: two loads with the fewest rounds, one of which warms up for 4.5 s. That counts
+        // twice for each of nine subjects, since any load may meet the fresh servers. There is time
+        // for all of it, for half of it, and for none.
         let mut loads = vec![
             piloted(Interleave::Slices, 100 * MS, 2),
             piloted(Interleave::Slices, 100 * MS, 2),
@@ -404,7 +417,7 @@ mod tests {
         assert_eq!(warm_up_ns, 2 * 9 * 4_400 * MS);
         let warm_ups = |span_ns: u64| {
             let mut loads = loads.clone();
-            shorten_blocks(&mut loads, TERMS, block_time_of(span_ns));
+            shorten_blocks(&mut loads, OPTIONS, block_time_of(span_ns));
             let pilots = loads.into_iter().map(|load| load.pilot.unwrap());
             let pairs: Vec<_> = pilots
                 .map(|pilot| (pilot.warm_up_ns / MS, pilot.shortened))
@@ -427,18 +440,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_block_fits_or_has_the_least_and_no_more_is_taken_than_needed(
+        fn a_block_fits_or_is_the_shortest_and_is_not_shortened_too_much(
             rounds in proptest::collection::vec(2_u32..40, 1..8),
             span_s in 1_u64..60,
         ) {
-            // Method: random rounds of slices of 100 ms; what is left beside the span, and
-            // beside what one more round of the longest would make.
+            // Method: random rounds of slices of 100 ms. The block is compared with its span, and
+            // so is a block with one round more.
             let mut loads: Vec<LoadRecord> = rounds
                 .iter()
                 .map(|rounds| piloted(Interleave::Slices, 100 * MS, *rounds))
                 .collect();
             let before = loads.clone();
-            shorten_blocks(&mut loads, TERMS, Duration::from_secs(span_s));
+            shorten_blocks(&mut loads, OPTIONS, Duration::from_secs(span_s));
             let most_ns = span_s * 850 * MS;
             let left = |loads: &[LoadRecord]| -> Vec<u32> {
                 loads.iter().map(|load| load.pilot.as_ref().unwrap().rounds).collect()
@@ -450,7 +463,8 @@ mod tests {
                 prop_assert!(all_ns(&loads) + round_ns > most_ns);
                 let cut: Vec<u32> = left(&loads).into_iter().zip(&rounds)
                     .filter(|(now, before)| now != *before).map(|(now, _)| now).collect();
-                // All that were cut end alike, and none that was not is a round longer than they.
+                // Shortened loads end within a round of each other, and no other load has more
+                // than a round more.
                 let (most, least) = (cut.iter().max().unwrap(), cut.iter().min().unwrap());
                 prop_assert!(most - least <= 1);
                 prop_assert!(left(&loads).iter().all(|rounds| *rounds <= most + 1));

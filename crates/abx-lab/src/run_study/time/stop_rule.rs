@@ -13,17 +13,17 @@ use abx_study::{OrderedTime, Study};
 /// The time that a study has taken.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeSpent {
-    pub whole: Duration,
+    pub elapsed: Duration,
     /// The approximate length of another block.
     pub next_block: Duration,
 }
 
-/// The loads that the blocks so far settle, by their names, and subjects under one of them:
-/// later blocks leave them out. Pure.
+/// What the blocks so far settle, with the name of the load: the whole load, or a subject under it.
+/// Later blocks leave it out. Pure.
 ///
-/// Each load is settled by its own limits, if it has any that blocks can settle, and else by
-/// its own verdicts. A number of blocks that was ordered is every load's, and a limit may be
-/// about any two subjects.
+/// The limits of a load settle it if blocks can settle any of them, and else its verdicts do.
+/// Nothing is settled if the study has a fixed number of blocks, which holds for every load. No
+/// single subject is settled if the study has limits, since a limit may be about any two subjects.
 /// Source: docs/explain/statistics/stopping.md, "Each load by its own rule".
 pub fn newly_settled(
     study: &Study,
@@ -42,30 +42,31 @@ pub fn newly_settled(
                 None if limits.is_empty() => subjects_to_leave(&group),
                 None => Vec::new(),
             };
-        let open = group.loads.iter().filter_map(|load| measured.load(load));
-        for load in open.filter(|load| !load.is_settled()) {
+        let loads = group.loads.iter().filter_map(|load| measured.load(load));
+        for load in loads.filter(|load| !load.is_settled()) {
             let blocks = measured.block_loads(&load.name).count();
-            let is_new = |subject: &Option<String>| {
-                let subject = subject.as_deref();
-                subject.is_none_or(|subject| !load.is_settled_for(subject))
-            };
-            let new = leaving.iter().filter(|(subject, _)| is_new(subject));
-            settled.extend(new.map(|(subject, reason)| {
-                let settled = Settled {
+            for (subject, reason) in &leaving {
+                if let Some(subject) = subject
+                    && load.is_settled_for(subject)
+                {
+                    continue;
+                }
+                let entry = Settled {
                     subject: subject.clone(),
                     blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
                     reason: *reason,
                 };
-                (load.name.clone(), settled)
-            }));
+                settled.push((load.name.clone(), entry));
+            }
         }
     }
     settled
 }
 
 fn subjects_to_leave(group: &StopGroup) -> Vec<(Option<String>, SettledReason)> {
-    let each = group.settled_subjects().into_iter();
-    each.map(|(subject, reason)| (Some(subject), reason_of(reason)))
+    let subjects = group.settled_subjects().into_iter();
+    subjects
+        .map(|(subject, reason)| (Some(subject), reason_of(reason)))
         .collect()
 }
 
@@ -93,20 +94,20 @@ fn reason_to_leave(
     }
 }
 
-/// Why a study ends after its last block; `None` when it continues. Pure.
+/// Why a study ends after its last block; `None` if it continues. Pure.
 ///
-/// Without an ordered number of blocks it ends when failures leave nothing to compare, or
-/// when one more block would not fit into its budget. Before that its limits decide, if it
-/// has any that blocks can settle, and else its verdicts.
+/// Without a fixed number of blocks, it ends if failures leave nothing to compare, or if one more
+/// block would not fit into its budget. Until then its limits decide if blocks can settle any of
+/// them, and else its verdicts.
 pub fn reason_to_stop(
     study: &Study,
     limits: &[Expectation],
     record: &StudyRecord,
     spent: TimeSpent,
 ) -> Option<StudyEnd> {
-    if let Some(ordered) = study.blocks {
+    if let Some(requested) = study.blocks {
         let done = record.measured.complete_blocks().count();
-        if done >= ordered as usize {
+        if done >= requested as usize {
             return Some(StudyEnd::Blocks);
         }
         let is_late = done >= BLOCKS_MIN && is_delayed(study, record, spent);
@@ -125,10 +126,11 @@ pub fn reason_to_stop(
         Decision::Stop(Reason::Certain) => return Some(StudyEnd::Certain),
         Decision::Continue => {}
     }
-    (spent.whole + spent.next_block > study.budget()).then_some(StudyEnd::Budget)
+    (spent.elapsed + spent.next_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
-/// The same of a study that another rule ends.
+/// Why a study that ends by another rule, `until`, does so after its last block; `None` if it
+/// continues.
 pub fn reason_to_end(
     study: &Study,
     until: &dyn Fn(&StudyRecord) -> bool,
@@ -141,24 +143,24 @@ pub fn reason_to_end(
     if until(record) {
         return Some(StudyEnd::Decided);
     }
-    (spent.whole + spent.next_block > study.budget()).then_some(StudyEnd::Budget)
+    (spent.elapsed + spent.next_block > study.budget()).then_some(StudyEnd::Budget)
 }
 
-/// Whether one more block of a search for a capacity would take much longer than requested, after
-/// blocks added further rates.
+/// Whether one more block of a search for a capacity would exceed the requested time by far, since
+/// blocks have added rates.
 fn is_delayed(study: &Study, record: &StudyRecord, spent: TimeSpent) -> bool {
     let measured = &record.measured;
     let blocks = measured.complete_blocks().count();
     let mut loads = measured.loads.iter();
-    let have_gone_on = loads.any(|load| measured.block_loads(&load.name).count() < blocks);
+    let have_added_rates = loads.any(|load| measured.block_loads(&load.name).count() < blocks);
     let most = match study.ordered_time {
         Some(OrderedTime::Whole(whole)) => Some(whole.mul_f64(DELAY_MAX)),
         Some(OrderedTime::EachLoad(_)) | None => None,
     };
-    have_gone_on && most.is_some_and(|most| spent.whole + spent.next_block > most)
+    have_added_rates && most.is_some_and(|most| spent.elapsed + spent.next_block > most)
 }
 
-/// How much longer than planned ordered blocks may take: a quarter.
+/// The most that blocks may take, as a multiple of the requested time.
 const DELAY_MAX: f64 = 1.25;
 
 #[cfg(test)]
@@ -189,12 +191,12 @@ mod tests {
     /// The length of each block.
     const BLOCK: Duration = Duration::from_secs(10);
 
-    /// Measures blocks of two subjects until there is a reason to stop; how many they were.
+    /// How many blocks of two subjects there are until there is a reason to stop, and the reason.
     fn blocks_until_stop(study: &Study, behaviours: [Behaviour; 2]) -> (StudyEnd, usize) {
         blocks_until_settled(study, &[], behaviours)
     }
 
-    /// The same of a study with limits.
+    /// The same for a study with limits.
     fn blocks_until_settled(
         study: &Study,
         limits: &[Expectation],
@@ -218,7 +220,7 @@ mod tests {
             rounds: 2,
             ..pilot(Interleave::Slices)
         };
-        let mut whole = Duration::ZERO;
+        let mut elapsed = Duration::ZERO;
         loop {
             let planned = SubjectPlans {
                 plans: generator.plans(),
@@ -245,9 +247,9 @@ mod tests {
             ended.unwrap();
             record.measured.blocks.push(block);
             record.conclusions = judge(&record.measured);
-            whole += BLOCK;
+            elapsed += BLOCK;
             let spent = TimeSpent {
-                whole,
+                elapsed,
                 next_block: BLOCK,
             };
             if let Some(end) = reason_to_stop(study, limits, &record, spent) {
@@ -265,8 +267,8 @@ mod tests {
 
     #[test]
     fn a_study_ends_when_its_verdict_is_settled_or_its_budget_is_used_up() {
-        // Method: subjects without noise are as precise as requested with the fewest blocks; those
-        // with much of it are certain when they differ much, and else take all blocks that fit.
+        // Method: subjects without noise are as precise as requested with the fewest blocks. Noisy
+        // subjects are certain if they differ much, and else take all blocks that fit.
         let study = Study {
             budget: Some(9 * BLOCK + BLOCK / 2),
             ..study(None)
@@ -292,8 +294,8 @@ mod tests {
     #[test]
     fn a_limit_decides_when_a_study_ends() {
         // Method: `b` serves exactly half as much as `a`, with noise. The difference is certain
-        // with the fewest blocks: a limit far from it ends there too, and one at it takes the
-        // whole budget. So does one of several that is open, and one that no block can settle
+        // with the fewest blocks. A limit far from the ratio ends there, too. A limit at the ratio
+        // takes the whole budget, even if it is one of several. A limit that no block can settle
         // leaves the end to the verdicts.
         let study = Study {
             budget: Some(20 * BLOCK),
@@ -328,9 +330,9 @@ mod tests {
 
     #[test]
     fn each_load_is_settled_by_its_own_limit_or_by_its_verdicts() {
-        // Method: two loads over seven blocks, of which one is precise, or scatters; with limits
-        // that are far away, that are the truth, and that are about the other load; and blocks
-        // that were ordered.
+        // Method: two loads over seven blocks, a precise one and one that scatters; with limits far
+        // from the ratio, at the ratio, and about the other load only; and with a fixed number of
+        // blocks.
         let known = KnownNames {
             subjects: ["new", "old"].map(str::to_owned).into(),
             loads: ["small", "large"].map(str::to_owned).into(),
@@ -348,14 +350,14 @@ mod tests {
         let record = StudyRecord::judged(measured);
         let free = study(None);
         let settled = |study: &Study, texts: &[&str]| -> Vec<(String, SettledReason)> {
-            let each = texts.iter().map(|text| Expectation::parse(text, &known));
-            let limits: Vec<Expectation> = each.map(Result::unwrap).collect();
+            let limits = texts.iter().map(|text| Expectation::parse(text, &known));
+            let limits: Vec<Expectation> = limits.map(Result::unwrap).collect();
             let settled = newly_settled(study, &limits, &record).into_iter();
-            let named = settled.map(|(load, settled)| {
+            let reasons = settled.map(|(load, settled)| {
                 assert_eq!((settled.blocks, settled.subject), (7, None));
                 (load, settled.reason)
             });
-            named.collect()
+            reasons.collect()
         };
         let small = |reason| ("small".to_owned(), reason);
         let large = |reason| ("large".to_owned(), reason);
@@ -367,22 +369,22 @@ mod tests {
         let open = format!("new >= {ratio:.4} * old @ small");
         assert_eq!(settled(&free, &[&open]), []);
         let other = "new >= 0.1 * old @ large";
-        let each = [
+        let expected = [
             small(SettledReason::Precision),
             large(SettledReason::Limits),
         ];
-        assert_eq!(settled(&free, &[other]), each);
-        let ordered = Study {
+        assert_eq!(settled(&free, &[other]), expected);
+        let fixed = Study {
             blocks: Some(9),
             ..free
         };
-        assert_eq!(settled(&ordered, &[]), []);
+        assert_eq!(settled(&fixed, &[]), []);
     }
 
     #[test]
     fn another_rule_ends_a_study_in_place_of_its_verdicts() {
-        // Method: a rule that has enough, and one that has not, with time for another block and
-        // without.
+        // Method: a rule that has enough blocks, and one that has not, with and without time for
+        // another block.
         let study = Study {
             budget: Some(2 * BLOCK),
             ..study(None)
@@ -391,9 +393,9 @@ mod tests {
             measured: nothing_measured(&[]),
             conclusions: Conclusions::default(),
         };
-        let ends = |is_enough: bool, whole: Duration| {
+        let ends = |is_enough: bool, elapsed: Duration| {
             let spent = TimeSpent {
-                whole,
+                elapsed,
                 next_block: BLOCK,
             };
             reason_to_end(&study, &|_| is_enough, &record, spent)
@@ -405,8 +407,8 @@ mod tests {
 
     #[test]
     fn a_study_ends_when_failures_leave_nothing_to_compare() {
-        // Method: one of two leaves a connection unanswered from its third slice on, and
-        // is then left; or all of its responses are wrong.
+        // Method: one of two subjects stops responding on a connection in its third slice, and is
+        // left out; or all of its responses are wrong.
         let study = study(None);
         let steady = Behaviour::steady(1_000.0);
         let mute = Behaviour {
@@ -424,29 +426,29 @@ mod tests {
     }
 
     #[test]
-    fn ordered_blocks_are_measured_whatever_they_say() {
+    fn a_fixed_number_of_blocks_is_measured_whatever_the_results_are() {
         // Method: fewer than a verdict needs, and more than precision needs.
-        for ordered in [2, 8] {
+        for blocks in [2, 8] {
             let study = Study {
-                blocks: Some(ordered),
+                blocks: Some(blocks),
                 ..study(None)
             };
             let ended = blocks_until_stop(&study, [1_000.0, 1_100.0].map(Behaviour::steady));
-            assert_eq!(ended, (StudyEnd::Blocks, ordered as usize));
+            assert_eq!(ended, (StudyEnd::Blocks, blocks as usize));
         }
     }
 
     #[test]
-    fn ordered_blocks_of_a_capacity_end_near_their_time() {
-        // Method: six blocks in 60 s that take 10 s, or 20 s; a load that only a part of them
-        // offered, or none. A second block is always measured.
+    fn a_fixed_number_of_blocks_for_a_capacity_ends_near_its_time() {
+        // Method: six blocks in 60 s that take 10 s, or 20 s, with and without a load that only
+        // some of them offered. A second block is always measured.
         let study = Study {
             blocks: Some(6),
             ordered_time: Some(OrderedTime::Whole(Duration::from_secs(60))),
             ..study(None)
         };
-        let ends = |have_gone_on: bool, done: usize, whole_s: u64, last_s: u64| {
-            let loads = if have_gone_on {
+        let ends = |have_added_rates: bool, done: usize, elapsed_s: u64, last_s: u64| {
+            let loads = if have_added_rates {
                 vec![Load::default()]
             } else {
                 Vec::new()
@@ -471,7 +473,7 @@ mod tests {
                 conclusions: Conclusions::default(),
             };
             let spent = TimeSpent {
-                whole: Duration::from_secs(whole_s),
+                elapsed: Duration::from_secs(elapsed_s),
                 next_block: Duration::from_secs(last_s),
             };
             reason_to_stop(&study, &[], &record, spent)
