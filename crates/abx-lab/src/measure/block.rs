@@ -262,7 +262,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         Ok(())
     }
 
-    /// Processor time of a subject's busiest thread since `before`.
+    /// CPU time of a subject's busiest thread since `before`.
     fn busiest_since(&mut self, subject: usize, before: Option<ThreadTimes>) -> Option<u64> {
         let after = self.running.meter.subjects.threads(subject)?;
         Some(after.busiest_since(&before?).0)

@@ -16,7 +16,7 @@ use abx_study::placeholder::FilledWord;
 /// How often abx checks whether the command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The context of a command that runs beside a server.
+/// The context of a command that uses a running server.
 pub struct CommandContext {
     pub address: ServerAddress,
     /// The folder of the server's start.

@@ -266,7 +266,7 @@ impl ServerProcess {
         leads(&self.name, &ports, &dir.to_string_lossy())
     }
 
-    /// The context of a command beside it: its placeholders and its environment.
+    /// The context of a command that uses it: its placeholders and its environment.
     #[must_use]
     pub fn context(&self, launch: &Launch, start: &StartContext) -> CommandContext {
         let ports = self.ports.iter().flat_map(GivenPorts::words);

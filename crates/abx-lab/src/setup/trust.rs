@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn only_added_digests_and_folders_are_trusted() {
-        // Method: a digest and a folder, each before and after it is added; folders above, beside
-        // and below; a folder of the environment; and a file that others may write to.
+        // Method: a digest and a folder, each before and after it is added; folders above, below
+        // and next to it; a folder of the environment; and a file that others may write to.
         let home = tempfile::tempdir().unwrap();
         let store = TrustStore {
             file: home.path().join("state/trusted"),

@@ -158,7 +158,7 @@ fn a_failed_build_shows_the_end_of_its_output_and_does_not_count() {
 
 #[test]
 fn a_build_that_changes_its_sources_is_refused() {
-    // Method: a build that leaves a file beside its source.
+    // Method: a build that leaves a file next to its source.
     let site = BuildSite::new();
     let needs = [build("touch object; touch $1/program")];
     let error = site.install(&needs).unwrap_err();

@@ -1,11 +1,11 @@
-//! The processor time of a subject without load.
+//! The CPU time of a subject without load.
 
 use abx_sys::Nanos;
 
-/// The time in which one subject had no load, and the processor time that it used meanwhile.
+/// The time in which one subject had no load, and the CPU time that it used meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct IdleTime {
-    /// When its load last ended, and the processor time that it had used by then.
+    /// When its load last ended, and the CPU time that it had used by then.
     since: Option<(Nanos, Option<Nanos>)>,
     time: Nanos,
     /// `None` after a reading failed.

@@ -19,7 +19,7 @@ impl OtherPrograms {
         OtherPrograms(ProgramTimes::read_without(&pids).ok())
     }
 
-    /// The programs that used the most processor time since an earlier reading.
+    /// The programs that used the most CPU time since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &OtherPrograms) -> Vec<OtherProgram> {
         let (Some(now), Some(then)) = (&self.0, &earlier.0) else {

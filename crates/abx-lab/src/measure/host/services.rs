@@ -9,7 +9,7 @@ use abx_sys::tree::{ProcTree, ThreadTimes};
 pub struct ServiceHost {
     /// One for each service; `None` if its processes cannot be seen.
     trees: Vec<Option<ProcTree>>,
-    /// The processor time of each service when the block began.
+    /// The CPU time of each service when the block began.
     at_first: Vec<Option<Nanos>>,
     /// The most memory seen of each service.
     rss_bytes_max: Vec<Option<u64>>,
@@ -23,7 +23,7 @@ pub struct ServiceReading {
 }
 
 impl ServiceReading {
-    /// The processor time since `earlier`, in ns: of all threads, and of the busiest one.
+    /// The CPU time since `earlier`, in ns: of all threads, and of the busiest one.
     #[must_use]
     pub fn since(&self, earlier: &ServiceReading) -> [Option<u64>; 2] {
         let cpu = self.cpu.zip(earlier.cpu);
@@ -75,7 +75,7 @@ impl ServiceHost {
         self.rss_bytes_max.get(service).copied().flatten()
     }
 
-    /// Processor time of a service since the block began.
+    /// CPU time of a service since the block began.
     pub fn cpu_of_block(&mut self, service: usize) -> Option<Nanos> {
         let then = *self.at_first.get(service)?;
         Some(cpu(self.trees.get_mut(service)?)?.since(then?))

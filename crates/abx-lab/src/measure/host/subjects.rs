@@ -26,7 +26,7 @@ const EFFORT_THREADS_MAX: usize = 1_000;
 pub struct SubjectHost {
     /// One for each subject; `None` if its processes cannot be seen.
     trees: Vec<Option<ProcTree>>,
-    /// The processor time of each subject without load.
+    /// The CPU time of each subject without load.
     idle: Vec<IdleTime>,
     strain: StrainGauge,
 }
@@ -34,7 +34,7 @@ pub struct SubjectHost {
 /// The counters at one edge.
 #[derive(Debug, Clone)]
 pub struct SubjectReading {
-    /// Processor time of the loaded subject.
+    /// CPU time of the loaded subject.
     pub cpu: Option<Nanos>,
     pub switches: Option<Switches>,
     pub effort: Option<Effort>,
@@ -145,7 +145,7 @@ impl SubjectHost {
         self.strain.read()
     }
 
-    /// Processor time of one subject, if it can be read.
+    /// CPU time of one subject, if it can be read.
     pub fn cpu(&mut self, subject: usize) -> Option<Nanos> {
         cpu(self.trees.get_mut(subject)?)
     }
@@ -182,7 +182,7 @@ impl SubjectHost {
         self.trees.get_mut(subject)?.as_mut()?.rss_bytes().ok()
     }
 
-    /// Processor time of one subject's threads, if it can be read.
+    /// CPU time of one subject's threads, if it can be read.
     pub fn threads(&mut self, subject: usize) -> Option<ThreadTimes> {
         self.trees.get_mut(subject)?.as_mut()?.thread_times().ok()
     }

@@ -22,7 +22,7 @@ impl CacheFolder {
         &self.0
     }
 
-    /// Its log, which is beside the folder, so that it outlives the folder's content.
+    /// Its log, which is next to the folder, so that it outlives the folder's content.
     pub fn log(&self) -> PathBuf {
         let mut name = self.0.as_os_str().to_owned();
         name.push(".log");
@@ -39,7 +39,7 @@ impl CacheFolder {
         is_trusted(&self.0) && is_trusted(&self.0.join(STAMP))
     }
 
-    /// Creates it anew, without content.
+    /// Creates it again, without content.
     ///
     /// # Errors
     /// The error of the system.
