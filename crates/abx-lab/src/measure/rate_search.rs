@@ -67,13 +67,9 @@ impl RateSearch {
     ) -> Result<Vec<Load>, Abort> {
         match &load.rate {
             RateSpec::AsPaced | RateSpec::Found { .. } => Ok(vec![load.clone()]),
-            RateSpec::Share { share, spacing } => {
+            RateSpec::Share { share, .. } => {
                 let slowest = self.slowest(running, load, plans)?;
-                let rate = RateSpec::Found {
-                    share: Some(*share),
-                    objective: None,
-                };
-                at_rate(load, *spacing, share * slowest, rate)
+                found_before(load, share * slowest)
                     .map(|load| vec![load])
                     .ok_or_else(|| no_rate(load))
             }
@@ -113,13 +109,9 @@ impl RateSearch {
                 load: load.name.clone(),
                 per_s: *per_s,
             }));
-        let rate_spec = RateSpec::Found {
-            share: None,
-            objective: Some(objective.clone()),
-        };
         let loads: Vec<Load> = grid(&capacities)
             .into_iter()
-            .filter_map(|rate| at_rate(load, spacing, rate, rate_spec.clone()))
+            .filter_map(|rate| found_before(load, rate))
             .collect();
         if loads.is_empty() {
             Err(no_rate(load))
@@ -169,8 +161,8 @@ pub fn of_grid(name: &str, like: &Load, rate: f64) -> Option<Load> {
     at_rate(&named, spacing, rate, like.rate.clone())
 }
 
-/// The load that an earlier search derived from this one, at the rate that it found; `None` if the
-/// rate does not depend on the subjects.
+/// The load that a search derives from this one at a rate that it found; `None` if the rate of this
+/// load does not depend on the subjects.
 #[must_use]
 pub fn found_before(load: &Load, rate_per_s: f64) -> Option<Load> {
     let (spacing, rate) = match &load.rate {

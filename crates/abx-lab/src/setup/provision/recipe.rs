@@ -310,10 +310,11 @@ mod tests {
             let mut environment = Environment::new("/bin");
             recipe.add_to(&mut environment);
             let folder = recipe.folder.path().to_string_lossy().into_owned();
-            let pairs = environment.variables().into_iter();
-            let texts =
-                pairs.map(|(name, value)| format!("{name}={value}").replace(&folder, "DIR"));
-            texts.collect::<Vec<_>>()
+            environment
+                .variables()
+                .into_iter()
+                .map(|(name, value)| format!("{name}={value}").replace(&folder, "DIR"))
+                .collect::<Vec<_>>()
         };
         let npm = [
             "PATH=DIR/node_modules/.bin:/bin",
