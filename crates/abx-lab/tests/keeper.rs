@@ -1,8 +1,8 @@
 //! The keeper with real processes.
 //!
-//! This program is its own keeper: started with `keeper` it keeps, started with
-//! `abx` it plays an abx that will be killed, else it runs the cases below.
-//! That needs a `main` of its own; names given as arguments select cases.
+//! This program is its own keeper. With the argument `keeper` it keeps a command, and with `abx` it
+//! plays an abx that will be killed. Otherwise it runs the cases below, or those that its arguments
+//! name. That needs its own `main`.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -30,8 +30,8 @@ const CASES: &[(&str, fn())] = &[
         a_command_without_permission_is_named,
     ),
     (
-        "what_else_is_missing_is_named",
-        what_else_is_missing_is_named,
+        "a_missing_folder_cpu_or_keeper_is_named",
+        a_missing_folder_cpu_or_keeper_is_named,
     ),
     (
         "an_exit_at_start_shows_code_and_output",
@@ -42,28 +42,34 @@ const CASES: &[(&str, fn())] = &[
         a_failed_command_leaves_no_children,
     ),
     (
-        "who_ignores_the_stop_signal_is_killed",
-        who_ignores_the_stop_signal_is_killed,
+        "a_command_that_ignores_the_stop_signal_is_killed",
+        a_command_that_ignores_the_stop_signal_is_killed,
     ),
     (
-        "a_stopped_process_ends_when_told",
-        a_stopped_process_ends_when_told,
+        "a_suspended_process_ends_on_a_stop_signal",
+        a_suspended_process_ends_on_a_stop_signal,
     ),
     (
         "a_family_may_outlive_its_command",
         a_family_may_outlive_its_command,
     ),
     ("a_daemon_is_kept_and_stopped", a_daemon_is_kept_and_stopped),
-    ("the_end_of_a_daemon_is_told", the_end_of_a_daemon_is_told),
     (
-        "grandchildren_are_asked_to_stop_too",
-        grandchildren_are_asked_to_stop_too,
+        "the_end_of_a_daemon_is_reported",
+        the_end_of_a_daemon_is_reported,
+    ),
+    (
+        "grandchildren_get_the_stop_signal_too",
+        grandchildren_get_the_stop_signal_too,
     ),
     (
         "the_making_of_files_can_be_stopped",
         the_making_of_files_can_be_stopped,
     ),
-    ("dropping_the_handle_stops", dropping_the_handle_stops),
+    (
+        "dropping_the_handle_stops_the_command",
+        dropping_the_handle_stops_the_command,
+    ),
     ("a_killed_abx_leaves_nothing", a_killed_abx_leaves_nothing),
     (
         "a_terminated_keeper_leaves_nothing",
@@ -71,20 +77,20 @@ const CASES: &[(&str, fn())] = &[
     ),
     ("a_killed_keeper_is_noticed", a_killed_keeper_is_noticed),
     (
-        "whoever_is_killed_nothing_is_left",
-        whoever_is_killed_nothing_is_left,
+        "any_two_can_be_killed_and_nothing_is_left",
+        any_two_can_be_killed_and_nothing_is_left,
     ),
     (
-        "a_keeper_that_talks_nonsense_is_killed_with_its_family",
-        a_keeper_that_talks_nonsense_is_killed_with_its_family,
+        "a_keeper_with_invalid_reports_is_killed_with_its_family",
+        a_keeper_with_invalid_reports_is_killed_with_its_family,
     ),
     (
-        "the_command_finds_what_was_planned",
-        the_command_finds_what_was_planned,
+        "the_command_runs_in_the_planned_environment",
+        the_command_runs_in_the_planned_environment,
     ),
     (
-        "the_tree_s_cpu_counts_living_and_reaped",
-        the_tree_s_cpu_counts_living_and_reaped,
+        "the_cpu_of_a_tree_counts_living_and_reaped_processes",
+        the_cpu_of_a_tree_counts_living_and_reaped_processes,
     ),
     ("a_keeper_sleeps", a_keeper_sleeps),
 ];
@@ -111,7 +117,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// Starts a keeper, prints its number and waits for its own end or the command's.
+/// Starts a keeper, prints its number, and waits for the end of the command.
 fn play_abx(plan: &str) -> ExitCode {
     let mut keeper = start(&serde_json::from_str(plan).unwrap()).unwrap();
     let _ = writeln!(std::io::stdout(), "{}", keeper.process_id());
@@ -122,8 +128,7 @@ fn play_abx(plan: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Starts this program to play an abx that keeps a command, and returns the number of its keeper,
-/// too.
+/// Starts this program to play an abx that keeps a command. Also returns the number of its keeper.
 fn another_abx(plan: &KeeperPlan) -> (Child, u32) {
     let mut abx = Command::new(std::env::current_exe().unwrap())
         .args(["abx", &serde_json::to_string(plan).unwrap()])
@@ -166,10 +171,10 @@ fn plan(directory: &Path, command: &[&str]) -> KeeperPlan {
     }
 }
 
-/// A container of an engine that only writes its commands into `told`, and has nothing to stop.
+/// A container of an engine that only writes its commands into `calls`, and has nothing to stop.
 fn container(directory: &Path) -> KeptContainer {
     let write = r#"
-printf '#!/bin/sh\necho "$@" >>%s/told\n[ "$1" != stop ]\n' "$1" >"$1/engine"
+printf '#!/bin/sh\necho "$@" >>%s/calls\n[ "$1" != stop ]\n' "$1" >"$1/engine"
 chmod 755 "$1/engine"
 "#;
     let mut shell = Command::new("sh");
@@ -197,8 +202,7 @@ fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The living processes below a keeper, once there are so many and all of them
-/// have become the program that they are to be.
+/// The living processes below a keeper, once there are `count` and the last one runs `program`.
 fn family(keeper: u32, count: usize, program: &str) -> Vec<Process> {
     let mut processes = Vec::new();
     within_a_minute(
@@ -258,21 +262,21 @@ fn a_command_without_permission_is_named() {
     assert!(matches!(error, KeeperError::PermissionDenied { command } if command == "./server"));
 }
 
-fn what_else_is_missing_is_named() {
-    // Method: no such directory, no such log folder, no such CPU, a keeper that
-    // is another program, and none at all.
+fn a_missing_folder_cpu_or_keeper_is_named() {
+    // Method: a missing directory, a missing log folder, a missing CPU, a keeper that is another
+    // program, and a missing keeper.
     let directory = folder();
-    let gone = directory.path().join("gone");
+    let absent = directory.path().join("absent");
     let good = plan(directory.path(), &["true"]);
     type Change = fn(&mut KeeperPlan, &Path);
     let changes: [(&str, Change); 3] = [
-        ("gone", |plan, gone| gone.clone_into(&mut plan.directory)),
-        ("gone/log", |plan, gone| plan.log = gone.join("log")),
+        ("absent", |plan, path| path.clone_into(&mut plan.directory)),
+        ("absent/log", |plan, path| plan.log = path.join("log")),
         ("[1023]", |plan, _| plan.cpus = Some(vec![1023])),
     ];
     for (named, change) in changes {
         let mut bad = good.clone();
-        change(&mut bad, &gone);
+        change(&mut bad, &absent);
         let error = start(&bad).unwrap_err();
         assert!(
             matches!(error, KeeperError::CannotStart { .. }),
@@ -282,12 +286,12 @@ fn what_else_is_missing_is_named() {
     }
     let error = Keeper::start(Path::new("true"), &[], &good, &|| false, &|_| {}).unwrap_err();
     assert!(matches!(error, KeeperError::Silent { .. }), "{error:?}");
-    let error = Keeper::start(&gone, &[], &good, &|| false, &|_| {}).unwrap_err();
+    let error = Keeper::start(&absent, &[], &good, &|| false, &|_| {}).unwrap_err();
     assert!(matches!(error, KeeperError::NoKeeper { .. }), "{error:?}");
 }
 
 fn an_exit_at_start_shows_code_and_output() {
-    // Method: a script that prints on both outputs and fails, twice into the same log.
+    // Method: a script that prints on both outputs and fails, run twice with the same log.
     let directory = folder();
     let plan = script(&directory, "echo one; echo two >&2; exit 3");
     for _ in 0..2 {
@@ -302,7 +306,7 @@ fn an_exit_at_start_shows_code_and_output() {
 }
 
 fn a_failed_command_leaves_no_children() {
-    // Method: the command leaves a child behind and fails; no stop is requested.
+    // Method: a command that leaves a child behind and fails; no stop is requested.
     let directory = folder();
     let text = "sleep 1000 & while ! [ -e go ]; do sleep 0.01; done; exit 4";
     let mut keeper = start(&script(&directory, text)).unwrap();
@@ -328,7 +332,7 @@ fn command_line(process: Process) -> String {
         .replace('\0', " ")
 }
 
-fn who_ignores_the_stop_signal_is_killed() {
+fn a_command_that_ignores_the_stop_signal_is_killed() {
     // Method: a shell and its children, all of which ignore SIGTERM.
     let directory = folder();
     let mut plan = script(&directory, "trap '' TERM; sh -c 'sleep 1000 & wait' & wait");
@@ -341,15 +345,15 @@ fn who_ignores_the_stop_signal_is_killed() {
     assert_gone(&family);
 }
 
-fn a_stopped_process_ends_when_told() {
+fn a_suspended_process_ends_on_a_stop_signal() {
     // Method: a shell that passes the signal on to its child and waits for it; the child is
-    // stopped, and receives nothing until it continues. No process is killed.
+    // suspended, and receives no signal until it continues. No process is killed.
     let directory = folder();
     let text = "sleep 1000 & child=$!; trap 'kill $child; wait; exit 0' TERM; wait; wait";
     let keeper = start(&script(&directory, text)).unwrap();
     let family = family(keeper.process_id(), 2, "sleep");
     assert!(family[1].signal(Signal::Stop).unwrap());
-    within_a_minute("the child is stopped", || {
+    within_a_minute("the child is suspended", || {
         let stat = ProcessStat::read(family[1].pid).unwrap();
         stat.is_some_and(|stat| stat.is_stopped())
     });
@@ -359,8 +363,8 @@ fn a_stopped_process_ends_when_told() {
 }
 
 fn a_family_may_outlive_its_command() {
-    // Method: the command is killed and leaves a child; it is kept until a stop, and its end is
-    // reported when nothing is left.
+    // Method: a command is killed and leaves a child. The child is kept until a stop; if it is
+    // killed too, the end is reported.
     let directory = folder();
     let plan = KeeperPlan {
         outlives_main: true,
@@ -386,8 +390,8 @@ fn a_family_may_outlive_its_command() {
 const DAEMON: &str = "(setsid sleep 1000 &) ; exit 0";
 
 fn a_daemon_is_kept_and_stopped() {
-    // Method: a double fork with a session of its own; the command has ended
-    // when only the daemon is left, and that is not the command's end.
+    // Method: a double fork with its own session. The command has ended when only the daemon is
+    // left, but still counts as running.
     let directory = folder();
     let mut keeper = start(&script(&directory, DAEMON)).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
@@ -398,8 +402,8 @@ fn a_daemon_is_kept_and_stopped() {
     assert_gone(&family);
 }
 
-fn the_end_of_a_daemon_is_told() {
-    // Method: the daemon is killed from outside.
+fn the_end_of_a_daemon_is_reported() {
+    // Method: the test kills the daemon.
     let directory = folder();
     let mut keeper = start(&script(&directory, DAEMON)).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
@@ -407,9 +411,9 @@ fn the_end_of_a_daemon_is_told() {
     assert_eq!(wait_for_exit(&mut keeper), Exit::Signal(9));
 }
 
-fn grandchildren_are_asked_to_stop_too() {
-    // Method: shells end at SIGTERM and leave their children behind; without
-    // a signal of their own these would sleep until they are killed.
+fn grandchildren_get_the_stop_signal_too() {
+    // Method: shells end on SIGTERM and leave their children behind, which would sleep until they
+    // are killed if they got no signal.
     let directory = folder();
     let plan = script(&directory, "sh -c 'sleep 1000 & wait' & wait");
     let keeper = start(&plan).unwrap();
@@ -421,8 +425,8 @@ fn grandchildren_are_asked_to_stop_too() {
 }
 
 fn the_making_of_files_can_be_stopped() {
-    // Method: a short file, and one that takes minutes to make; stopped as soon as there is
-    // some of the second. Neither the command nor the files may be there afterwards.
+    // Method: a short file, and one that takes minutes to make; the start is stopped as soon as a
+    // part of the second exists. Neither the command nor the files remain.
     let directory = folder();
     let mut plan = script(&directory, "touch started; sleep 1000");
     let scratch = directory.path().join("scratch");
@@ -433,16 +437,16 @@ fn the_making_of_files_can_be_stopped() {
     let large = scratch.join(SCRATCH_EMPTY).join("large");
     plan.scratch = Some(scratch.clone());
     plan.files = vec![file("short", 7), file("large", 8 << 30)];
-    let is_begun = || large.metadata().is_ok_and(|file| file.len() > 0);
+    let has_begun = || large.metadata().is_ok_and(|file| file.len() > 0);
     let program = std::env::current_exe().unwrap();
-    let started = Keeper::start(&program, &["keeper"], &plan, &is_begun, &|_| {});
+    let started = Keeper::start(&program, &["keeper"], &plan, &has_begun, &|_| {});
     assert!(matches!(started, Err(KeeperError::Stopped)), "{started:?}");
     assert!(!scratch.exists());
     assert!(!directory.path().join("started").exists());
 }
 
-fn dropping_the_handle_stops() {
-    // Method: the handle goes out of use without a word.
+fn dropping_the_handle_stops_the_command() {
+    // Method: the handle is dropped without a stop.
     let directory = folder();
     let keeper = start(&plan(directory.path(), &["sleep", "1000"])).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
@@ -451,8 +455,8 @@ fn dropping_the_handle_stops() {
 }
 
 fn a_killed_abx_leaves_nothing() {
-    // Method: another process plays abx and is killed by SIGKILL while its
-    // subject, which ignores SIGTERM, has a daemon and a child.
+    // Method: another process plays abx, and is killed by SIGKILL while its subject, which ignores
+    // SIGTERM, has a daemon and a child.
     let directory = folder();
     let text = "trap '' TERM; (setsid sleep 1000 &); sh -c 'sleep 1000 & wait' & wait";
     let mut plan = script(&directory, text);
@@ -468,12 +472,12 @@ fn a_killed_abx_leaves_nothing() {
 }
 
 fn a_terminated_keeper_leaves_nothing() {
-    // Method: another process sends SIGTERM to the keeper itself.
+    // Method: SIGTERM for the keeper itself.
     let directory = folder();
     let mut keeper = start(&script(&directory, "sleep 1000 & wait")).unwrap();
     let family = family(keeper.process_id(), 2, "sleep");
-    let itself = Process::find(keeper.process_id()).unwrap().unwrap();
-    assert!(itself.signal(Signal::Term).unwrap());
+    let process = Process::find(keeper.process_id()).unwrap().unwrap();
+    assert!(process.signal(Signal::Term).unwrap());
     assert_eq!(wait_for_exit(&mut keeper), Exit::Signal(15));
     within_a_minute("the family is gone", || all_gone(&family));
 }
@@ -483,8 +487,8 @@ fn a_killed_keeper_is_noticed() {
     let directory = folder();
     let mut keeper = start(&plan(directory.path(), &["sleep", "1000"])).unwrap();
     let family = family(keeper.process_id(), 1, "sleep");
-    let itself = Process::find(keeper.process_id()).unwrap().unwrap();
-    assert!(itself.signal(Signal::Kill).unwrap());
+    let process = Process::find(keeper.process_id()).unwrap().unwrap();
+    assert!(process.signal(Signal::Kill).unwrap());
     within_a_minute("the loss is noticed", || {
         keeper.state() == ProcessState::Lost
     });
@@ -496,10 +500,9 @@ const ABX: usize = 0;
 const GUARDIAN: usize = 1;
 const KEEPER: usize = 2;
 
-fn whoever_is_killed_nothing_is_left() {
-    // Method: SIGKILL for abx, the guardian and the keeper, in all ways that leave one of
-    // them, each first in turn; the command ignores SIGTERM, and has a child and a daemon,
-    // and a container.
+fn any_two_can_be_killed_and_nothing_is_left() {
+    // Method: SIGKILL for abx, the guardian and the keeper, for each alone and for each two in both
+    // orders; the command ignores SIGTERM, and has a child, a daemon and a container.
     let ways: [&[usize]; 9] = [
         &[ABX],
         &[GUARDIAN],
@@ -526,24 +529,24 @@ fn whoever_is_killed_nothing_is_left() {
         let names = three.map(|process| process.name().unwrap());
         assert_eq!(names[GUARDIAN..], ["guardian", "keeper"]);
         assert!(scratch.is_dir());
-        for number in way {
-            assert!(three[*number].signal(Signal::Kill).unwrap());
+        for role in way {
+            assert!(three[*role].signal(Signal::Kill).unwrap());
         }
         abx.wait().unwrap();
         within_a_minute(&format!("nothing is left: {way:?}"), || {
             all_gone(&three) && all_gone(&family) && !scratch.exists()
         });
-        let message = std::fs::read_to_string(directory.path().join("told")).unwrap();
+        let calls = std::fs::read_to_string(directory.path().join("calls")).unwrap();
         assert!(
-            message.ends_with("rm --force --volumes abx-1\n"),
-            "{way:?}: {message}"
+            calls.ends_with("rm --force --volumes abx-1\n"),
+            "{way:?}: {calls}"
         );
     }
 }
 
-fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
-    // Method: a shell plays a guardian that starts well and then sends wrong reports. It gives the
-    // number of a process that is none of its own: that one must continue.
+fn a_keeper_with_invalid_reports_is_killed_with_its_family() {
+    // Method: a shell plays a guardian that reports a start and then sends an invalid report. It
+    // gives the number of a process that is not its child: that process must continue.
     let directory = folder();
     let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
     let text = format!(
@@ -565,9 +568,9 @@ fn a_keeper_that_talks_nonsense_is_killed_with_its_family() {
     stranger.wait().unwrap();
 }
 
-fn the_command_finds_what_was_planned() {
-    // Method: the command prints its surroundings; the limit suffices only for the test, and the
-    // keeper must still do its work under it.
+fn the_command_runs_in_the_planned_environment() {
+    // Method: the command prints its environment, limit, folder, processors and input. The limit
+    // suffices only for the test, and the keeper must still do its work under it.
     let directory = folder();
     let text = "echo \"$GREETING\"; ulimit -n; pwd; grep Cpus_allowed_list /proc/self/status; \
         readlink /proc/self/fd/0; exec sleep 1000";
@@ -590,9 +593,9 @@ fn the_command_finds_what_was_planned() {
     assert_gone(&family);
 }
 
-fn the_tree_s_cpu_counts_living_and_reaped() {
-    // Method: a grandchild burns until it is killed, its parent ends with it
-    // and the command waits on: the time must be seen while it burns and after.
+fn the_cpu_of_a_tree_counts_living_and_reaped_processes() {
+    // Method: a grandchild burns CPU until it is killed; its parent ends with it, and the command
+    // continues. Its time must count while it burns and afterwards.
     let directory = folder();
     let text = "sh -c 'sh -c \"while :; do :; done\" & echo $! > burner; wait'; exec sleep 1000";
     let keeper = start(&script(&directory, text)).unwrap();
@@ -605,12 +608,12 @@ fn the_tree_s_cpu_counts_living_and_reaped() {
         now
     };
     within_a_minute("0.1 s of CPU", || cpu().0 > 100_000_000);
-    let named = || {
+    let burner_pid = || {
         let text = std::fs::read_to_string(directory.path().join("burner")).ok()?;
         text.trim().parse().ok()
     };
-    within_a_minute("the name of the burner", || named().is_some());
-    let burner = Process::find(named().unwrap()).unwrap().unwrap();
+    within_a_minute("the number of the burner", || burner_pid().is_some());
+    let burner = Process::find(burner_pid().unwrap()).unwrap().unwrap();
     assert!(burner.signal(Signal::Kill).unwrap());
     let left = family(keeper.process_id(), 1, "sleep");
     assert!(cpu().0 > 100_000_000);
@@ -618,8 +621,8 @@ fn the_tree_s_cpu_counts_living_and_reaped() {
 }
 
 fn a_keeper_sleeps() {
-    // Method: between the start and the stop of a quiet command the keeper
-    // must not run at all: its count of context switches stands still.
+    // Method: between the start and the stop of a quiet command the keeper does not run at all: its
+    // count of context switches stays the same.
     let directory = folder();
     let keeper = start(&plan(directory.path(), &["sleep", "1000"])).unwrap();
     family(keeper.process_id(), 1, "sleep");

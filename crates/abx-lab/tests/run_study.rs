@@ -1,8 +1,8 @@
-//! Whole studies with real subjects.
+//! Complete studies with real subjects.
 //!
-//! This program is the keeper when started with `keeper`, a subject when started
-//! with `serve`, and else runs the cases below. That needs a `main` of its own;
-//! names given as arguments select cases.
+//! With the argument `keeper` this program is the keeper, and with `serve` or `answer` it is a
+//! subject. Otherwise it runs the cases below, or those that its arguments name. That needs its own
+//! `main`.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -36,8 +36,8 @@ const CASES: &[(&str, fn())] = &[
         a_panic_of_the_watcher_leaves_no_process,
     ),
     (
-        "a_stop_between_rounds_keeps_the_blocks_before",
-        a_stop_between_rounds_keeps_the_blocks_before,
+        "a_stop_between_rounds_keeps_earlier_blocks",
+        a_stop_between_rounds_keeps_earlier_blocks,
     ),
     (
         "a_block_is_on_disk_before_it_is_judged",
@@ -52,32 +52,32 @@ const CASES: &[(&str, fn())] = &[
         the_same_seed_gives_the_same_order,
     ),
     (
-        "no_subject_s_start_holds_the_wait_for_another_one",
-        no_subject_s_start_holds_the_wait_for_another_one,
+        "a_subject_may_wait_until_another_one_is_ready",
+        a_subject_may_wait_until_another_one_is_ready,
     ),
     (
-        "a_subject_that_fails_to_start_again_is_left_and_the_others_go_on",
-        a_subject_that_fails_to_start_again_is_left_and_the_others_go_on,
+        "a_subject_that_fails_to_start_again_is_left_and_the_others_continue",
+        a_subject_that_fails_to_start_again_is_left_and_the_others_continue,
     ),
     (
-        "a_cold_load_drops_the_files_and_counts_from_its_begin",
-        a_cold_load_drops_the_files_and_counts_from_its_begin,
+        "a_cold_load_drops_the_files_and_counts_from_its_beginning",
+        a_cold_load_drops_the_files_and_counts_from_its_beginning,
     ),
     (
-        "blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds",
-        blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds,
+        "blocks_without_enough_time_have_the_fewest_rounds",
+        blocks_without_enough_time_have_the_fewest_rounds,
     ),
     (
         "a_short_budget_gets_blocks_of_fewer_rounds",
         a_short_budget_gets_blocks_of_fewer_rounds,
     ),
     (
-        "each_load_is_measured_for_as_long_as_asked",
-        each_load_is_measured_for_as_long_as_asked,
+        "each_load_is_measured_for_the_requested_time",
+        each_load_is_measured_for_the_requested_time,
     ),
     (
-        "a_budget_that_is_used_up_starts_no_slice",
-        a_budget_that_is_used_up_starts_no_slice,
+        "no_slice_starts_after_the_budget_is_used_up",
+        no_slice_starts_after_the_budget_is_used_up,
     ),
     (
         "a_load_that_is_settled_is_left_out_of_later_blocks",
@@ -88,8 +88,8 @@ const CASES: &[(&str, fn())] = &[
         leaving::a_subject_that_is_settled_is_not_started_again,
     ),
     (
-        "work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others",
-        work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others,
+        "work_of_a_subject_without_load_is_noted_in_the_slices_of_the_others",
+        work_of_a_subject_without_load_is_noted_in_the_slices_of_the_others,
     ),
 ];
 
@@ -107,7 +107,7 @@ fn main() -> ExitCode {
     };
     let mut failed = 0;
     for (name, case) in CASES.iter().filter(|(name, _)| is_selected(name)) {
-        // Conducting binds its thread to processors, so each has its own.
+        // A study binds its thread to processors, so each case has its own thread.
         let outcome = std::thread::spawn(*case).join();
         failed += usize::from(outcome.is_err());
         let word = if outcome.is_ok() { "ok" } else { "FAILED" };
@@ -131,7 +131,7 @@ fn serve_page(port: &str, delay_ms: Option<&String>) -> ExitCode {
     panic!("a server alone never ends: {ended:?}");
 }
 
-/// Two subjects of one kind, a brief pilot, few and short slices, and so many blocks.
+/// Two subjects of one kind, a brief pilot, few and short slices, and this many blocks.
 fn study(blocks: Option<u32>) -> Study {
     let program = std::env::current_exe().unwrap();
     let subject = |name: &str| {
@@ -179,7 +179,7 @@ fn study(blocks: Option<u32>) -> Study {
     }
 }
 
-/// Conducts a study whose record is this file.
+/// Runs a study whose record is this file.
 fn run_into(
     file: &Path,
     study: &Study,
@@ -188,7 +188,7 @@ fn run_into(
 ) -> Result<StudyOutcome, StudyError> {
     // An absolute path is that file in any folder.
     let mut store = Store::in_state_folder(file.to_str().unwrap());
-    let around = StudyEnvironment {
+    let environment = StudyEnvironment {
         program: std::env::current_exe().unwrap(),
         keeper_arguments: &["keeper"],
         store: &mut store,
@@ -200,7 +200,7 @@ fn run_into(
         generator: None,
         resumed: None,
     };
-    let outcome = run_study(study, around);
+    let outcome = run_study(study, environment);
     assert_nothing_runs();
     outcome
 }
@@ -219,7 +219,7 @@ fn json(file: &Path) -> serde_json::Value {
 }
 
 fn a_panic_of_the_watcher_leaves_no_process() {
-    // Method: panic in the third round of the first block, with both subjects up.
+    // Method: a panic in the third round of the first block, while both subjects run.
     let folder = TempDir::new().unwrap();
     let mut watch = |progress: StudyProgress| {
         if let StudyProgress::Round { round: 2, .. } = progress {
@@ -238,8 +238,8 @@ fn a_panic_of_the_watcher_leaves_no_process() {
     assert_eq!(read(&file).measured.end, StudyEnd::Running);
 }
 
-fn a_stop_between_rounds_keeps_the_blocks_before() {
-    // Method: stop in the third round of the second block.
+fn a_stop_between_rounds_keeps_earlier_blocks() {
+    // Method: a stop in the third round of the second block.
     let folder = TempDir::new().unwrap();
     let stopper = RefCell::new(None);
     let mut watch = |progress: StudyProgress| {
@@ -292,12 +292,12 @@ fn a_block_is_on_disk_before_it_is_judged() {
 }
 
 fn a_record_that_cannot_be_saved_starts_nothing() {
-    // Method: a file where the folder should be.
+    // Method: a file in the place of the folder.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let mut seen = 0;
-    let mut watch = |_: StudyProgress| seen += 1;
+    let mut events = 0;
+    let mut watch = |_: StudyProgress| events += 1;
     let below = file.join("record.json");
     let refused = run_into(&below, &study(Some(1)), &mut watch, &mut |_| {});
     let error = refused.err().expect("it is refused");
@@ -306,13 +306,13 @@ fn a_record_that_cannot_be_saved_starts_nothing() {
         error.to_string().contains(below.to_str().unwrap()),
         "{error}"
     );
-    assert_eq!(seen, 0);
+    assert_eq!(events, 0);
 }
 
-fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
-    // Method: a cold load and a usual one over two files of 40,000 bytes, 20 or
-    // more pages together where a page has 4 KiB. Subjects that never read them
-    // leave them where the lab puts them: on a disk, unless there is none.
+fn a_cold_load_drops_the_files_and_counts_from_its_beginning() {
+    // Method: a cold load and a usual one with two files of 40,000 bytes, together 20 or more pages
+    // if a page has 4 KiB. Subjects that never read the files leave them where the lab puts them:
+    // on a disk, unless there is none.
     let mut study = study(Some(1));
     study.files = ["a", "deep/b"]
         .map(|path| GeneratedFile {
@@ -332,14 +332,9 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
     assert!(outcome.error.is_none());
     let record = outcome.record;
     for (load, is_cold) in [("c4", false), ("cold", true)] {
-        let settings = record
-            .measured
-            .loads
-            .iter()
-            .find(|record| record.name == load)
-            .unwrap();
-        assert_eq!(settings.settings.cold_cache, is_cold);
-        let discard_ns = settings.pilot.as_ref().unwrap().discard_ns;
+        let load_record = record.measured.load(load).unwrap();
+        assert_eq!(load_record.settings.cold_cache, is_cold);
+        let discard_ns = load_record.pilot.as_ref().unwrap().discard_ns;
         assert_eq!(discard_ns == 0, is_cold);
         for part in record.measured.block_loads(load) {
             assert_eq!(part.sides.len(), 2);
@@ -352,8 +347,8 @@ fn a_cold_load_drops_the_files_and_counts_from_its_begin() {
 }
 
 fn the_same_seed_gives_the_same_order() {
-    // Method: two studies of one seed and one of another, two blocks each. The measurements differ;
-    // which subject was started and loaded when does not.
+    // Method: two studies of one seed and one of another, two blocks each. The measurements differ,
+    // but the order in which subjects were started and loaded does not.
     let order = |seed| {
         let folder = TempDir::new().unwrap();
         let study = Study {
@@ -362,14 +357,14 @@ fn the_same_seed_gives_the_same_order() {
         };
         let file = folder.path().join("record.json");
         let outcome = run_into(&file, &study, &mut |_| {}, &mut |_| {}).unwrap();
-        let mut words = Vec::new();
+        let mut subjects = Vec::new();
         for block in &outcome.record.measured.blocks {
-            words.extend(block.order.clone());
+            subjects.extend(block.order.clone());
             let rounds = block.loads.iter().flat_map(|load| &load.rounds);
             let slices = rounds.flat_map(|round| &round.slices);
-            words.extend(slices.map(|slice| slice.subject.clone()));
+            subjects.extend(slices.map(|slice| slice.subject.clone()));
         }
-        words
+        subjects
     };
     let first = order(42);
     assert_eq!(first.len(), 2 * (2 + 2 * 4));
@@ -377,8 +372,8 @@ fn the_same_seed_gives_the_same_order() {
     assert_ne!(order(43), first);
 }
 
-fn work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others() {
-    // Method: the other subject has a child that never rests; slices in turn, and trials.
+fn work_of_a_subject_without_load_is_noted_in_the_slices_of_the_others() {
+    // Method: one subject has a child that never rests; in slices and in trials.
     let program = std::env::current_exe().unwrap();
     let busy = "while :; do :; done & exec \"$0\" serve {port}";
     let busy = ["sh", "-c", busy, program.to_str().unwrap()].map(str::to_owned);
@@ -397,19 +392,19 @@ fn work_of_a_subject_that_is_left_alone_is_noted_in_the_slices_of_the_others() {
             let slices = parts
                 .flat_map(|part| &part.rounds)
                 .flat_map(|round| &round.slices);
-            let mine = slices.filter(|slice| slice.subject == subject);
-            mine.map(|slice| slice.others_cpu_ns.unwrap()).collect()
+            let slices = slices.filter(|slice| slice.subject == subject);
+            slices.map(|slice| slice.others_cpu_ns.unwrap()).collect()
         };
         let (beside_busy, beside_quiet) = (others("one"), others("other"));
         assert_eq!(beside_busy.len(), rounds);
-        let sum = |numbers: Vec<u64>| numbers.iter().sum::<u64>();
+        let sum = |times_ns: Vec<u64>| times_ns.iter().sum::<u64>();
         assert!(sum(beside_busy) > sum(beside_quiet));
     }
 }
 
-fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
-    // Method: one block with usual slices into a millisecond, without and with a requested number
-    // of rounds.
+fn blocks_without_enough_time_have_the_fewest_rounds() {
+    // Method: one block with usual slices in a millisecond, without and with a requested number of
+    // rounds.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     for (rounds, expected) in [(None, (2, true)), (Some(3), (3, false))] {
@@ -425,7 +420,7 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
             let pilot = outcome.record.measured.loads[0].pilot.clone().unwrap();
             (pilot.interleave == Interleave::Slices).then_some((outcome, pilot))
         });
-        let (outcome, pilot) = in_slices.expect("a look without disturbance");
+        let (outcome, pilot) = in_slices.expect("a try without disturbance");
         assert_eq!((pilot.rounds, pilot.shortened), expected);
         let block = &outcome.record.measured.blocks[0];
         assert_eq!(block.loads[0].rounds.len(), expected.0 as usize);
@@ -433,8 +428,8 @@ fn blocks_that_are_to_fit_into_no_time_have_the_fewest_rounds() {
 }
 
 fn a_short_budget_gets_blocks_of_fewer_rounds() {
-    // Method: six seconds, which hold no seven usual blocks of two subjects, each loaded for 1.5 s;
-    // and a requested number of rounds, which stays.
+    // Method: six seconds, which are too short for seven usual blocks of two subjects, each loaded
+    // for 1.5 s; and a requested number of rounds, which stays.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
     for (rounds, is_shortened) in [(None, true), (Some(3), false)] {
@@ -450,12 +445,12 @@ fn a_short_budget_gets_blocks_of_fewer_rounds() {
     }
 }
 
-fn each_load_is_measured_for_as_long_as_asked() {
-    // Method: two loads of different connections, 600 ms each in two blocks; the planned length of
-    // all slices that were measured, and that a requested number of rounds stays.
+fn each_load_is_measured_for_the_requested_time() {
+    // Method: two loads with different connections, 600 ms each in two blocks; the planned length
+    // of all measured slices. A requested number of rounds stays.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("record.json");
-    for (rounds, asked) in [(None, true), (Some(4), false)] {
+    for (rounds, is_exact) in [(None, true), (Some(4), false)] {
         let mut study = Study {
             ordered_time: Some(OrderedTime::EachLoad(Duration::from_millis(600))),
             slice: None,
@@ -481,14 +476,14 @@ fn each_load_is_measured_for_as_long_as_asked() {
             let planned_ns = rounds.sum::<u64>() * pilot.slice_ns;
             assert_eq!(
                 planned_ns.abs_diff(600_000_000) < 20,
-                asked,
+                is_exact,
                 "{planned_ns} ns"
             );
         }
     }
 }
 
-fn a_budget_that_is_used_up_starts_no_slice() {
+fn no_slice_starts_after_the_budget_is_used_up() {
     // Method: a budget of a millisecond, which the start of the subjects uses up.
     let folder = TempDir::new().unwrap();
     let study = Study {
@@ -504,23 +499,23 @@ fn a_budget_that_is_used_up_starts_no_slice() {
     assert!(outcome.record.measured.blocks.is_empty());
 }
 
-/// Responds to every request with one page: begins once there is a file `after`, and makes one
-/// called `message` with its first response; `-` is no file.
-fn response_page(port: &str, after: &str, message: &str) -> ExitCode {
+/// Responds to every request with one page. It listens once the file `after` exists, and makes the
+/// file `signal` with its first response; `-` is no file.
+fn response_page(port: &str, after: &str, signal: &str) -> ExitCode {
     while after != "-" && !Path::new(after).exists() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let port: u16 = port.parse().unwrap();
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     for stream in listener.incoming().flatten() {
-        let reported_message = message.to_owned();
+        let signal = signal.to_owned();
         std::thread::spawn(move || {
             let mut stream = BufReader::new(stream);
             let mut line = String::new();
             while stream.read_line(&mut line).is_ok_and(|read| read > 0) {
                 if line == "\r\n" {
-                    if reported_message != "-" {
-                        std::fs::write(&reported_message, "").unwrap();
+                    if signal != "-" {
+                        std::fs::write(&signal, "").unwrap();
                     }
                     let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
                     if stream.get_mut().write_all(page).is_err() {
@@ -534,28 +529,22 @@ fn response_page(port: &str, after: &str, message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn no_subject_s_start_holds_the_wait_for_another_one() {
-    // Method: a subject that begins to listen only when the other one received a request, as the
-    // first and as the second of a study, whichever was started first.
+fn a_subject_may_wait_until_another_one_is_ready() {
+    // Method: a subject that listens only after the other one has responded, as the first and as
+    // the second of a study, whichever was started first.
     let program = std::env::current_exe().unwrap();
     for late in [0, 1] {
         let folder = TempDir::new().unwrap();
-        let asked = folder.path().join("asked");
-        let asked = asked.to_str().unwrap();
+        let signal = folder.path().join("signal");
+        let signal = signal.to_str().unwrap();
         let mut study = study(Some(1));
-        for (place, subject) in study.subjects.iter_mut().enumerate() {
-            let files = if place == late {
-                [asked, "-"]
+        for (index, subject) in study.subjects.iter_mut().enumerate() {
+            let [after, made] = if index == late {
+                [signal, "-"]
             } else {
-                ["-", asked]
+                ["-", signal]
             };
-            let words = [
-                program.to_str().unwrap(),
-                "answer",
-                "{port}",
-                files[0],
-                files[1],
-            ];
+            let words = [program.to_str().unwrap(), "answer", "{port}", after, made];
             subject.source = Source::Command(Launch::new(words.map(str::to_owned).into()));
         }
         let file = folder.path().join("record.json");
@@ -571,9 +560,9 @@ fn no_subject_s_start_holds_the_wait_for_another_one() {
     }
 }
 
-fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
-    // Method: one of three subjects ends at its third start, which is that of the second block;
-    // then one of two, which leaves no subject to compare with.
+fn a_subject_that_fails_to_start_again_is_left_and_the_others_continue() {
+    // Method: one of three subjects ends at its third start, that of the second block; then one of
+    // two, which leaves no subject to compare with.
     let program = std::env::current_exe().unwrap();
     for subjects in [3, 2] {
         let folder = TempDir::new().unwrap();
@@ -615,10 +604,10 @@ fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
         assert_eq!(failed, [("other", 1)]);
         let slices = |subject: &str| {
             let parts = measured.block_loads("c4");
-            let everything = parts
+            let slices = parts
                 .flat_map(|part| &part.rounds)
                 .flat_map(|round| &round.slices);
-            everything.filter(|slice| slice.subject == subject).count()
+            slices.filter(|slice| slice.subject == subject).count()
         };
         assert_eq!(["one", "other", "more"].map(slices), [12, 4, 12]);
     }

@@ -28,8 +28,8 @@ pub enum Abort {
         name: String,
         error: Box<ServiceError>,
     },
-    /// A machine that made a part of the load was lost, and the others can continue: from here on
-    /// the load is another one.
+    /// A machine that generated part of the load was lost. The others can continue, but the load is
+    /// a different one from here on.
     #[error("abx lost a machine that generated part of the load")]
     LoadLost,
     #[error("{0}")]
@@ -49,7 +49,7 @@ pub enum Abort {
 }
 
 impl Abort {
-    /// An error of the subject of this name, or [`Abort::Interrupted`] when it is none.
+    /// An error of the subject of this name, or [`Abort::Interrupted`] if the user stopped abx.
     pub fn subject(name: &str, error: impl Into<ServerProcessError>) -> Abort {
         let error = error.into();
         if error.is_stop() {
@@ -62,7 +62,7 @@ impl Abort {
         }
     }
 
-    /// An error of the service of this name, or [`Abort::Interrupted`] when it is none.
+    /// An error of the service of this name, or [`Abort::Interrupted`] if the user stopped abx.
     pub fn service(name: &str, error: ServiceError) -> Abort {
         if error.is_stop() {
             Abort::Interrupted

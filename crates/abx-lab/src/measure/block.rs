@@ -22,20 +22,20 @@ use crate::measure::opened_pool::OpenedPool;
 use crate::measure::planned_load::{PlannedCeiling, SubjectPlans};
 use crate::measure::running_subjects::{Abort, LeadIn, MeasuredSlice, RunningSubjects};
 
-/// A round is disturbed when the hypervisor took this many ticks of it, and
-/// this share: one tick may be rounding.
+/// A round is disturbed if the hypervisor took at least this many ticks and this share of it: one
+/// tick may be rounding.
 const STEAL_TICKS_MIN: u64 = 2;
 const STEAL_SHARE_MIN: f64 = 0.01;
 
-/// The ceiling is a bound and needs no precision: it has a slice in one round of
-/// so many, and a short one among trials.
+/// The ceiling is a bound and needs no precision: it gets a slice in every fifth round, and a short
+/// one per round of trials.
 pub const CEILING_EVERY: u32 = 5;
 pub const CEILING_TRIAL_NS: u64 = 1_000_000_000;
 pub const CEILING_WARM_UP_NS: u64 = 100_000_000;
 
 /// An event while a load is measured, for display.
 pub enum RoundEvent<'a> {
-    /// A round begins; its number from zero.
+    /// A round begins; its number counts from zero.
     RoundBegins(u32),
     /// A round has ended, with these slices.
     RoundEnded(&'a [SliceRecord]),
@@ -49,16 +49,14 @@ pub struct SubjectRun<'a, 'b> {
     pub pilot: &'a PilotRecord,
     /// A server that does nothing, loaded now and then in the same way.
     pub ceiling: Option<&'a PlannedCeiling>,
-    /// For how long subjects warm up.
     warm_up_ns: u64,
     /// Draws the order within rounds.
     pub random: &'a mut ChaCha8Rng,
     /// The measurements so far.
     pub result: BlockLoad,
-    /// Subjects that are not loaded under this load: they stopped responding, or have blocks
-    /// enough.
+    /// Subjects that this load leaves out: they stopped responding, or have enough blocks.
     silent: Vec<usize>,
-    /// The connections that the listeners of connected subjects had dropped before.
+    /// Connections that a subject's listeners had dropped before its pool was opened.
     dropped_before: BTreeMap<usize, ListenDrops>,
 }
 
@@ -94,19 +92,19 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
     }
 
-    /// The same without subjects that failed under this load before, or have blocks enough.
+    /// Leaves out subjects that failed under this load before, or have enough blocks.
     pub fn without(mut self, left_out: Vec<usize>) -> SubjectRun<'a, 'b> {
         self.silent = left_out;
         self
     }
 
-    /// The same with a warm-up of at least this.
+    /// Lengthens the warm-up to at least this.
     pub fn cold(mut self, at_least_ns: u64) -> SubjectRun<'a, 'b> {
         self.warm_up_ns = self.warm_up_ns.max(at_least_ns);
         self
     }
 
-    /// Measures. The measurements before an abort stay in `result`.
+    /// Measures this load. Measurements from before an abort stay in `result`.
     pub fn measure(&mut self, mut watch: impl FnMut(RoundEvent)) -> Result<(), Abort> {
         if self.plans.iter().all(|plan| plan.shape.hold_ns().is_some()) {
             return self.hold(&mut watch);
@@ -143,14 +141,16 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
                 pools.insert(subject, self.open(subject)?.pool);
             }
         }
-        // A subject that waits longer for its warm-up begins it less cold.
+        // Shuffled again: a subject that waits longer for its warm-up starts it less cold.
         for subject in self.order() {
             if let Some(pool) = pools.get(&subject) {
                 self.warm_up(subject, *pool)?;
             }
         }
         let ceiling = self.open_ceiling()?;
-        let threads: Vec<_> = self.all(|run, subject| run.running.meter.subjects.threads(subject));
+        let threads: Vec<_> = (0..self.plans.len())
+            .map(|subject| self.running.meter.subjects.threads(subject))
+            .collect();
         self.running.meter.subjects.begin_idle();
         for round in 0..self.pilot.rounds {
             watch(RoundEvent::RoundBegins(round));
@@ -218,8 +218,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         Ok(())
     }
 
-    /// Loads the only subject once, after its warm-up if it has one, until `end` or a stop: the
-    /// measurement until then counts. The course is kept in intervals of this length at first.
+    /// Loads the only subject once, after its warm-up if it has one, until `end` or a stop. The
+    /// measurement until a stop counts. The course starts with intervals of this length.
     ///
     /// # Errors
     /// [`Abort::Engine`]; as [`RunningSubjects::slice`] during a warm-up.
@@ -262,13 +262,13 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         Ok(())
     }
 
-    /// Processor time of a subject's busiest thread since then.
+    /// CPU time of a subject's busiest thread since `before`.
     fn busiest_since(&mut self, subject: usize, before: Option<ThreadTimes>) -> Option<u64> {
         let after = self.running.meter.subjects.threads(subject)?;
         Some(after.busiest_since(&before?).0)
     }
 
-    /// Opens and warms up the ceiling's pool, where there is one.
+    /// Opens and warms up the ceiling's pool, if there is a ceiling.
     fn open_ceiling(&mut self) -> Result<Option<(usize, PoolId)>, Abort> {
         let Some(PlannedCeiling { index, plan }) = self.ceiling else {
             return Ok(None);
@@ -349,8 +349,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         self.note_strain(subject, &strain);
         self.note_time_wait(subject);
         let side = self.side(subject);
-        let seen = side.resident_pages.into_iter().chain(resident_pages);
-        side.resident_pages = seen.reduce(InUse::nearer);
+        side.resident_pages = nearer(side.resident_pages, resident_pages);
         record
     }
 
@@ -368,15 +367,11 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         let addresses = self.plans[subject].sources.len();
         let in_use = self.running.meter.generator.time_wait(addresses);
         let side = self.side(subject);
-        side.time_wait = side
-            .time_wait
-            .into_iter()
-            .chain(in_use)
-            .reduce(InUse::nearer);
+        side.time_wait = nearer(side.time_wait, in_use);
     }
 
-    /// The resources that both sides hold at the end of a subject's load, while its connections are
-    /// still there.
+    /// Adds the resources that both sides hold at the end of a subject's load, while its
+    /// connections are still open.
     fn note_holdings(&mut self, subject: usize) {
         let memory = self.running.meter.subjects.proportional_memory(subject);
         let descriptors = self.running.meter.subjects.descriptors(subject);
@@ -388,9 +383,6 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
         side.pss_bytes = memory.map(|memory| memory.all_bytes);
         side.pss_anon_bytes = memory.map(|memory| memory.anonymous_bytes);
-        let nearer = |this_in_use: Option<InUse>, other| {
-            this_in_use.into_iter().chain(other).reduce(InUse::nearer)
-        };
         side.descriptors = nearer(side.descriptors, descriptors);
         side.generator_descriptors = nearer(side.generator_descriptors, in_use);
     }
@@ -413,8 +405,8 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
     }
 
-    /// The CPU time of the subjects without load in each slice: the same share of its time as each
-    /// of them used, on average, of all the time in which it was left alone.
+    /// Estimates the CPU time of the other subjects in each slice, from the average share of a
+    /// processor that each used while it had no load.
     fn note_others(&mut self) {
         let shares = self.running.meter.subjects.idle_shares();
         let names = self.running.names.iter().map(String::as_str);
@@ -433,28 +425,27 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         order
     }
 
-    fn all<T>(&mut self, mut what: impl FnMut(&mut Self, usize) -> T) -> Vec<T> {
-        (0..self.plans.len())
-            .map(|subject| what(self, subject))
-            .collect()
-    }
-
     fn side(&mut self, subject: usize) -> &mut SubjectReadings {
         let name = self.running.names[subject].clone();
         self.result.sides.entry(name).or_default()
     }
 }
 
-/// The CPU time of all subjects except the loaded one in a slice, by the share of one processor
-/// that each uses while it is left alone; `None` when one of those is not known.
+/// The reading that is nearer to its limit, if there is any.
+fn nearer(before: Option<InUse>, now: Option<InUse>) -> Option<InUse> {
+    before.into_iter().chain(now).reduce(InUse::nearer)
+}
+
+/// The CPU time of all subjects except the loaded one in a slice, from the share of one processor
+/// that each uses without load; `None` if one of these shares is unknown.
 fn others_cpu_ns(slice: &SliceRecord, shares: &[(&str, Option<f64>)]) -> Option<u64> {
     let others = shares.iter().filter(|(name, _)| *name != slice.subject);
     let share: Option<f64> = others.map(|(_, share)| *share).sum();
     Some((share? * slice.window_ns as f64) as u64)
 }
 
-/// Disturbances of a round from outside. They are only marked: leaving out effects that a subject
-/// itself may cause would favour it.
+/// Disturbances of a round from outside. They are only marked: a subject itself may cause such an
+/// effect, and leaving it out would favour that subject.
 fn disturbances(slices: &[SliceRecord], threads: usize) -> Vec<Disturbance> {
     let window_ns: u64 = slices.iter().map(|slice| slice.window_ns).sum();
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
@@ -492,8 +483,9 @@ mod tests {
     }
 
     #[test]
-    fn the_loaded_subject_is_told_from_the_others() {
-        // Method: a slice of `a` beside two others, of which one cannot be seen in the end.
+    fn the_loaded_subject_does_not_count_among_the_others() {
+        // Method: a slice of `a` with two other subjects, with none, and with one whose share is
+        // unknown; and with an unknown share of `a` itself.
         let slice = slice(1_000, 0, 0);
         let others = [("a", Some(0.9)), ("b", Some(0.01)), ("c", Some(0.04))];
         assert_eq!(others_cpu_ns(&slice, &others), Some(50));
@@ -504,7 +496,7 @@ mod tests {
 
     #[test]
     fn a_round_in_which_abx_was_paused_is_marked() {
-        // Method: a pause in the second of two slices, which is long for its own reasons.
+        // Method: a pause in the second of two slices, and a second slice that is merely long.
         let mut paused = slice(3_000_000_000, 0, 0);
         paused.paused_ns = 2_800_000_000;
         let slices = [slice(100_000_000, 0, 0), paused];
@@ -514,9 +506,9 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_marked_by_steal_or_wait_and_by_nothing_else() {
-        // Method: one tick of steal is rounding, two are not unless the round
-        // is long; waits count by their share.
+    fn steal_and_waits_mark_a_round_from_their_thresholds_on() {
+        // Method: one tick of steal is rounding; two ticks are not, unless the round is long. Waits
+        // count by their share.
         let ms = 1_000_000;
         let marks = |steal, wait, window| disturbances(&[slice(window, steal, wait)], 1);
         assert_eq!(marks(0, 0, 100 * ms), []);

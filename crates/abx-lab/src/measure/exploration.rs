@@ -1,9 +1,9 @@
 //! One subject under one load in the pilot: how long it warms up, its throughput then, and how much
 //! longer than planned a slice takes. Start at [`explore`].
 //!
-//! The warm-up is read from one slice whose responses are separated by arrival. A slice for each
-//! bin would wait for all connections at both of its edges: with 10,000 of them, seconds for each
-//! bin.
+//! The warm-up is read from one slice, whose responses are counted in bins by arrival. One slice
+//! per bin would wait for all connections at both of its edges: seconds per bin with 10,000 of
+//! them.
 
 use std::time::Duration;
 
@@ -20,17 +20,17 @@ use abx_study::PilotEffort;
 
 /// The length of a slice unless something requires a longer one.
 pub const SLICE_NS: u64 = 100_000_000;
-/// Responses are counted over intervals of this length, of which bins are made: bins hold
-/// some responses of a slow subject, and are no shorter than this.
+/// Responses are counted in buckets of this length. A bin consists of one or more buckets, so that
+/// it holds some responses even of a slow subject.
 const BUCKET_NS: u64 = 25_000_000;
-/// Bins are this long at most,
+/// The usual maximum length of a bin.
 const BIN_MAX_NS: u64 = 200_000_000;
-/// but if responses take so long that not even five bins, which are searched as one, would hold a
-/// response of each connection, then bins are long enough for that, up to this length.
-const BIN_SLOW_MAX_NS: u64 = 2_000_000_000;
+/// The search for the warm-up joins this many bins. If responses take so long that not even these
+/// would hold one response of each connection, bins are longer, up to `BIN_SLOW_MAX_NS`.
 const BINS_SEARCHED_AS_ONE: f64 = 5.0;
+const BIN_SLOW_MAX_NS: u64 = 2_000_000_000;
 
-/// How long a pilot looks at a subject.
+/// How thoroughly a pilot explores a subject.
 struct Effort {
     /// Bins of the series from which the warm-up is read.
     bins: usize,
@@ -41,7 +41,7 @@ struct Effort {
 
 impl Effort {
     const BRIEF: Effort = Effort {
-        // Too few to read a warm-up from.
+        // Too few to show a warm-up.
         bins: 2,
         lengthens: false,
         rounds: 1,
@@ -63,14 +63,14 @@ impl Effort {
         }
     }
 
-    /// Bins as short as they may be, and the bucket before them.
+    /// The length of a slice that has the shortest bins, and one bucket before them.
     fn shortest_ns(&self) -> u64 {
         (self.bins as u64 + 1) * BUCKET_NS
     }
 }
 
-/// Loads one subject from its start on, until `until` at the latest. Steps that do not fit are left
-/// out, and the result reports that.
+/// Loads one subject from its start on, until `until` at the latest. It skips steps that do not
+/// fit, and the result reports that.
 ///
 /// # Errors
 /// [`Abort`], except for a subject that leaves requests without a response: the result reports
@@ -110,7 +110,8 @@ pub fn explore(
     }
 }
 
-/// The pilot's result for a subject that left requests without a response: the others continue.
+/// The pilot's result for a subject that left requests without a response, so that the other
+/// subjects continue; any other abort stays an error.
 fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
     match abort {
         Abort::Subject { name, error } => match *error {
@@ -125,7 +126,7 @@ fn failed(abort: Abort) -> Result<PilotSubject, Abort> {
     }
 }
 
-/// Requests that a load has in flight at most.
+/// The most requests that a load has in flight.
 pub fn in_flight(plan: &LoadPlan) -> u64 {
     u64::from(plan.senders()) * u64::from(plan.window())
 }
@@ -145,61 +146,61 @@ struct Exploration<'a, 'b> {
     switches_ns: Vec<u64>,
 }
 
-/// How a subject's rate went from the start of its load on.
+/// A subject's rate over time, from the start of its load.
 struct RateSeries {
     /// Responses per second in bins of equal length, or values in proportion to them.
     rates: Vec<f64>,
     bin_ns: u64,
     last: SliceRecord,
-    /// Whether the time was up before it was long enough.
+    /// Whether time ran out before the series was long enough.
     cut_short: bool,
 }
 
 impl Exploration<'_, '_> {
     fn run(&mut self, effort: PilotEffort) -> Result<PilotSubject, Abort> {
         let requested = Effort::of(effort);
-        // No warm-up can be read from a load that is not even.
-        let is_unseen = self.is_uneven() || self.left_ns() < 2 * requested.shortest_ns();
-        let effort = if is_unseen { Effort::BRIEF } else { requested };
+        // An uneven load does not show the warm-up.
+        let is_brief = self.is_uneven() || self.left_ns() < 2 * requested.shortest_ns();
+        let effort = if is_brief { Effort::BRIEF } else { requested };
         let series = match self.running.cache() {
             Cache::Left => self.series(&effort)?,
             Cache::Cold => self.series_of_slices(&effort)?,
         };
-        let found_warm_up = warm_up(&series.rates).ok();
+        let warm_up = warm_up(&series.rates).ok();
         let connections = self.plan.senders();
         let turn_ns = self.turn_ns(&series.last);
-        // A slice would add nothing to the series, and take far longer than its length.
+        // Another slice would add nothing to the series, and take far longer than planned.
         let is_slow = self.is_closed() && turn_ns > SLICE_NS as f64;
         let mut slices = Vec::new();
         let mut background_cpu = Vec::new();
         if is_slow {
             slices.push(series.last);
-            background_cpu.push(self.work_after()?);
+            background_cpu.push(self.background_cpu()?);
         } else {
             for _ in 0..effort.rounds {
                 slices.push(self.slice(SLICE_NS, LeadIn::USUAL)?.0);
-                background_cpu.push(self.work_after()?);
+                background_cpu.push(self.background_cpu()?);
             }
         }
-        // A log's first moments are few requests, and set no length.
+        // The first moments of a log hold too few requests to judge the subject by.
         if !self.is_replay() {
             self.running.check_outcomes(self.subject, &slices)?;
         }
         let background_cpu: Option<Vec<f64>> = background_cpu.into_iter().collect();
         Ok(PilotSubject {
             throughput_per_s: throughput(&slices, connections),
-            warm_up_ns: found_warm_up.map_or(0, |warm_up| warm_up.bins as u64 * series.bin_ns),
-            settled: found_warm_up.is_some_and(|warm_up| warm_up.is_settled),
+            warm_up_ns: warm_up.map_or(0, |warm_up| warm_up.bins as u64 * series.bin_ns),
+            settled: warm_up.is_some_and(|warm_up| warm_up.is_settled),
             background_cpu: background_cpu.map(|values| mean(&values)),
             failed: None,
-            cut_short: is_unseen || series.cut_short,
+            cut_short: is_brief || series.cut_short,
             opening_ns: 0,
             switch_ns: self.switches_ns.iter().sum::<u64>() / self.switches_ns.len().max(1) as u64,
         })
     }
 
-    /// One slice of bins as short as they may be; if the responses take too long for these, a
-    /// second one after it, and longer bins of both.
+    /// One slice with the shortest bins. If responses take too long for these, a second slice
+    /// follows, and the bins of both are longer.
     fn series(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
         let (last, buckets) = self.slice(effort.shortest_ns(), LeadIn::NONE)?;
         let bin_ns = if effort.lengthens {
@@ -232,8 +233,8 @@ impl Exploration<'_, '_> {
         Ok(series)
     }
 
-    /// The same if each slice finds no file in memory: bins are slices, or all except the first
-    /// would find the files that it has read.
+    /// The series of a load whose slices find no file in memory. Each bin is a slice: later bins of
+    /// one slice would find the files that the first had read.
     fn series_of_slices(&mut self, effort: &Effort) -> Result<RateSeries, Abort> {
         let (mut last, _) = self.slice(BUCKET_NS, LeadIn::USUAL)?;
         let bin_ns = self.bin_ns(&last);
@@ -253,7 +254,7 @@ impl Exploration<'_, '_> {
         })
     }
 
-    /// A slice, and how many correct responses came in each bucket of it.
+    /// Loads a slice; returns its record and the number of correct responses in each bucket.
     fn slice(&mut self, ns: u64, lead_in: LeadIn) -> Result<(SliceRecord, Vec<u32>), Abort> {
         self.running.lead_in = lead_in;
         let slice = self.running.slice(self.subject, self.pool, ns)?;
@@ -261,13 +262,14 @@ impl Exploration<'_, '_> {
         self.running
             .check_responses(self.subject, self.plan, &record)?;
         self.switches_ns.push(record.wall_ns.saturating_sub(ns));
-        let timeline = slice.timeline;
-        let buckets = timeline.map_or(Vec::new(), |kept| kept.responded().to_vec());
+        let buckets = slice
+            .timeline
+            .map_or(Vec::new(), |timeline| timeline.responded().to_vec());
         Ok((record, buckets))
     }
 
-    /// How long bins are that hold two responses of each connection, or where that is too
-    /// long, so that five of them hold one.
+    /// The length of bins that hold two responses of each connection or, if that is too long, of
+    /// which five hold one response.
     fn bin_ns(&self, slice: &SliceRecord) -> u64 {
         let turn_ns = self.turn_ns(slice);
         let most_ns = if self.is_closed() && slice.clocked > 0 {
@@ -298,7 +300,7 @@ impl Exploration<'_, '_> {
         self.plan.pacing.arrivals == Arrivals::Closed
     }
 
-    /// Whether how many responses come is a matter of a log, or of pauses.
+    /// Whether the number of responses depends on a log, or on the pauses of users.
     fn is_uneven(&self) -> bool {
         let users = self.plan.scenario.as_ref();
         self.is_replay() || users.is_some_and(ScenarioUsers::has_pauses)
@@ -313,9 +315,9 @@ impl Exploration<'_, '_> {
         self.until.map_or(u64::MAX, |until| until.since(now).0)
     }
 
-    /// The share of one processor that a subject uses without load, from a tenth of a slice after
-    /// its own slice on.
-    fn work_after(&mut self) -> Result<Option<f64>, Abort> {
+    /// The share of one processor that a subject uses without load, beginning a tenth of a slice
+    /// after the end of its slice.
+    fn background_cpu(&mut self) -> Result<Option<f64>, Abort> {
         let running = &mut *self.running;
         running.rest(Duration::from_nanos(SLICE_NS / 10))?;
         let before = running.meter.before(self.subject);
@@ -328,15 +330,15 @@ impl Exploration<'_, '_> {
     }
 }
 
-/// Responses per second in each whole bin after the first buckets.
+/// Responses per second in each complete bin after the first `ramp` buckets.
 fn rates(buckets: &[u32], ramp: usize, bin_ns: u64) -> Vec<f64> {
-    let each = usize::try_from(bin_ns / BUCKET_NS).unwrap_or(usize::MAX);
+    let per_bin = usize::try_from(bin_ns / BUCKET_NS).unwrap_or(usize::MAX);
     let rate = |bin: &[u32]| {
         let responses: u32 = bin.iter().sum();
         f64::from(responses) * 1e9 / bin_ns as f64
     };
-    let behind = buckets.get(ramp..).unwrap_or_default();
-    behind.chunks_exact(each.max(1)).map(rate).collect()
+    let counted = buckets.get(ramp..).unwrap_or_default();
+    counted.chunks_exact(per_bin.max(1)).map(rate).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -9,8 +9,8 @@ use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 use crate::measure::opened_pool::OpenedPool;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 
-/// Opens and holds one subject's connections once, and sets how blocks run: nothing is warmed up,
-/// since a fresh server is to be measured.
+/// Opens and holds each subject's connections once, and sets how blocks run: without a warm-up,
+/// since the load measures a fresh server.
 pub fn pilot(
     running: &mut RunningSubjects,
     plans: &[LoadPlan],
@@ -55,9 +55,9 @@ pub fn hold(
     Ok(held(running, subject, plan, opened, standing))
 }
 
-/// The result of connections of which so many are open. The memory before is that of
-/// [`RunningSubjects::memory_at_rest`], which has to be read before they are opened; the memory
-/// after is read with them.
+/// The result for connections of which `standing` are open. The memory before comes from
+/// [`RunningSubjects::memory_at_rest`], which must be read before they are opened; the memory after
+/// is read now.
 pub fn held(
     running: &mut RunningSubjects,
     subject: usize,

@@ -6,8 +6,8 @@ use abx_sys::limits::DescriptorLimit;
 use crate::process::listener::is_here;
 use abx_study::subject::Source;
 
-/// Properties that this machine reports. It makes the load, and hosts the subjects that abx starts
-/// or that listen at one of its addresses.
+/// The properties and roles of this machine. It generates the load, and hosts the subjects that abx
+/// starts or that listen at one of its addresses.
 pub fn describe<'a>(
     cpus: &[usize],
     descriptors: DescriptorLimit,
@@ -31,16 +31,15 @@ pub fn describe<'a>(
 }
 
 fn roles<'a>(subjects: impl IntoIterator<Item = &'a Source>) -> Vec<MachineRole> {
-    let mut subjects = subjects.into_iter();
-    let has_subjects = subjects.any(|source| match source {
+    let has_subjects = subjects.into_iter().any(|source| match source {
         Source::Command(_) => true,
         Source::Address(target) => is_here(target.address),
     });
-    let subjects = has_subjects.then_some(MachineRole::Subjects);
-    subjects
-        .into_iter()
-        .chain([MachineRole::Generator])
-        .collect()
+    if has_subjects {
+        vec![MachineRole::Subjects, MachineRole::Generator]
+    } else {
+        vec![MachineRole::Generator]
+    }
 }
 
 #[cfg(test)]
@@ -51,13 +50,13 @@ mod tests {
 
     #[test]
     fn a_server_elsewhere_is_not_on_this_machine() {
-        // Method: one that abx starts, one on loopback, and one at an unused address, alone and
-        // beside one that is here.
+        // Method: a server that abx starts, one on loopback, and one at an address that is reserved
+        // for documentation, alone and together with the one on loopback.
         let at = |url| Source::Address(Target::parse(url).unwrap());
-        let kept = Source::Command(Launch::new(vec!["server".to_owned()]));
+        let started = Source::Command(Launch::new(vec!["server".to_owned()]));
         let (here, elsewhere) = (at("http://127.0.0.2:1/"), at("http://192.0.2.1:1/"));
         let both = [MachineRole::Subjects, MachineRole::Generator];
-        assert_eq!(roles([&kept]), both);
+        assert_eq!(roles([&started]), both);
         assert_eq!(roles([&here]), both);
         assert_eq!(roles([&elsewhere]), both[1..]);
         assert_eq!(roles([&elsewhere, &here]), both);

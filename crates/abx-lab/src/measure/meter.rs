@@ -1,5 +1,5 @@
-//! Reads, at the edges of a slice, the use of the subject and the two hosts. Nothing is read inside
-//! a slice.
+//! Reads the resource use of the subject and of both hosts at the edges of a slice. Nothing is read
+//! within a slice.
 
 use abx_evidence::record::SliceRecord;
 use abx_sys::Nanos;
@@ -19,9 +19,9 @@ pub struct Meter {
     pub subjects: SubjectHost,
     /// The services of the subjects.
     pub services: ServiceHost,
-    /// Where the load comes from.
+    /// The host that the load comes from.
     pub generator: GeneratorHost,
-    /// The processors of both, which are of one machine.
+    /// The processors of both hosts, which are one machine.
     pub processors: Processors,
 }
 
@@ -29,7 +29,7 @@ pub struct Meter {
 #[derive(Debug, Clone)]
 pub struct MeterReading {
     at: Nanos,
-    /// One look at this machine, which both hosts are.
+    /// The counters of this machine, which is both hosts.
     machine: Option<MachineCounters>,
     subject: SubjectReading,
     services: Vec<ServiceReading>,
@@ -47,14 +47,14 @@ impl Meter {
         }
     }
 
-    /// The same, and the process trees of services.
+    /// Adds the process trees of services, in their order.
     #[must_use]
     pub fn with_services(mut self, trees: Vec<Option<ProcTree>>) -> Meter {
         self.services = ServiceHost::new(trees);
         self
     }
 
-    /// Looks at the programs that are no part of the measurement, at an edge of a block.
+    /// Reads the CPU time of programs that are not part of the measurement, at an edge of a block.
     pub fn other_programs(&self) -> OtherPrograms {
         OtherPrograms::read(self.subjects.trees().chain(self.services.trees()))
     }
@@ -89,7 +89,7 @@ impl Meter {
     pub fn note(&self, before: &MeterReading, after: &MeterReading, slice: &mut SliceRecord) {
         after.subject.note_since(&before.subject, slice);
         slice.window_ns = after.at.since(before.at).0;
-        // Of several subjects, the use of the others is not yet known.
+        // With several subjects, the use of the others is not yet known.
         slice.others_cpu_ns = self.subjects.has_one().then_some(0);
         let services = after.services.iter().zip(&before.services);
         let services = services.map(|(now, then)| now.since(then));
@@ -143,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_window_holds_what_was_used_between_its_edges() {
-        // Method: one subject alone, of a machine that could not be read.
+    fn a_window_holds_the_use_between_its_edges() {
+        // Method: a single subject, on a machine whose counters could not be read.
         let mut window = SliceRecord::default();
         meter(1).note(&reading(10, Some(2)), &reading(110, Some(52)), &mut window);
         assert_eq!(window.window_ns, 100);
@@ -154,8 +154,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_absent_and_not_zero() {
-        // Method: a subject that cannot be seen, beside another one.
+    fn unknown_use_is_absent_and_not_zero() {
+        // Method: one of two subjects, whose processes cannot be seen.
         let mut window = SliceRecord::default();
         meter(2).note(&reading(0, None), &reading(9, None), &mut window);
         assert_eq!(window.server_cpu_ns, None);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_counter_of_a_record_is_one_that_the_kernel_has() {
-        // Method: all counters zero but some, which have a number of their own.
+        // Method: all counters are zero except some, each of which has a different value.
         let zero = Some(0);
         let strain = Strain {
             at: Nanos(5_000),

@@ -10,12 +10,11 @@ use abx_sys::{Nanos, ServerAddress, tree};
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 use crate::process::pending::{PENDING_FROM, Pending, while_pending};
 
-/// A server that accepts no connection for so long takes no more of them.
+/// A server that accepts no connection for this long accepts no more.
 const ACCEPTS_WITHIN: Nanos = Nanos(100_000_000);
-/// How often its queue is looked at.
+/// How often the queue of a server is read.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// A pool that was opened.
 pub struct OpenedPool {
     pub pool: PoolId,
     pub opening: ConnectionOpening,
@@ -30,7 +29,7 @@ impl OpenedPool {
 }
 
 impl RunningSubjects<'_> {
-    /// Opens a pool, within the time that is left, and reports how far it is.
+    /// Opens a pool within the time that is left, and reports its progress.
     ///
     /// # Errors
     /// [`Abort::Engine`].
@@ -62,16 +61,16 @@ impl RunningSubjects<'_> {
     }
 
     /// Waits while a server on this machine accepts the connections that were opened: the kernel
-    /// does the handshake for it. A server that accepts between its responses, such as node, would
-    /// let thousands of connections wait as soon as others load it. The wait ends for a server that
-    /// accepts no more.
+    /// has completed their handshakes before. A server that accepts between its responses, such as
+    /// node, would let thousands of connections wait as soon as others load it. The wait ends if
+    /// the server accepts no more.
     fn wait_until_accepted(&self, plan: &LoadPlan, on_wait: &mut dyn FnMut(AwaitedConnections)) {
         let stopper = self.generator.stopper();
         let mut left = u64::MAX;
         let began = Nanos::now();
         let mut progress_at = began;
         loop {
-            // A queue that cannot be read is not waited for either.
+            // A queue that cannot be read counts as empty.
             let queued = tree::accept_queue(plan.address).unwrap_or_default();
             let now = Nanos::now();
             if queued < left {
@@ -96,11 +95,10 @@ impl RunningSubjects<'_> {
     }
 
     fn name_at(&self, address: ServerAddress) -> String {
-        let place = self
-            .processes
+        self.processes
             .iter()
-            .position(|process| process.address == address);
-        let name = place.and_then(|place| self.names.get(place));
-        name.cloned().unwrap_or_else(|| address.to_string())
+            .zip(&self.names)
+            .find(|(process, _)| process.address == address)
+            .map_or_else(|| address.to_string(), |(_, name)| name.clone())
     }
 }

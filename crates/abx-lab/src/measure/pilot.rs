@@ -12,21 +12,21 @@ use crate::measure::exploration::{SLICE_NS, explore, in_flight, turn_ns};
 use crate::measure::running_subjects::{Abort, LeadIn, RunningSubjects};
 use abx_study::{PilotEffort, Study};
 
-/// A slice when requests are due by a schedule: queues need time to build up.
+/// The length of a slice if requests are due by a schedule: queues need time to build up.
 const SLICE_OPEN_NS: u64 = 1_000_000_000;
-/// A slice when a subject works on after its own has ended.
+/// The length of a slice if a subject works on after its own slice has ended.
 const SLICE_BACKGROUND_CPU_NS: u64 = 1_000_000_000;
-/// Above this, turns by slices make no sense.
+/// If responses need longer slices than this, subjects take turns by trials.
 const SLICE_MAX_NS: u64 = 10_000_000_000;
 /// The length of a trial unless something requires a longer one.
 const TRIAL_NS: u64 = 4_000_000_000;
-/// The warm-up of a log before its counted part: how long a subject warms up cannot be read from a
-/// load that is not even.
+/// The warm-up of a log before its counted part: an uneven load does not show how long a subject
+/// warms up.
 const REPLAYED_WARM_UP_NS: u64 = 2_000_000_000;
 /// Why users with sessions are in trials.
 const OF_USERS: &str = "its users start again";
-/// The sessions of the slowest subject in a trial of users who pause, since about half of them are
-/// compared: 200 that count, and those of the lead-in.
+/// The sessions of the slowest subject in a trial of users who pause. About half of them are
+/// compared: 200 count, and the lead-in has the others.
 const PAUSED_SESSIONS: f64 = 350.0;
 /// Why logs are replayed in trials.
 const REPLAYED: &str = "each replays the log from its beginning";
@@ -34,45 +34,44 @@ const REPLAYED: &str = "each replays the log from its beginning";
 const TRIAL_MAX_NS: u64 = 60_000_000_000;
 /// A slice holds this many response times of the slowest subject.
 pub const TURNS: f64 = 5.0;
-/// Load of one subject in one block, shared out in rounds.
+/// How long one subject is loaded in one block, over all rounds.
 const BLOCK_NS: u64 = 1_500_000_000;
 pub const ROUNDS_MIN: u64 = 2;
 const ROUNDS_MAX: u64 = 20;
 /// Blocks warm up for this much longer than the slowest subject needed.
 const WARM_UP_FACTOR: f64 = 1.5;
 pub const WARM_UP_MIN_NS: u64 = 100_000_000;
-/// Processor time after its own slice, as a share of one processor, at which a
-/// subject counts as working on.
+/// A subject that uses more than this share of one processor after its own slice works on.
 const BACKGROUND_CPU_MAX: f64 = 0.05;
 
 /// How one load's pilot is made.
 #[derive(Debug, Clone, Default)]
 pub struct PilotOptions {
-    /// How long it looks at each subject,
+    /// How thoroughly it explores each subject.
     pub effort: PilotEffort,
-    /// and at all of them together; `None` for as long as it takes.
+    /// How long it may take for all subjects together; `None` for as long as necessary.
     pub within_ns: Option<u64>,
-    /// Why blocks are to have trials, if they are.
+    /// Why blocks have to consist of trials, if they do.
     pub trials_because: Option<String>,
 }
 
-/// Looks at one load's subjects and sets how its blocks run.
+/// Explores the subjects under one load, and sets how its blocks run.
 pub fn pilot(
     running: &mut RunningSubjects,
     study: &Study,
     plans: &[LoadPlan],
-    terms: PilotOptions,
+    options: PilotOptions,
 ) -> Result<PilotRecord, Abort> {
     running.lead_in = LeadIn::USUAL;
     let began = running.generator.now();
-    let ends = terms.within_ns.map(|within| began.plus(Nanos(within)));
+    let ends = options.within_ns.map(|within| began.plus(Nanos(within)));
     let mut subjects = BTreeMap::new();
     for (subject, plan) in plans.iter().enumerate() {
         let now = running.generator.now();
-        // The part that one leaves of its time is for those after it.
+        // Time that a subject leaves over goes to the subjects after it.
         let part = |ends: Nanos| Nanos(ends.since(now).0 / (plans.len() - subject) as u64);
         let until = ends.map(|ends| now.plus(part(ends)));
-        let pilot_subject = explore(running, subject, plan, terms.effort, until)?;
+        let pilot_subject = explore(running, subject, plan, options.effort, until)?;
         subjects.insert(running.names[subject].clone(), pilot_subject);
     }
     let is_closed = plans
@@ -83,7 +82,7 @@ pub fn pilot(
         None => (1, ShortestSlice::CLOSED),
     };
     let needed_ns = needed_ns(&subjects, in_flight);
-    let mut record = plan_blocks(study, in_flight, least, subjects, terms.trials_because);
+    let mut record = plan_blocks(study, in_flight, least, subjects, options.trials_because);
     if is_closed {
         let response_ns = needed_ns as f64 / TURNS;
         running.lead_in = LeadIn::for_responses(response_ns, record.slice_ns);
@@ -99,7 +98,7 @@ pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u
     (TURNS * turns.fold(0.0, f64::max)) as u64
 }
 
-/// Rounds of slices that load each subject for as long as a block usually does.
+/// Rounds of slices that load each subject for the usual time of a block.
 fn rounds(slice_ns: u64) -> u32 {
     let rounds = (BLOCK_NS / slice_ns.max(1)).clamp(ROUNDS_MIN, ROUNDS_MAX);
     u32::try_from(rounds).expect("at most ROUNDS_MAX")
@@ -109,9 +108,9 @@ fn rounds(slice_ns: u64) -> u32 {
 struct ShortestSlice {
     ns: u64,
     why: Option<&'static str>,
-    /// Whether each slice replays a log from its beginning, for as long as that lasts.
+    /// Whether each slice replays a log from its beginning, for as long as the log lasts.
     is_replay: bool,
-    /// Whether connections are users with sessions, and whether these pause.
+    /// If connections are users with sessions, whether these users pause.
     users: Option<Pauses>,
 }
 
@@ -158,7 +157,7 @@ impl ShortestSlice {
     }
 }
 
-/// From the results of subjects to the plan of blocks. Pure.
+/// Plans the blocks from the results of subjects. Pure.
 fn plan_blocks(
     study: &Study,
     in_flight: u64,
@@ -170,7 +169,7 @@ fn plan_blocks(
         .iter()
         .filter(|(_, pilot_subject)| pilot_subject.failed.is_none())
         .map(|(name, pilot_subject)| (turn_ns(pilot_subject.throughput_per_s, in_flight), name))
-        .max_by(|pair, other| pair.0.total_cmp(&other.0));
+        .max_by(|(turn, _), (other, _)| turn.total_cmp(other));
     let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
     let needed_ns = needed_ns(&subjects, in_flight);
     let needed_ns = match least.users {
@@ -179,7 +178,7 @@ fn plan_blocks(
         }
         _ => needed_ns,
     };
-    let lingers = subjects.iter().find(|(_, pilot_subject)| {
+    let works_on = subjects.iter().find(|(_, pilot_subject)| {
         pilot_subject
             .background_cpu
             .is_some_and(|share| share > BACKGROUND_CPU_MAX)
@@ -199,7 +198,7 @@ fn plan_blocks(
         None => study.interleave,
     };
     let requested_ns = study.slice.map(|span| Nanos::from(span).0);
-    let (slice_ns, slice_reason) = match (requested_ns, interleave, lingers) {
+    let (slice_ns, slice_reason) = match (requested_ns, interleave, works_on) {
         (Some(requested_ns), _, _) => (requested_ns, None),
         (None, Interleave::Trials, _) if least.is_replay => (least.ns.min(TRIAL_MAX_NS), None),
         (None, Interleave::Trials, _) => (needed_ns.clamp(TRIAL_NS, TRIAL_MAX_NS), None),
@@ -221,7 +220,7 @@ fn plan_blocks(
         interleave_reason,
         slice_ns,
         slice_requests: None,
-        // Known when the length is for good.
+        // Known when the length is final.
         discard_ns: 0,
         slice_reason,
         rounds,
@@ -254,8 +253,9 @@ mod tests {
     use super::*;
     use crate::measure::simulation::scripted::study;
 
-    fn found(rate: f64, background_cpu: f64, slice: Option<Duration>) -> PilotRecord {
-        let item = |rate, warm_up_ns, background_cpu| PilotSubject {
+    /// The plan of blocks for a quick subject, and for a slow one with these results.
+    fn planned(rate: f64, background_cpu: f64, slice: Option<Duration>) -> PilotRecord {
+        let subject = |rate, warm_up_ns, background_cpu| PilotSubject {
             throughput_per_s: rate,
             warm_up_ns,
             settled: true,
@@ -263,10 +263,10 @@ mod tests {
             ..PilotSubject::default()
         };
         let subjects = BTreeMap::from([
-            ("quick".to_owned(), item(1e5, 0, None)),
+            ("quick".to_owned(), subject(1e5, 0, None)),
             (
                 "slow".to_owned(),
-                item(rate, 200_000_000, Some(background_cpu)),
+                subject(rate, 200_000_000, Some(background_cpu)),
             ),
         ]);
         plan_blocks(&study(slice), 50, ShortestSlice::CLOSED, subjects, None)
@@ -275,13 +275,13 @@ mod tests {
     #[test]
     fn slices_hold_five_responses_of_the_slowest_subject() {
         // Method: 50 connections at 5,000/s take 10 ms, at 250/s 200 ms, at 1/s 50 s.
-        let usual = found(5_000.0, 0.0, None);
+        let usual = planned(5_000.0, 0.0, None);
         assert_eq!((usual.slice_ns, usual.rounds), (SLICE_NS, 15));
         assert_eq!(usual.slice_reason, None);
-        let slow = found(250.0, 0.0, None);
+        let slow = planned(250.0, 0.0, None);
         assert_eq!((slow.slice_ns, slow.rounds), (1_000_000_000, 2));
         assert!(slow.slice_reason.unwrap().contains("slow takes 200 ms"));
-        let very_slow = found(1.0, 0.0, None);
+        let very_slow = planned(1.0, 0.0, None);
         assert_eq!(very_slow.interleave, Interleave::Trials);
         assert_eq!((very_slow.slice_ns, very_slow.rounds), (TRIAL_MAX_NS, 1));
     }
@@ -289,30 +289,30 @@ mod tests {
     #[test]
     fn a_subject_that_works_on_gets_long_slices() {
         // Method: 10 % of a processor after its own slice.
-        let lingers = found(5_000.0, 0.1, None);
-        assert_eq!(lingers.slice_ns, SLICE_BACKGROUND_CPU_NS);
-        assert!(lingers.slice_reason.unwrap().contains("slow works on"));
+        let works_on = planned(5_000.0, 0.1, None);
+        assert_eq!(works_on.slice_ns, SLICE_BACKGROUND_CPU_NS);
+        assert!(works_on.slice_reason.unwrap().contains("slow works on"));
     }
 
     #[test]
     fn a_schedule_has_slices_in_which_queues_can_build_up() {
-        // Method: a quick subject under a plan with a rate.
+        // Method: the shortest slice of a load with a rate, which no subject lengthens.
         let least = ShortestSlice {
             ns: SLICE_OPEN_NS,
             why: Some("queues"),
             is_replay: false,
             users: None,
         };
-        let set = plan_blocks(&study(None), 50, least, BTreeMap::new(), None);
-        assert_eq!((set.slice_ns, set.rounds), (SLICE_OPEN_NS, 2));
-        assert_eq!(set.slice_reason.as_deref(), Some("queues"));
+        let record = plan_blocks(&study(None), 50, least, BTreeMap::new(), None);
+        assert_eq!((record.slice_ns, record.rounds), (SLICE_OPEN_NS, 2));
+        assert_eq!(record.slice_reason.as_deref(), Some("queues"));
     }
 
     #[test]
     fn a_log_is_replayed_in_one_trial_as_long_as_it_lasts() {
-        // Method: logs of 3 s and of 3 minutes, at rates by which a closed loop would be slow; and
+        // Method: logs of 3 s and of 3 minutes, at a rate that would be slow in a closed loop; and
         // a requested length.
-        let of_a_log = |lasts_s: u64, slice: Option<Duration>| {
+        let of_log = |lasts_s: u64, slice: Option<Duration>| {
             let least = ShortestSlice {
                 ns: lasts_s * 1_000_000_000,
                 why: None,
@@ -330,22 +330,22 @@ mod tests {
             (pilot.slice_ns, pilot.warm_up_ns)
         };
         let second = 1_000_000_000;
-        assert_eq!(of_a_log(3, None), (3 * second, 2 * second));
-        assert_eq!(of_a_log(180, None), (TRIAL_MAX_NS, 2 * second));
-        let asked = Some(Duration::from_secs(1));
-        assert_eq!(of_a_log(180, asked), (second, second));
+        assert_eq!(of_log(3, None), (3 * second, 2 * second));
+        assert_eq!(of_log(180, None), (TRIAL_MAX_NS, 2 * second));
+        let requested = Some(Duration::from_secs(1));
+        assert_eq!(of_log(180, requested), (second, second));
     }
 
     #[test]
-    fn what_was_asked_for_is_kept() {
-        // Method: a slice of 20 ms against a subject that would need more.
-        let asked = found(250.0, 0.1, Some(Duration::from_millis(20)));
-        assert_eq!((asked.slice_ns, asked.rounds), (20_000_000, 20));
+    fn a_requested_length_of_slices_is_kept() {
+        // Method: slices of 20 ms, with a subject that would need longer ones.
+        let record = planned(250.0, 0.1, Some(Duration::from_millis(20)));
+        assert_eq!((record.slice_ns, record.rounds), (20_000_000, 20));
     }
 
     #[test]
     fn blocks_warm_up_for_half_as_long_again_as_the_slowest_needed() {
-        // Method: the slow one needed 200 ms.
-        assert_eq!(found(5_000.0, 0.0, None).warm_up_ns, 300_000_000);
+        // Method: the slow subject needed 200 ms.
+        assert_eq!(planned(5_000.0, 0.0, None).warm_up_ns, 300_000_000);
     }
 }

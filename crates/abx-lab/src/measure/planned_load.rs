@@ -1,4 +1,4 @@
-//! One load as each subject of a block is offered it: verified and planned.
+//! One load, verified and planned for each subject of a block.
 
 use abx_engine::{LoadPlan, Patience, RequestPlan, Stopper, WeightedRequest, try_session};
 
@@ -11,23 +11,21 @@ use abx_study::subject::{Subject, local_ports, sources};
 use abx_study::user_scenario::UserScenario;
 use abx_study::{Load, Study};
 
-/// One load as it will be offered to each subject, in the order of the study.
+/// The plans of one load, in the order of the study's subjects.
 pub struct SubjectPlans {
     pub plans: Vec<LoadPlan>,
     /// The response of each subject to each request.
     pub verified: Vec<Vec<Verified>>,
     /// Whether the bodies of all requests are compared.
     pub bodies_compared: bool,
-    /// The files that its slices find in memory.
     pub cache: Cache,
-    /// The plan of a server that does nothing; `None` without one.
+    /// The plan of a server that does nothing, if there is one.
     pub ceiling: Option<PlannedCeiling>,
 }
 
-/// The ceiling of one load.
 #[derive(Debug, Clone)]
 pub struct PlannedCeiling {
-    /// Its position after those of the subjects.
+    /// The position of its server, after the positions of the subjects.
     pub index: usize,
     pub plan: LoadPlan,
 }
@@ -44,7 +42,7 @@ pub fn plan_load(
     on_pending: &dyn Fn(Pending),
     seed: u64,
 ) -> Result<SubjectPlans, Abort> {
-    // Messages are drawn from it, and are the same in every block.
+    // WebSocket messages are drawn from the seed, and must be the same in every block.
     let seed = if load.shape.is_websocket() {
         study.seed
     } else {
@@ -105,7 +103,7 @@ pub fn plan_load(
     })
 }
 
-/// The plan of a subject, without requests: these are sent once, and verified.
+/// The plan of a subject, without requests: they are added once they are verified.
 fn plan_for(
     study: &Study,
     load: &Load,
@@ -117,7 +115,9 @@ fn plan_for(
         options: load.options,
         opening_limit: None,
         address: process.address,
-        tls: { subject.tls_name() }.map(|name| load.tls.plan(name, load.version_for(subject))),
+        tls: subject
+            .tls_name()
+            .map(|name| load.tls.plan(name, load.version_for(subject))),
         buffer_bytes: None,
         sources: sources(
             process.address,
@@ -134,12 +134,14 @@ fn plan_for(
         seed,
         pipeline: load.pipeline,
         pacing: load.pacing.clone(),
-        scenario: { load.scenario.as_ref() }
+        scenario: load
+            .scenario
+            .as_ref()
             .map(|scenario| scenario.load(host(subject, process.address))),
     }
 }
 
-/// Makes one session alone, in which every step has to succeed.
+/// Runs a single session, in which every step has to succeed.
 fn check_session(
     scenario: &UserScenario,
     subject: &Subject,
@@ -157,7 +159,7 @@ fn check_session(
         return Ok(());
     };
     let (step, request) = scenario.step(number);
-    // It has a number that means nothing to a person here.
+    // The text begins with a number that means nothing to the reader.
     let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
     let error = ServerProcessError::Session {
         name: subject.name.clone(),

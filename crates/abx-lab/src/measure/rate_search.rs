@@ -1,5 +1,5 @@
-//! Before the pilot: the rates to offer if they depend on the capacity of the subjects. Everything
-//! found here is a plan; the blocks measure it again.
+//! The search before the pilot for rates that depend on the capacity of the subjects. Its results
+//! are only a plan: the blocks measure them again.
 
 #[cfg(test)]
 mod simulation;
@@ -15,27 +15,29 @@ use crate::process::pending::Pending;
 use abx_study::Load;
 use abx_study::rates::{RateSpec, Spacing};
 
-/// How long a subject is loaded before it is read, and then twice for this long.
+/// How long a subject is loaded before its throughput is measured.
 const WARM_UP_NS: u64 = 500_000_000;
-/// How long a rate is offered before its try counts, so that a subject has finished the requests of
-/// the rate before it.
-const PROBE_WARM_UP_NS: u64 = 200_000_000;
+/// The length of each of the two slices that measure the throughput.
 const SLICE_NS: u64 = 500_000_000;
-/// How long one rate is tried at least and at most: long enough for the number of requests beyond
-/// the requested quantile that place it well enough for a grid around it.
+/// How long a rate is offered before its try counts, so that a subject has finished the requests of
+/// the previous rate.
+const PROBE_WARM_UP_NS: u64 = 200_000_000;
+/// The shortest and the longest try of a rate.
 const PROBE_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
+/// A try has this many requests beyond the objective's quantile, which places the quantile well
+/// enough for a grid around it.
 const BEYOND_QUANTILE: f64 = 30.0;
 /// Rates that are tried for each subject: the last step is below 1 % of its highest throughput.
 const PROBES: u32 = 7;
-/// So many of them are tried again when they missed.
+/// The first probes, each of which is tried again if it misses.
 const PROBES_TWICE: u32 = 4;
 /// The throughput of an open loop cannot exceed that of a closed one, except for noise.
 const ABOVE_CLOSED: f64 = 1.1;
-/// The grid reaches to both sides of each capacity that was found, since a probe
-/// is short, in steps so small that a straight line from one to the next is
-/// close enough. Source: docs/explain/statistics/curves.md, "Capacity".
+/// The rates of the grid around a capacity, as shares of it. The grid reaches to both sides, since
+/// a probe is short, in steps so small that a straight line from one to the next is close enough.
+/// Source: docs/explain/statistics/curves.md, "Capacity".
 const AROUND: [f64; 7] = [0.85, 0.90, 0.95, 1.00, 1.05, 1.10, 1.15];
-/// Two rates that are closer than this are one.
+/// Two rates whose ratio is below this count as one.
 pub const APART: f64 = 1.025;
 
 /// The highest rate at which a subject met an objective in short tries: an estimate.
@@ -47,7 +49,7 @@ pub struct FoundCapacity {
     pub per_s: f64,
 }
 
-/// The results about the subjects of one running.
+/// Searches rates for one set of running subjects, and keeps the results.
 #[derive(Debug, Default)]
 pub struct RateSearch {
     /// The throughput of the slowest subject, by loads that differ only in their share of it.
@@ -65,14 +67,11 @@ impl RateSearch {
     ) -> Result<Vec<Load>, Abort> {
         match &load.rate {
             RateSpec::AsPaced | RateSpec::Found { .. } => Ok(vec![load.clone()]),
-            RateSpec::Share { share, spacing } => {
+            RateSpec::Share { share, .. } => {
                 let slowest = self.slowest(running, load, plans)?;
-                let rate = RateSpec::Found {
-                    share: Some(*share),
-                    objective: None,
-                };
-                let at = at_rate(load, *spacing, share * slowest, rate);
-                at.map(|load| vec![load]).ok_or_else(|| no_rate(load))
+                found_before(load, share * slowest)
+                    .map(|load| vec![load])
+                    .ok_or_else(|| no_rate(load))
             }
             RateSpec::Objective { objective, spacing } => {
                 self.around_capacities(running, load, plans, (objective, *spacing))
@@ -80,8 +79,8 @@ impl RateSearch {
         }
     }
 
-    /// A load for each of the rates around the highest at which the subjects meet an
-    /// objective.
+    /// A load for each rate of the grid around the subjects' capacities: the highest rates at which
+    /// they meet an objective.
     fn around_capacities(
         &mut self,
         running: &mut RunningSubjects,
@@ -102,24 +101,22 @@ impl RateSearch {
             (running.on_pending)(Pending::Over);
             capacities.push(result?);
         }
-        let each = running.names.iter().zip(&capacities);
+        let by_subject = running.names.iter().zip(&capacities);
         self.capacities
-            .extend(each.map(|(subject, per_s)| FoundCapacity {
+            .extend(by_subject.map(|(subject, per_s)| FoundCapacity {
                 subject: subject.clone(),
                 objective: objective.clone(),
                 load: load.name.clone(),
                 per_s: *per_s,
             }));
-        let rate_spec = RateSpec::Found {
-            share: None,
-            objective: Some(objective.clone()),
-        };
-        let rates = grid(&capacities).into_iter();
-        let loads = rates.filter_map(|rate| at_rate(load, spacing, rate, rate_spec.clone()));
-        let loads: Vec<Load> = loads.collect();
-        match loads.len() {
-            0 => Err(no_rate(load)),
-            _ => Ok(loads),
+        let loads: Vec<Load> = grid(&capacities)
+            .into_iter()
+            .filter_map(|rate| found_before(load, rate))
+            .collect();
+        if loads.is_empty() {
+            Err(no_rate(load))
+        } else {
+            Ok(loads)
         }
     }
 
@@ -154,8 +151,7 @@ fn no_rate(load: &Load) -> Abort {
     }
 }
 
-/// Another load of a grid, like one of its loads, at a rate of its own. `name` is that of
-/// the grid.
+/// Another load of the grid `name`: like one of its loads, but at this rate.
 pub fn of_grid(name: &str, like: &Load, rate: f64) -> Option<Load> {
     let named = Load {
         name: name.to_owned(),
@@ -165,8 +161,8 @@ pub fn of_grid(name: &str, like: &Load, rate: f64) -> Option<Load> {
     at_rate(&named, spacing, rate, like.rate.clone())
 }
 
-/// The load that a search made of one whose rate depends on the subjects, at the rate that it
-/// found then.
+/// The load that a search derives from this one at a rate that it found; `None` if the rate of this
+/// load does not depend on the subjects.
 #[must_use]
 pub fn found_before(load: &Load, rate_per_s: f64) -> Option<Load> {
     let (spacing, rate) = match &load.rate {
@@ -189,7 +185,7 @@ pub fn found_before(load: &Load, rate_per_s: f64) -> Option<Load> {
     at_rate(load, spacing, rate_per_s, rate)
 }
 
-/// The same load at a rate of its own; a load of several gets it into its name.
+/// A copy of the load at this rate. The name has the rate if an objective yields several loads.
 fn at_rate(load: &Load, spacing: Spacing, rate: f64, rate_spec: RateSpec) -> Option<Load> {
     let arrivals = spacing.at(rate)?;
     let (Arrivals::Constant { per_s } | Arrivals::Poisson { per_s }) = &arrivals else {
@@ -250,7 +246,7 @@ impl CapacitySearch<'_> {
                 number,
             });
             let is_met = self.is_met(running, rate)?;
-            // The requests that too high a rate has left must not be in the next.
+            // Requests that are left from too high a rate must not fall into the next try.
             running.rest(Duration::from_millis(50))?;
             Ok(is_met)
         })
@@ -270,20 +266,20 @@ impl CapacitySearch<'_> {
         });
         running.generator.close(pool);
         let MeasuredSlice { record, times, .. } = measured?;
-        let kept = ObjectiveInput {
+        let input = ObjectiveInput {
             planned: record.outcomes.sent() + record.unsent,
             ok: record.ok,
             times: &times,
         };
-        let burden = self.objective.burden(&kept);
+        let burden = self.objective.burden(&input);
         Ok(burden.is_some_and(|burden| burden.amount < 1.0))
     }
 }
 
-/// Halves what is between a rate at which an objective was met and one at which it was
-/// not. One of the first that missed it is tried once more: what else happens on the
-/// machine can only make a subject slower, and one stall would send the search to the
-/// wrong half. Later halves are smaller than what the grid reaches to each side.
+/// Bisects between a rate at which an objective was met and one at which it was missed. An early
+/// miss is tried once more: other activity on the machine can only make a subject slower, and one
+/// stall would send the search to the wrong half. Later halves are smaller than the reach of the
+/// grid to each side.
 fn halve<E>(ceiling: f64, mut is_met: impl FnMut(f64) -> Result<bool, E>) -> Result<f64, E> {
     let (mut met, mut missed) = (0.0, ceiling);
     for probe in 0..PROBES {
@@ -297,7 +293,7 @@ fn halve<E>(ceiling: f64, mut is_met: impl FnMut(f64) -> Result<bool, E>) -> Res
     Ok(f64::midpoint(met, missed))
 }
 
-/// How long a rate is tried.
+/// How long a rate is tried, in ns.
 fn probe_ns(objective: &Objective, per_s: f64) -> u64 {
     let share = objective
         .goals()
@@ -312,13 +308,13 @@ fn probe_ns(objective: &Objective, per_s: f64) -> u64 {
     ((requests / per_s * 1e9) as u64).clamp(least, most)
 }
 
-/// Rates around each capacity, upwards.
+/// Rates around each capacity, in ascending order.
 pub fn grid(capacities: &[f64]) -> Vec<f64> {
     let around = |capacity: &f64| AROUND.map(|part| part * capacity);
     let mut rates: Vec<f64> = capacities.iter().flat_map(around).collect();
     rates.retain(|rate| rate.is_finite() && *rate > 0.0);
     rates.sort_by(f64::total_cmp);
-    rates.dedup_by(|next, kept| *next < *kept * APART);
+    rates.dedup_by(|next, previous| *next < *previous * APART);
     rates
 }
 
@@ -330,20 +326,20 @@ mod tests {
     fn a_rate_is_tried_for_as_long_as_its_quantile_takes() {
         // Method: 30 of 100 requests are beyond p99 in 3,000, of 1,000 beyond p99.9 in
         // 30,000; never below 1 s, never above 5 s; a share of failures takes no longer.
-        let of = |objective: &str, per_s| probe_ns(&objective.parse().unwrap(), per_s);
-        let is_near = |ns: u64, wanted: u64| ns.abs_diff(wanted) < 1_000;
-        assert_eq!(of("p99<50ms", 10_000.0), 1_000_000_000);
-        assert!(is_near(of("p99<50ms", 1_500.0), 2_000_000_000));
-        let both = of("p50<10ms,p99.9<50ms", 10_000.0);
+        let ns = |objective: &str, per_s| probe_ns(&objective.parse().unwrap(), per_s);
+        let is_near = |ns: u64, expected: u64| ns.abs_diff(expected) < 1_000;
+        assert_eq!(ns("p99<50ms", 10_000.0), 1_000_000_000);
+        assert!(is_near(ns("p99<50ms", 1_500.0), 2_000_000_000));
+        let both = ns("p50<10ms,p99.9<50ms", 10_000.0);
         assert!(is_near(both, 3_000_000_000));
-        assert_eq!(of("p99<50ms", 10.0), 5_000_000_000);
-        assert_eq!(of("errors<1%", 100.0), 1_000_000_000);
+        assert_eq!(ns("p99<50ms", 10.0), 5_000_000_000);
+        assert_eq!(ns("errors<1%", 100.0), 1_000_000_000);
     }
 
     #[test]
     fn one_stall_does_not_send_the_search_to_the_wrong_half() {
-        // Method: a capacity of 900, of which the first try is missed by a stall; and one
-        // that is always missed at first.
+        // Method: a capacity of 900 whose first try a stall makes miss; and an objective that is
+        // always missed.
         let mut tries = 0;
         let result = halve(1_100.0, |rate| {
             tries += 1;
@@ -359,8 +355,8 @@ mod tests {
         // Method: one capacity, two that are a factor of three apart, two that
         // are nearly the same, and none.
         let ends = |rates: &[f64]| (rates[0], *rates.last().unwrap());
-        let values = grid(&[1_000.0]);
-        assert_eq!((values.len(), ends(&values)), (7, (850.0, 1_150.0)));
+        let single = grid(&[1_000.0]);
+        assert_eq!((single.len(), ends(&single)), (7, (850.0, 1_150.0)));
         let two = grid(&[3_000.0, 1_000.0]);
         assert_eq!(
             (two.len(), ends(&two)),

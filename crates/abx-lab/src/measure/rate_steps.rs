@@ -9,14 +9,14 @@ const FIRST_STEP: f64 = 0.8;
 /// Steps in each direction. Together they reach a thousandth of the lowest rate, and a
 /// thousand times the highest one.
 const STEPS: i32 = 5;
-/// The highest rate that met an objective and the lowest one that missed it are this close,
-/// so that the straight line between them is off by about 3 % at most.
+/// The largest ratio between the lowest rate that missed an objective and the highest one that met
+/// it: the straight line between them is then off by about 3 % at most.
 /// Source: docs/explain/statistics/curves.md, "Capacity".
 const CLOSE: f64 = 1.2;
-/// Rates that a block tries for each subject: as many as bracket any capacity within reach.
+/// Rates that a block tries for each subject: enough to bracket any capacity within reach.
 const TRIES: usize = 10;
 
-/// The steps of one block to the capacities of its subjects.
+/// The steps of one block towards the capacities of its subjects.
 #[derive(Debug, Default)]
 pub struct RateSteps {
     /// Steps down and up so far.
@@ -25,17 +25,17 @@ pub struct RateSteps {
 }
 
 impl RateSteps {
-    /// The next rate to try, in requests per second, with the place of the subject that needs
-    /// it. `offered` are the rates so far and `brackets` what each subject made of them.
-    /// `None` when each subject has met and missed its objective at rates close to each other,
-    /// or when further steps are hopeless.
+    /// The index of the subject that needs another try, and the rate to try, in requests per
+    /// second. `offered` has the rates so far, and `brackets` each subject's results at them.
+    /// `None` if each subject has met and missed its objective at rates close to each other, or if
+    /// further steps are hopeless.
     pub fn next(&mut self, offered: &[f64], brackets: &[RateBracket]) -> Option<(usize, f64)> {
         if self.tries >= TRIES * brackets.len() {
             return None;
         }
         let lowest = offered.iter().copied().reduce(f64::min)?;
         let highest = offered.iter().copied().reduce(f64::max)?;
-        let needs = brackets.iter().enumerate().find_map(|(subject, bracket)| {
+        let next = brackets.iter().enumerate().find_map(|(subject, bracket)| {
             let rate = match (bracket.held, bracket.missed) {
                 (None, Some(_)) => lowest * self.step(0)?,
                 (Some(_), None) => highest / self.step(1)?,
@@ -45,7 +45,7 @@ impl RateSteps {
             Some((subject, rate))
         });
         self.tries += 1;
-        needs
+        next
     }
 
     /// The factor of the next step in one direction; `None` after the last step.
@@ -73,15 +73,17 @@ mod tests {
         }
     }
 
-    /// The brackets of subjects after all steps.
+    /// The brackets of subjects with these capacities after all steps.
     fn stepped(capacities: &[f64]) -> Vec<RateBracket> {
         let mut offered: Vec<f64> = (0..7)
-            .map(|place| 850.0 + 50.0 * f64::from(place))
+            .map(|step| 850.0 + 50.0 * f64::from(step))
             .collect();
         let mut steps = RateSteps::default();
         loop {
-            let each = capacities.iter();
-            let brackets: Vec<RateBracket> = each.map(|value| bracket(&offered, *value)).collect();
+            let brackets: Vec<RateBracket> = capacities
+                .iter()
+                .map(|capacity| bracket(&offered, *capacity))
+                .collect();
             match steps.next(&offered, &brackets) {
                 Some((_, rate)) => offered.push(rate),
                 None => return brackets,
@@ -94,7 +96,7 @@ mod tests {
         fn every_capacity_within_reach_is_bracketed(
             logs in prop::collection::vec(-6.8_f64..6.8, 1..4),
         ) {
-            // Method: subjects whose capacities are 1/900 to 900 times that of the rates at hand.
+            // Method: subjects whose capacities are 1/900 to 900 times the first rates.
             let capacities: Vec<f64> = logs.iter().map(|log| 1_000.0 * log.exp()).collect();
             for (bracket, capacity) in stepped(&capacities).iter().zip(&capacities) {
                 let held = bracket.held.expect("a rate that holds");
@@ -107,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_capacity_among_the_rates_takes_no_step() {
-        // Method: capacities within the rates at hand, and blocks without any value.
+        // Method: capacities within the first rates, and brackets without any rate.
         let offered = [900.0, 950.0, 1_000.0];
         let brackets = [920.0, 980.0].map(|capacity| bracket(&offered, capacity));
         assert_eq!(RateSteps::default().next(&offered, &brackets), None);
@@ -118,12 +120,12 @@ mod tests {
 
     #[test]
     fn a_subject_that_misses_everything_is_given_up() {
-        // Method: a capacity of nothing, beside one that is reached.
-        let [never, other] = stepped(&[0.0, 2_000.0])[..] else {
+        // Method: a capacity of zero, and one that is reached.
+        let [hopeless, reached] = stepped(&[0.0, 2_000.0])[..] else {
             panic!("two subjects")
         };
-        assert_eq!(never.held, None);
-        assert!(never.missed.expect("tried") < 1.0);
-        assert!(other.held.is_some() && other.missed.is_some());
+        assert_eq!(hopeless.held, None);
+        assert!(hopeless.missed.expect("tried") < 1.0);
+        assert!(reached.held.is_some() && reached.missed.is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Services that run beside the subjects of a block.
+//! Services that run together with the subjects of a block.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,23 @@ use crate::process::service_process::{ServiceError, ServiceProcess};
 use abx_study::placeholder::FilledWord;
 use abx_study::service::StudyService;
 
-/// Services of a study, each with its process where it runs.
+/// Services of a study, each with its process while it runs.
 pub struct RunningServices {
     slots: Vec<ServiceSlot>,
-    /// The placeholders of those that run.
     words: Vec<FilledWord>,
-    /// How often one of them exited or was found not to be ready any more.
+    /// How often a service exited or was no longer ready.
     pub deaths: u32,
 }
 
-/// A place for one service.
 struct ServiceSlot {
     name: String,
     process: Option<ServiceProcess>,
-    /// Whether it has served a block already.
+    /// Whether the process has served a block already.
     is_used: bool,
 }
 
 impl RunningServices {
-    /// None of these runs yet.
+    /// Slots for these services, none of which runs yet.
     #[must_use]
     pub fn none_of(services: &[StudyService]) -> RunningServices {
         let slot = |service: &StudyService| ServiceSlot {
@@ -58,12 +56,12 @@ impl RunningServices {
         self.slots[service].is_used
     }
 
-    /// Takes a service out of its place, if it runs.
+    /// Takes a service's process out of its slot, if it runs.
     pub fn take(&mut self, service: usize) -> Option<ServiceProcess> {
         self.slots[service].process.take()
     }
 
-    /// Puts a service into its place that was started now or has run before.
+    /// Puts a service's process into its slot; `is_used` if it has served a block already.
     pub fn put(&mut self, service: usize, process: ServiceProcess, is_used: bool) {
         let slot = &mut self.slots[service];
         (slot.process, slot.is_used) = (Some(process), is_used);
@@ -74,20 +72,20 @@ impl RunningServices {
     /// Counts an unexpected exit, and stops the rest of the service.
     pub fn clear_away(&mut self, service: &str) {
         self.deaths += 1;
-        let service_slot = self.slots.iter_mut().find(|slot| slot.name == service);
-        if let Some(process) = service_slot.and_then(|slot| slot.process.take()) {
+        let slot = self.slots.iter_mut().find(|slot| slot.name == service);
+        if let Some(process) = slot.and_then(|slot| slot.process.take()) {
             process.stop();
         }
     }
 
-    /// A block is over: from now on none is fresh.
+    /// Notes that every service has now served a block.
     pub fn note_used(&mut self) {
         for slot in &mut self.slots {
             slot.is_used = true;
         }
     }
 
-    /// Their processes, in the order of the study.
+    /// The process trees of the services, in the order of the study.
     #[must_use]
     pub fn trees(&self) -> Vec<Option<ProcTree>> {
         let slots = self.slots.iter();
@@ -96,7 +94,7 @@ impl RunningServices {
             .collect()
     }
 
-    /// Whether all of them still run.
+    /// Checks that all services still run.
     ///
     /// # Errors
     /// [`Abort::ServiceDied`].
@@ -111,14 +109,14 @@ impl RunningServices {
         Ok(())
     }
 
-    /// Their entry in the record of a block; `ended` is how that ended.
+    /// The services' entries in the record of a block that ended like this.
     pub fn record(
         &self,
         host: &mut ServiceHost,
         ended: &Result<(), Abort>,
     ) -> BTreeMap<String, BlockService> {
         let slots = self.slots.iter().enumerate();
-        let each = slots.filter_map(|(place, slot)| {
+        let records = slots.filter_map(|(service, slot)| {
             let process = slot.process.as_ref()?;
             let died = match ended {
                 Err(Abort::ServiceDied { name, error }) if *name == slot.name => Some(how(error)),
@@ -129,16 +127,16 @@ impl RunningServices {
                 started: !slot.is_used,
                 ready_s: process.ready_s(),
                 seed_s: process.seed_s,
-                cpu_s: host.cpu_of_block(place).map(Nanos::as_secs_f64),
-                rss_bytes_max: host.rss_bytes_max(place),
+                cpu_s: host.cpu_of_block(service).map(Nanos::as_secs_f64),
+                rss_bytes_max: host.rss_bytes_max(service),
                 died,
             };
             Some((slot.name.clone(), record))
         });
-        each.collect()
+        records.collect()
     }
 
-    /// Stops all of them, the last one first.
+    /// Stops all services, the last one first.
     pub fn stop(&mut self) {
         for slot in self.slots.iter_mut().rev() {
             if let Some(process) = slot.process.take() {

@@ -1,5 +1,5 @@
-//! Subjects that run, side by side, and the slice that loads one of them.
-//! Pilot and blocks are made of this.
+//! Subjects that run side by side, and the slice that loads one of them. Pilot and blocks consist
+//! of such slices.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,16 +26,16 @@ use crate::process::pending::{Pending, unwatched, while_pending};
 use crate::process::server_process::{ServerProcess, ServerProcessError};
 use abx_study::Load;
 
-/// The first part of a slice that is not counted: a tenth.
+/// The usual part of a slice at its beginning that is not counted: a tenth.
 const DISCARDED: u64 = 10;
-/// How often a subject without responses is examined, and at which interval, before it counts as
+/// How often, and at which interval, a subject without responses is checked before it counts as
 /// running.
 const END_LOOKS: u32 = 50;
 const END_LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Looks at memory take this part of the time: a fiftieth.
+/// Reading memory takes at most this part of the time: a fiftieth.
 const MEMORY_EVERY: u64 = 50;
 
-/// Receives what ended in the last intervals of a slice.
+/// Receives the last complete intervals of a slice.
 pub type OnIntervals<'a> = dyn Fn(&[ReportedInterval]) + 'a;
 
 /// Subjects that run, with everything to load and watch them.
@@ -45,13 +45,13 @@ pub struct RunningSubjects<'a> {
     /// The subjects in the order of the study.
     pub processes: Vec<ServerProcess>,
     pub names: Vec<String>,
-    /// The services that they need, if any.
+    /// The services that the subjects need, if any.
     pub services: Option<&'a mut RunningServices>,
-    /// The most memory of each that was seen.
+    /// The most memory seen of each subject.
     rss_bytes_max: Vec<Option<u64>>,
-    /// The next look in passing is not before.
+    /// Before this moment, memory is not read in passing.
     memory_due: Nanos,
-    /// The memory of each before any load.
+    /// The memory of each subject before any load.
     memory_at_rest: Vec<Option<u64>>,
     /// Which of the subjects' files slices find in memory, as the current load requests.
     cache: Cache,
@@ -61,14 +61,13 @@ pub struct RunningSubjects<'a> {
     pub deadline: Option<Nanos>,
     /// Receives the current wait.
     pub on_pending: &'a dyn Fn(Pending),
-    /// Receives what ended in the last intervals of a slice whose course is kept; `None` without a
+    /// Receives the last complete intervals of a slice whose course is kept; `None` without a
     /// display.
     pub on_intervals: Option<&'a OnIntervals<'a>>,
     /// Samples the subjects after their slices; `None` without `--why`.
     pub profiler: Option<&'a mut Profiler>,
-    /// The cost of waiting for requests without a response.
     timeout_waits: TimeoutWaits,
-    /// Whether the person stopped the study.
+    /// Whether the user stopped the study.
     stopper: Stopper,
     /// The machines that were lost before these subjects were loaded.
     missing: Vec<u32>,
@@ -77,27 +76,27 @@ pub struct RunningSubjects<'a> {
 /// One slice as measured.
 pub struct MeasuredSlice {
     pub record: SliceRecord,
-    /// How many of its connections stood at the end, when they are there to be held.
+    /// The connections that were open at the end, if the load holds them.
     pub standing: Option<u64>,
     pub times: Histograms,
-    /// Its requests by when they were due, if the plan requested that.
+    /// The requests by due time, if the plan requested that.
     pub timeline: Option<TimelineTally>,
-    /// How it went over time, if the plan requested that.
+    /// The course over time, if the plan requested it.
     pub course: Option<Course>,
-    /// The machine's trouble counters meanwhile.
+    /// The machine's trouble counters during the slice.
     pub strain: Strain,
-    /// Pages of the subject's files that were in memory although they had been
-    /// dropped; `None` where they were not, or could not be counted.
+    /// Pages of the subject's files that were in memory although they had been dropped; `None` if
+    /// they were not dropped, or could not be counted.
     pub resident_pages: Option<InUse>,
 }
 
-/// Which of the files that abx made for its subject a slice finds in memory.
+/// Which of the files that abx made for a subject a slice finds in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
-    /// Those that the slices before it left in memory.
+    /// The files that earlier slices left in memory.
     Left,
-    /// Nothing, as far as the kernel can be brought to it. Such a slice counts
-    /// from its begin, since its first requests are those that meet the disk.
+    /// No files, as far as the kernel drops them. Such a slice counts from its beginning, since its
+    /// first requests are the ones that read the disk.
     Cold,
 }
 
@@ -113,7 +112,7 @@ impl Cache {
     }
 }
 
-/// The first part of slices, which is not counted: so much of so much.
+/// The part of slices at their beginning that is not counted: `part_ns` of every `of_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeadIn {
     part_ns: u64,
@@ -121,18 +120,18 @@ pub struct LeadIn {
 }
 
 impl LeadIn {
-    /// Where no response time is known yet.
+    /// The lead-in until a response time is known.
     pub const USUAL: LeadIn = LeadIn {
         part_ns: 1,
         of_ns: DISCARDED,
     };
-    /// Where what happens first is looked at.
+    /// No lead-in: for slices whose beginning is examined.
     pub const NONE: LeadIn = LeadIn {
         part_ns: 0,
         of_ns: 1,
     };
 
-    /// As in these slices.
+    /// The lead-in of the slices that a pilot planned.
     #[must_use]
     pub fn of(pilot: &PilotRecord) -> LeadIn {
         LeadIn {
@@ -141,9 +140,9 @@ impl LeadIn {
         }
     }
 
-    /// Of slices of this length on a server whose responses take `response_ns`: two response
-    /// times, so that the queues are as they will be. At least a tenth, and of slices
-    /// that hold few responses no more than leaves most of the slice.
+    /// The lead-in of slices of this length on a server whose responses take `response_ns`: two
+    /// response times, so that the queues have their usual length. It is at least a tenth and at
+    /// most two fifths of a slice, so that most of a slice with few responses counts.
     #[must_use]
     pub fn for_responses(response_ns: f64, slice_ns: u64) -> LeadIn {
         let wanted = (2.0 * response_ns) as u64;
@@ -161,8 +160,8 @@ impl LeadIn {
     }
 }
 
-/// The throughput of slices together, in verified responses per second, over so many connections
-/// that send.
+/// The throughput of several slices together over this many sending connections, in verified
+/// responses per second.
 #[must_use]
 pub fn throughput(slices: &[SliceRecord], connections: u32) -> f64 {
     let ok: u64 = slices.iter().map(|slice| slice.clocked).sum();
@@ -199,7 +198,7 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Looks how much memory each subject has.
+    /// Reads how much memory each subject and service has.
     pub fn note_memory(&mut self) {
         let began = Nanos::now();
         for (subject, most) in self.rss_bytes_max.iter_mut().enumerate() {
@@ -210,8 +209,9 @@ impl<'a> RunningSubjects<'a> {
         self.memory_due = began.plus(Nanos(MEMORY_EVERY * took.0));
     }
 
-    /// The same, unless the last look was so lately that looking would take a noticeable part
-    /// of the time: of thousands of processes it takes a tenth of a second.
+    /// As [`RunningSubjects::note_memory`], unless the last reading was so recent that another one
+    /// would take a noticeable part of the time: reading thousands of processes takes a tenth of a
+    /// second.
     pub fn note_memory_in_passing(&mut self) {
         if Nanos::now() >= self.memory_due {
             self.note_memory();
@@ -224,7 +224,7 @@ impl<'a> RunningSubjects<'a> {
         self.cache
     }
 
-    /// Slices are of another load from here on.
+    /// Begins another load, to which later slices belong.
     pub fn begin_load(&mut self, cache: Cache) {
         self.cache = cache;
         self.timeout_waits.begin_load();
@@ -382,8 +382,8 @@ impl<'a> RunningSubjects<'a> {
         })
     }
 
-    /// Whether the load is the same for all slices of these subjects: it is not from where a
-    /// machine that made a part of it was lost.
+    /// Checks that the load is the same for all slices of these subjects. It changes when a machine
+    /// that generates part of it is lost.
     ///
     /// # Errors
     /// [`Abort::LoadLost`].
@@ -401,7 +401,7 @@ impl<'a> RunningSubjects<'a> {
         self.missing.clone()
     }
 
-    /// Whether something of this length ends before the deadline.
+    /// Checks that something of this length ends before the deadline.
     ///
     /// # Errors
     /// [`Abort::Budget`] when it does not.
@@ -414,8 +414,8 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Makes load for one slice, and reports its progress and the connections that its end waits
-    /// for.
+    /// Generates the load of one slice, and reports its progress and the connections that its end
+    /// waits for.
     fn load(
         &mut self,
         subject: usize,
@@ -431,9 +431,9 @@ impl<'a> RunningSubjects<'a> {
                     waited: Duration::from_nanos(awaited.waited_ns),
                     at_most: Duration::from_nanos(awaited.at_most_ns),
                 }),
-                SliceEvent::Intervals(reported_intervals) => {
+                SliceEvent::Intervals(intervals) => {
                     if let Some(notify) = on_intervals {
-                        notify(&reported_intervals);
+                        notify(&intervals);
                     }
                 }
             })
@@ -463,8 +463,8 @@ impl<'a> RunningSubjects<'a> {
         Ok(MeasuredSlice {
             record,
             standing: slice.connections.map(|connections| connections.standing),
-            timeline: slice.tally.timeline.clone().map(|kept| *kept),
-            course: slice.tally.course.as_ref().map(|kept| kept.finish()),
+            timeline: slice.tally.timeline.clone().map(|timeline| *timeline),
+            course: slice.tally.course.as_ref().map(|course| course.finish()),
             times: slice.tally.times,
             strain: after.strain_since(&before),
             resident_pages: None,
@@ -484,7 +484,8 @@ impl<'a> RunningSubjects<'a> {
         Ok(report.opened as u64)
     }
 
-    /// Whether a subject still runs, and its services: without them it may well end.
+    /// Checks that a subject and its services still run. Services come first: without them a
+    /// subject may well end.
     ///
     /// # Errors
     /// [`Abort::ServiceDied`], [`Abort::Subject`].
@@ -496,8 +497,8 @@ impl<'a> RunningSubjects<'a> {
         checked.map_err(|error| Abort::subject(&self.names[subject], error))
     }
 
-    /// Whether a subject responds to the requests of this plan in a slice: without responses there
-    /// is nothing to compare.
+    /// Checks that a subject responds to the requests of this plan in a slice: without responses
+    /// there is nothing to compare.
     ///
     /// # Errors
     /// [`Abort::Subject`] with [`ServerProcessError::WithoutResponse`].
@@ -514,8 +515,8 @@ impl<'a> RunningSubjects<'a> {
         }
     }
 
-    /// Whether a subject gave correct responses to at least half of the requests of these slices:
-    /// otherwise it must not set how long slices are.
+    /// Checks that a subject gave correct responses to at least half of the requests of these
+    /// slices: otherwise it must not set the length of slices.
     ///
     /// # Errors
     /// As [`RunningSubjects::check_responses`].
@@ -568,7 +569,7 @@ impl<'a> RunningSubjects<'a> {
         Ok(())
     }
 
-    /// The state of the services in a block that ended so.
+    /// The record of the services in a block that ended like this.
     #[must_use]
     pub fn services_record(&mut self, ended: &Result<(), Abort>) -> BTreeMap<String, BlockService> {
         let host = &mut self.meter.services;
@@ -576,7 +577,7 @@ impl<'a> RunningSubjects<'a> {
         services.map_or_else(BTreeMap::new, |services| services.record(host, ended))
     }
 
-    /// Stops every subject; `died` is the one that had exited by itself.
+    /// Stops every subject; `died` is the name of the one that had exited by itself.
     #[must_use]
     pub fn stop_all(mut self, died: Option<&str>) -> Vec<(String, BlockSubject)> {
         let processes = std::mem::take(&mut self.processes);
@@ -586,7 +587,7 @@ impl<'a> RunningSubjects<'a> {
             let mut end = process.stop();
             end.died = died == Some(&name);
             end.rss_bytes_max = self.rss_bytes_max[subject];
-            end.cpu_s = cpu.map(abx_sys::Nanos::as_secs_f64);
+            end.cpu_s = cpu.map(Nanos::as_secs_f64);
             (name, end)
         });
         ends.collect()

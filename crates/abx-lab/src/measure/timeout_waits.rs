@@ -1,5 +1,5 @@
-//! How long a subject is waited for that leaves requests unanswered: each slice waits
-//! for all that it sent, and so for a whole timeout, again and again.
+//! How long abx waits for a subject that leaves requests without a response. Each slice waits for
+//! all requests that it sent, so such a subject costs a whole timeout again and again.
 
 use abx_engine::LoadPlan;
 use abx_evidence::record::SliceRecord;
@@ -10,16 +10,16 @@ use abx_model::counted;
 /// usual timeout: a subject that leaves a request without a response for that long has failed.
 const WAITS_MAX_NS: u64 = 5_000_000_000;
 
-/// The cost of each subject's requests without a response.
+/// The time that each subject's requests without a response have cost.
 #[derive(Debug)]
 pub struct TimeoutWaits {
     waited_ns: Vec<u64>,
-    /// Whether a subject left a whole slice without one response. It is not loaded again.
+    /// Whether a subject left a whole slice without a response. It is not loaded again.
     mute: Vec<bool>,
 }
 
 impl TimeoutWaits {
-    /// With so many subjects, none of which was waited for.
+    /// No waits so far for this many subjects.
     pub fn of(subjects: usize) -> TimeoutWaits {
         TimeoutWaits {
             waited_ns: vec![0; subjects],
@@ -27,7 +27,7 @@ impl TimeoutWaits {
         }
     }
 
-    /// Another load begins: a subject that responded in part to the one before has a chance.
+    /// Begins another load. A subject that responded in part to the previous one gets a new chance.
     pub fn begin_load(&mut self) {
         for (waited_ns, mute) in self.waited_ns.iter_mut().zip(&self.mute) {
             if !mute {
@@ -36,7 +36,7 @@ impl TimeoutWaits {
         }
     }
 
-    /// Takes note of a slice that was to last for `ns`.
+    /// Notes a slice that was planned to last `ns`.
     pub fn note(&mut self, subject: usize, ns: u64, slice: &SliceRecord) {
         if timeouts(slice) > 0 {
             self.waited_ns[subject] += slice.wall_ns.saturating_sub(ns);
@@ -44,14 +44,14 @@ impl TimeoutWaits {
         }
     }
 
-    /// Takes note of connections that were opened again for so long.
+    /// Notes that reopening connections took `waited_ns`.
     pub fn note_opening(&mut self, subject: usize, waited_ns: u64, failures: &Outcomes) {
         if failures.count(Outcome::Timeout) > 0 {
             self.waited_ns[subject] += waited_ns;
         }
     }
 
-    /// Whether a subject is not waited for any more.
+    /// Whether abx waits for a subject no longer.
     pub fn is_over(&self, subject: usize) -> bool {
         self.waited_ns[subject] > WAITS_MAX_NS
     }
@@ -79,11 +79,12 @@ pub fn without_response(plan: &LoadPlan, slice: &SliceRecord) -> String {
     stopped_responding(&outcomes)
 }
 
-/// That no connection had a response any more, in words that follow the name of the subject.
+/// The behaviour of a subject that stopped responding on every connection, in words that follow its
+/// name.
 fn stopped_responding(outcomes: &Outcomes) -> String {
     let after = match outcomes.ok() {
         0 => "without a correct response".to_owned(),
-        right => format!("after {}", counted(right, "correct response")),
+        ok => format!("after {}", counted(ok, "correct response")),
     };
     let others = others(outcomes);
     format!("stopped responding under load {after}{others}")
@@ -91,33 +92,31 @@ fn stopped_responding(outcomes: &Outcomes) -> String {
 
 /// The behaviour of a subject with few correct responses or none, in words that follow its name.
 pub fn mostly_wrong(outcomes: &Outcomes) -> String {
-    let right = match outcomes.ok() {
+    let correct = match outcomes.ok() {
         0 => "no correct responses".to_owned(),
-        right => counted(right, "correct response"),
+        ok => counted(ok, "correct response"),
     };
     let total = counted(outcomes.ok() + outcomes.failed(), "request");
     let others = others(outcomes);
-    format!("gave {right} to {total} under load{others}")
+    format!("gave {correct} to {total} under load{others}")
 }
 
-/// The outcomes of the requests that had no correct response, by their names.
+/// The names and counts of all outcomes except correct responses; empty if there are none.
 fn others(outcomes: &Outcomes) -> String {
-    let each = outcomes.iter();
-    let others = each.filter(|(outcome, _)| *outcome != Outcome::Ok);
-    let each = others.map(|(outcome, count)| format!("{} {count}", outcome.name()));
-    let each: Vec<String> = each.collect();
-    if each.is_empty() {
+    let others: Vec<String> = outcomes
+        .iter()
+        .filter(|(outcome, _)| *outcome != Outcome::Ok)
+        .map(|(outcome, count)| format!("{} {count}", outcome.name()))
+        .collect();
+    if others.is_empty() {
         return String::new();
     }
-    format!(" (other outcomes: {})", each.join(", "))
+    format!(" (other outcomes: {})", others.join(", "))
 }
 
-/// Requests of a slice that had no response in time, its uncounted part included.
+/// Requests of a slice that had no response in time, including its uncounted part.
 fn timeouts(slice: &SliceRecord) -> u64 {
-    let both = [&slice.outcomes, &slice.discarded];
-    both.map(|outcomes| outcomes.count(Outcome::Timeout))
-        .iter()
-        .sum()
+    slice.outcomes.count(Outcome::Timeout) + slice.discarded.count(Outcome::Timeout)
 }
 
 #[cfg(test)]
@@ -126,8 +125,8 @@ mod tests {
 
     use super::*;
 
-    /// A slice of a second that continued for ten more, with one timeout and perhaps a correct
-    /// response.
+    /// A slice of one second that continued for ten more, with one timeout and, if requested, one
+    /// correct response.
     fn slice(has_response: bool) -> SliceRecord {
         let mut slice = SliceRecord::of("one", &SliceTally::default());
         slice.wall_ns = 11_000_000_000;
@@ -139,8 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn who_responded_to_some_of_a_load_is_offered_the_next_one() {
-        // Method: one that responds in part, and one that does not respond; then another load.
+    fn a_subject_that_responded_in_part_gets_the_next_load() {
+        // Method: a subject that responds in part, and one that does not respond; then another
+        // load.
         let mut waits = TimeoutWaits::of(2);
         waits.note(0, 1_000_000_000, &slice(true));
         waits.note(1, 1_000_000_000, &slice(false));
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn few_correct_responses_are_counted_in_words() {
-        // Method: no correct response, one, and several, each beside one wrong status.
+        // Method: no correct response, one, and two, each together with one wrong status.
         let mut outcomes = Outcomes::default();
         outcomes.add(Outcome::WrongStatus);
         for begins in [
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_silence_is_put_in_words() {
+    fn the_message_counts_the_responses_before_the_silence() {
         // Method: two requests without a response, and two correct responses before them.
         let mut outcomes = Outcomes::default();
         let list = "(other outcomes: timeout 2)";

@@ -22,10 +22,10 @@ pub enum ImagePresence {
     Unknown(String),
 }
 
-/// The number of a container's first process.
+/// The process number of a container's first process.
 ///
 /// # Errors
-/// Why it is not known, in words.
+/// Why the number is not known, in words.
 pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
     let format = "{{.State.Pid}}";
     let mut command = Command::new(&container.engine);
@@ -37,24 +37,24 @@ pub fn first_process(container: &KeptContainer) -> Result<u32, String> {
     }
 }
 
-/// The number of a container's first process, which has none but these processors.
+/// The process number of a container's first process, which may run only on these processors.
 ///
 /// # Errors
 /// The problem, and its remedy.
 pub fn look_into(container: &KeptContainer, cpus: &[usize]) -> Result<u32, String> {
     let first = first_process(container)?;
-    let Ok(numbers) = abx_sys::cpus::allowed_to(first) else {
+    let Ok(allowed) = abx_sys::cpus::allowed_to(first) else {
         return Err(format!(
             "abx cannot see the processes of its container (does its engine run on another \
              machine?): run abx where {} runs them",
             container.engine
         ));
     };
-    if numbers.iter().all(|cpu| cpus.contains(cpu)) {
+    if allowed.iter().all(|cpu| cpus.contains(cpu)) {
         return Ok(first);
     }
     Err(format!(
-        "its container runs on the CPUs {numbers:?} instead of {cpus:?}: without root, podman can \
+        "its container runs on the CPUs {allowed:?} instead of {cpus:?}: without root, podman can \
          bind it only if its user has the cpuset controller (systemd: Delegate=cpuset); run abx as \
          root, or with --pin shared"
     ))
@@ -65,8 +65,8 @@ pub fn port_advice(ports: &[u16]) -> String {
     let numbers: Vec<String> = ports.iter().map(u16::to_string).collect();
     let instead = match numbers.as_slice() {
         [] => String::new(),
-        [text] => format!(" It listens on port {text}."),
-        several => format!(" It listens on the ports {}.", several.join(", ")),
+        [port] => format!(" It listens on port {port}."),
+        ports => format!(" It listens on the ports {}.", ports.join(", ")),
     };
     format!(
         "Does its image listen on the port in PORT?{instead} Give it its port with {{port}} after \
@@ -74,7 +74,7 @@ pub fn port_advice(ports: &[u16]) -> String {
     )
 }
 
-/// Whether an engine has an image. Nothing is fetched.
+/// Whether an engine has an image. It fetches nothing.
 #[must_use]
 pub fn presence(engine: &ContainerEngine, image: &str) -> ImagePresence {
     let format = "{{.Id}}{{range .RepoDigests}} {{.}}{{end}}";
@@ -95,7 +95,7 @@ pub fn image_digest(image: &str) -> Option<String> {
     }
 }
 
-/// The digest by which registries know an image, else the engine's own.
+/// The digest by which registries know an image, or else the engine's own.
 fn digest(response: &str) -> String {
     let mut words = response.split_whitespace();
     let id = words.next().unwrap_or_default();
@@ -117,7 +117,7 @@ fn not_there(why: String) -> ImagePresence {
     }
 }
 
-/// The output of an engine, else the last line of its errors.
+/// The standard output of an engine, or else the last line of its standard error.
 fn query(command: &mut Command) -> Result<String, String> {
     let run = |error: std::io::Error| error.to_string();
     let mut child = command
@@ -128,13 +128,13 @@ fn query(command: &mut Command) -> Result<String, String> {
         .process_group(0)
         .spawn()
         .map_err(run)?;
-    // A line or two, which a pipe takes.
+    // The output is a line or two, which fits into a pipe.
     let has_succeeded = wait_within(&mut child, RESPONSE_WITHIN).map_err(run)?;
     if has_succeeded {
         return Ok(text(child.stdout.take()));
     }
-    let complaint = text(child.stderr.take());
-    let last = complaint
+    let errors = text(child.stderr.take());
+    let last = errors
         .lines()
         .last()
         .unwrap_or("the engine printed no error message");
@@ -162,16 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_missing_is_told_from_an_engine_that_does_not_respond() {
-        // Method: the output of podman and docker, for an image that they have, for one that they
-        // do not have, and without a daemon.
+    fn a_missing_image_differs_from_an_engine_that_does_not_respond() {
+        // Method: the output of podman and docker for an image that they have, for one that they do
+        // not have, and without a daemon.
         let folder = tempfile::tempdir().unwrap();
-        let tell = |script: &str| presence(&engine(folder.path(), script), "nginx");
+        let seen = |script: &str| presence(&engine(folder.path(), script), "nginx");
         let there = |digest: &str| ImagePresence::There(digest.to_owned());
-        assert_eq!(tell("echo ab"), there("sha256:ab"));
-        assert_eq!(tell("echo sha256:ab"), there("sha256:ab"));
+        assert_eq!(seen("echo ab"), there("sha256:ab"));
+        assert_eq!(seen("echo sha256:ab"), there("sha256:ab"));
         assert_eq!(
-            tell("echo ab x/nginx@sha256:cd y@sha256:ef"),
+            seen("echo ab x/nginx@sha256:cd y@sha256:ef"),
             there("sha256:cd")
         );
         for words in [
@@ -179,28 +179,28 @@ mod tests {
             "Error: inspecting object: nginx: image not known",
         ] {
             let script = format!("echo warned >&2; echo '{words}' >&2; exit 1");
-            assert_eq!(tell(&script), ImagePresence::Missing, "{words}");
+            assert_eq!(seen(&script), ImagePresence::Missing, "{words}");
         }
         let why = "Cannot connect to the Docker daemon";
-        let silent = tell(&format!("echo '{why}' >&2; exit 1"));
-        assert_eq!(silent, ImagePresence::Unknown(why.to_owned()));
+        let unknown = seen(&format!("echo '{why}' >&2; exit 1"));
+        assert_eq!(unknown, ImagePresence::Unknown(why.to_owned()));
     }
 
     #[test]
     fn a_container_that_has_ended_has_no_first_process() {
         // Method: an engine that reports a container that runs, one that has ended, and none.
         let folder = tempfile::tempdir().unwrap();
-        let tell = |script: &str| {
+        let first = |script: &str| {
             let engine = engine(folder.path(), script);
             first_process(&KeptContainer {
                 engine: engine.program.display().to_string(),
                 name: "abx-1".to_owned(),
             })
         };
-        assert_eq!(tell("[ \"$5\" = abx-1 ] && echo 81"), Ok(81));
+        assert_eq!(first("[ \"$5\" = abx-1 ] && echo 81"), Ok(81));
         let ended = Err("its container is not running".to_owned());
-        assert_eq!(tell("echo 0"), ended);
+        assert_eq!(first("echo 0"), ended);
         let none = Err("no such container".to_owned());
-        assert_eq!(tell("echo 'no such container' >&2; exit 1"), none);
+        assert_eq!(first("echo 'no such container' >&2; exit 1"), none);
     }
 }

@@ -13,15 +13,15 @@ use crate::process::start_context::StartContext;
 use abx_study::launch::Launch;
 use abx_study::placeholder::FilledWord;
 
-/// How often it is looked whether it has ended.
+/// How often abx checks whether the command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The context of a command beside a server.
+/// The context of a command that uses a running server.
 pub struct CommandContext {
     pub address: ServerAddress,
-    /// The folder of its start.
+    /// The folder of the server's start.
     pub scratch: PathBuf,
-    /// The values of paths of names.
+    /// The values of placeholders, by their dotted names.
     pub words: Vec<FilledWord>,
     /// How the server is started.
     pub launch: Launch,
@@ -32,9 +32,9 @@ pub struct CommandContext {
 pub enum CommandEnd {
     /// With exit code 0.
     Well,
-    /// In another way, and with this at the end of its output.
     Failed {
         how: String,
+        /// The end of its output.
         output: String,
     },
     Stopped,
@@ -49,8 +49,8 @@ pub fn temporary_files(directory: &Path) -> (String, String) {
 }
 
 impl CommandContext {
-    /// Runs a command until it has ended, or its time is over. The remaining processes are ended
-    /// then too.
+    /// Runs a command until it has ended or its time is over, and then ends the processes that
+    /// remain.
     ///
     /// # Errors
     /// [`KeeperError`] when it does not start.
@@ -61,13 +61,13 @@ impl CommandContext {
         start: &StartContext,
     ) -> Result<CommandEnd, KeeperError> {
         let began = Instant::now();
-        let with_its_own = Launch {
+        let launch = Launch {
             command: command.to_vec(),
             templates: Vec::new(),
             ..self.launch.clone()
         };
         let dir = self.scratch.join(SCRATCH_EMPTY);
-        let filled = with_its_own.fill(self.address.port(), &dir, &self.words);
+        let filled = launch.fill(self.address.port(), &dir, &self.words);
         let mut words = filled.command.into_iter();
         let plan = KeeperPlan {
             program: words.next().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The files that killed processes of abx leave, and how a later run can be certain of that.
+//! The files that killed processes of abx leave behind, and how a later run recognizes them.
 //!
 //! A process that makes a file or folder that a kill could leave locks it. The kernel releases the
 //! lock with the process, in every PID namespace.
@@ -7,13 +7,13 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Whether a process with this number runs here. One of another user counts too.
+/// Whether a process with this number runs here, of this user or another.
 pub fn is_alive(process: u32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }
 
 /// Locks a regular file of this user; `None` if a process has locked it, or if that cannot be
-/// found out.
+/// determined.
 pub fn lock_if_free(path: &Path) -> Option<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new()

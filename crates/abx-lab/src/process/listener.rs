@@ -4,8 +4,8 @@ use std::net::TcpListener;
 
 use abx_sys::{ProcTree, ServerAddress};
 
-/// The processes of an address; `None` when it is another machine's, when its processes cannot be
-/// seen, or when they only forward to a container.
+/// The processes of an address; `None` if it belongs to another machine, if its processes cannot be
+/// seen, or if they only forward to a container.
 #[must_use]
 pub fn tree(address: ServerAddress) -> Option<ProcTree> {
     if !is_here(address) {
@@ -13,14 +13,14 @@ pub fn tree(address: ServerAddress) -> Option<ProcTree> {
     }
     let tree = ProcTree::of_listener(address).ok().flatten()?;
     let is_forwarded = tree.roots().any(|root| {
-        let name = root.name();
-        name.is_none_or(|name| FORWARDERS.contains(&name.as_str()))
+        root.name()
+            .is_none_or(|name| FORWARDERS.contains(&name.as_str()))
     });
     (!is_forwarded).then_some(tree)
 }
 
-/// Programs that listen for a container and forward to it: their use is not that of the server,
-/// which runs elsewhere in the process tree. As `/proc/PID/comm` has them.
+/// Programs that listen for a container and forward to it, by their names in `/proc/PID/comm`.
+/// Their resource use is not the server's, which runs elsewhere in the process tree.
 const FORWARDERS: [&str; 6] = [
     "docker-proxy",
     "rootlessport",
@@ -30,7 +30,7 @@ const FORWARDERS: [&str; 6] = [
     "kube-proxy",
 ];
 
-/// Whether an address is one of this machine: only those can be bound. A Unix socket always is.
+/// Whether an address is one of this machine, so that it can be bound. A Unix socket always is.
 #[must_use]
 pub fn is_here(address: ServerAddress) -> bool {
     address

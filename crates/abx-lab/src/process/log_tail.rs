@@ -8,17 +8,17 @@ use abx_ledger::is_hidden;
 
 /// Lines of a log that a message shows.
 pub const SHOWN_LINES: usize = 12;
-/// More than this is never read, however long the lines are.
+/// The most that is read, however long the lines are.
 const TAIL_BYTES_MAX: u64 = 64 * 1024;
 
-/// The last `lines` lines of a file after its first `start` bytes, without empty ones.
+/// The last `lines` non-empty lines of a file after its first `start` bytes.
 ///
 /// # Errors
 /// When the file cannot be read.
 pub fn log_tail(path: &Path, start: u64, lines: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
     let end = file.metadata()?.len();
-    // A log that was cut short by its server begins again.
+    // A log that its server truncated begins again.
     let start = if start > end { 0 } else { start };
     file.seek(SeekFrom::Start(
         start.max(end.saturating_sub(TAIL_BYTES_MAX)),
@@ -30,15 +30,15 @@ pub fn log_tail(path: &Path, start: u64, lines: usize) -> io::Result<String> {
 
 fn last_lines(text: &str, lines: usize) -> String {
     let has_text = |line: &&str| !line.trim().is_empty();
-    let texts: Vec<&str> = text.lines().filter(has_text).collect();
-    let last: Vec<String> = texts[texts.len().saturating_sub(lines)..]
+    let with_text: Vec<&str> = text.lines().filter(has_text).collect();
+    let last: Vec<String> = with_text[with_text.len().saturating_sub(lines)..]
         .iter()
         .map(|line| harmless(line))
         .collect();
     last.join("\n")
 }
 
-/// The end of an output, to follow a message; empty without any.
+/// The end of an output, to follow a message; empty if there is no output.
 pub fn behind(output: &str) -> String {
     if output.is_empty() {
         String::new()
@@ -47,8 +47,8 @@ pub fn behind(output: &str) -> String {
     }
 }
 
-/// Writes out characters that would act on a terminal instead of being seen. Of a
-/// progress line that was drawn over and over, only the last state is left.
+/// Escapes characters that would act on a terminal instead of being seen. Only the last state is
+/// left of a progress line that was drawn over and over.
 pub fn harmless(line: &str) -> String {
     let line = line.trim_end().rsplit('\r').next().unwrap_or_default();
     let mut text = String::with_capacity(line.len());
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn the_last_lines_are_shown_and_cannot_act() {
-        // Method: a file with an earlier run's line, an escape sequence, a
-        // progress line, an empty line, and a byte that is not UTF-8.
+        // Method: a file with a line of an earlier run, an escape sequence, a progress line, an
+        // empty line, and a byte that is not UTF-8.
         let file = tempfile::NamedTempFile::new().unwrap();
         let bytes = b"before\none\r\nt\two\x1b[2J\n10 %\r20 %\r\n\n\xffthree\x07";
         std::fs::write(file.path(), bytes).unwrap();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_log_is_not_read_whole() {
+    fn only_the_end_of_a_huge_log_is_read() {
         // Method: one line that is longer than the bound, and no log at all.
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![b'a'; 200_000]).unwrap();

@@ -19,11 +19,11 @@ use crate::process::keeper::{Keeper, KeeperError, KeeperPlan, ProcessState};
 use abx_study::launch::Launch;
 use marker_lines::{MarkerLines, TooManyMarkers};
 
-/// How often it is looked whether the command has ended.
+/// How often abx checks whether the command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How long the output of the command may take to arrive when it has ended.
+/// How long the output of the command may take to arrive after its end.
 const REST_WITHIN: Duration = Duration::from_secs(5);
-/// Pieces of output that wait to be looked at.
+/// The most pieces of output that wait to be read.
 const PIECES: usize = 64;
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -73,11 +73,11 @@ struct Piece {
 }
 
 impl MarkedCommand<'_> {
-    /// Runs it until it, and all that it has left in the background, has ended. Its output other
-    /// than its markers, on standard output and standard error, goes to `other`.
+    /// Runs the command until it has ended, with all that it left in the background. Its output on
+    /// standard output and standard error, except for markers, goes to `other`.
     ///
     /// # Errors
-    /// One [`MarkedCommandError`] for each way to fail; nothing of it runs then.
+    /// One [`MarkedCommandError`] for each way to fail; no process of the command runs then.
     pub fn run(
         &self,
         is_stopped: &dyn Fn() -> bool,
@@ -85,7 +85,7 @@ impl MarkedCommand<'_> {
     ) -> Result<MarkedRun, MarkedCommandError> {
         let (reader, writer) = io::pipe()?;
         let (sender, pieces) = sync_channel(PIECES);
-        // A thread of its own, so that a piece has its time whatever other work there is.
+        // On a thread of its own, so that other work does not delay the time of a piece.
         thread::Builder::new()
             .name("markers".to_owned())
             .spawn(move || read_pieces(reader, &sender))?;
@@ -93,7 +93,7 @@ impl MarkedCommand<'_> {
         let plan = self.plan(writer.as_raw_fd());
         let (program, arguments) = (self.program, self.keeper_arguments);
         let keeper = Keeper::start(program, arguments, &plan, is_stopped, &|_| {});
-        // From now on only the command has it, and its end is the end of the output.
+        // From now on only the command has the writer, so that its end is the end of the output.
         drop(writer);
         let mut keeper = keeper.map_err(|error| match error {
             KeeperError::Stopped => MarkedCommandError::Stopped,
@@ -105,7 +105,7 @@ impl MarkedCommand<'_> {
             match pieces.recv_timeout(LOOK_EVERY) {
                 Ok(piece) => take(&mut lines, &piece, other)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // It has closed its output, and continues.
+                // The command has closed its output, and continues.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK_EVERY),
             }
             match keeper.state() {
@@ -127,7 +127,7 @@ impl MarkedCommand<'_> {
             Exit::Code(0) => {
                 let mut markers = markers.map_err(|TooManyMarkers| MarkedCommandError::TooMany)?;
                 for marker in &mut markers {
-                    // On a busy machine one may be read after the end, which it came before.
+                    // On a busy machine, a marker from before the end may be read after it.
                     marker.at_ns = marker.at_ns.min(end_ns);
                 }
                 Ok(MarkedRun { markers, end_ns })
@@ -161,8 +161,9 @@ fn take(
     piece: &Piece,
     other: &mut dyn FnMut(&[u8]),
 ) -> Result<(), MarkedCommandError> {
-    let taken = lines.take(piece.at, &piece.bytes, other);
-    taken.map_err(|TooManyMarkers| MarkedCommandError::TooMany)
+    lines
+        .take(piece.at, &piece.bytes, other)
+        .map_err(|TooManyMarkers| MarkedCommandError::TooMany)
 }
 
 /// The last output of an ended command.
@@ -178,15 +179,15 @@ fn take_rest(
     Ok(())
 }
 
-/// Reads a pipe to its end, with the time of each piece.
+/// Reads a pipe to its end, and notes the time of each piece.
 fn read_pieces(mut reader: PipeReader, sender: &SyncSender<Piece>) {
-    let mut room = vec![0; PIECE_BYTES];
+    let mut buffer = vec![0; PIECE_BYTES];
     loop {
-        let piece = match reader.read(&mut room) {
+        let piece = match reader.read(&mut buffer) {
             Ok(0) => return,
             Ok(length) => Piece {
                 at: Nanos::now(),
-                bytes: room[..length].to_vec(),
+                bytes: buffer[..length].to_vec(),
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => return,

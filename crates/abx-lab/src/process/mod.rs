@@ -1,4 +1,4 @@
-//! One server: how it is kept, found ready and verified.
+//! One server: how abx keeps it, waits until it is ready, and verifies it.
 
 pub mod container;
 pub mod keeper;

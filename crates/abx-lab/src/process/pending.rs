@@ -5,43 +5,43 @@ use std::time::Duration;
 
 use abx_engine::AwaitedConnections;
 
-/// The current wait. Reported now and then while it lasts.
+/// The current wait. It is reported now and then while it lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending<'a> {
     /// Files that are made for a subject.
     Files {
         subject: &'a str,
-        /// How much of them there is.
+        /// The bytes that exist so far.
         made_bytes: u64,
-        /// How much of them there will be.
+        /// The bytes of all files.
         all_bytes: u64,
     },
     /// The first correct responses of a subject that was started.
     Ready {
         subject: &'a str,
-        /// For how long it was waited so far.
+        /// How long the wait has lasted.
         waited: Duration,
-        /// For how long it is waited at most.
+        /// How long the wait may last.
         at_most: Duration,
     },
-    /// The responses of a subject that are looked at closely before a load.
+    /// The responses of a subject that are verified before a load.
     Verification {
         subject: &'a str,
-        /// For how long the one at hand was waited so far.
+        /// How long the wait for the current response has lasted.
         waited: Duration,
-        /// For how long it is waited at most.
+        /// How long that wait may last.
         at_most: Duration,
     },
     /// Connections that are opened before a load or a slice.
     Connections {
         subject: &'a str,
-        /// How many are open, and accepted as far as that is seen.
+        /// Connections that are open and, as far as abx can see, accepted.
         open: u64,
-        /// How many there are to be.
+        /// Connections that are to be opened.
         asked: u64,
-        /// For how long no other one was opened.
+        /// The time since the last connection was opened.
         silent: Duration,
-        /// After how long without another one no more are tried.
+        /// The time without another connection after which abx tries no more.
         at_most: Duration,
     },
     /// One try of the search for the highest rate at which an objective is met.
@@ -49,28 +49,29 @@ pub enum Pending<'a> {
         subject: &'a str,
         /// The rate that is tried, per second.
         per_s: u64,
-        /// Which try of this subject it is, from one.
+        /// The number of this try for the subject, from 1.
         number: u32,
     },
     /// The end of the command that fills a service with data.
     Seed {
         service: &'a str,
     },
-    /// Responses to requests that a slice has left.
+    /// Responses to requests that are open at the end of a slice.
     Responses {
         subject: &'a str,
         /// Connections with such a request.
         connections: u64,
-        /// For how long the first of them has waited.
+        /// How long the first of them has waited.
         waited: Duration,
-        /// For how long it is waited at most.
+        /// How long the wait may last.
         at_most: Duration,
     },
+    /// The last reported wait is over.
     Over,
 }
 
 impl<'a> Pending<'a> {
-    /// How far a subject's connections are.
+    /// The progress of a subject's connections.
     #[must_use]
     pub fn connections(subject: &'a str, awaited: AwaitedConnections) -> Pending<'a> {
         Pending::Connections {
@@ -92,14 +93,14 @@ pub fn while_pending<T>(
     wait: impl FnOnce(&dyn Fn(Pending)) -> T,
 ) -> T {
     let is_reported = Cell::new(false);
-    let response = wait(&|pending| {
+    let result = wait(&|pending| {
         is_reported.set(true);
         on_pending(pending);
     });
     if is_reported.get() {
         on_pending(Pending::Over);
     }
-    response
+    result
 }
 
 /// For waits without a display.

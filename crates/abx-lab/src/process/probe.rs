@@ -1,5 +1,5 @@
-//! Probes: requests to a subject outside of any load. A probe is a request, or the opening of a
-//! WebSocket and one message.
+//! Probes: requests to a subject outside of any load. A probe is a request, or the opening
+//! handshake of a WebSocket and one message.
 
 use std::borrow::Cow;
 
@@ -23,24 +23,24 @@ pub struct Probe {
     pub request: RequestPlan,
     /// The correct status.
     pub status: ExpectedStatus,
-    /// Whether any other one is a wrong response and no reason to stop; see
+    /// Whether another status is a wrong response, but no reason to stop; see
     /// [`RequestSpec::is_logged`].
     pub is_logged: bool,
     /// The shape of the load's connections.
     pub shape: Shape,
     /// The seed of the load's messages, and of random placeholders.
     pub seed: u64,
-    /// How the connection is encrypted; `None` for not at all.
+    /// How the connection is encrypted; `None` without encryption.
     pub tls: Option<TlsPlan>,
 }
 
 /// The reply to a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeReply {
-    /// A response. That of an echo has the message for its body, that of any other
-    /// WebSocket none.
+    /// A response. The response of an echo has the message as its body; any other WebSocket's has
+    /// no body.
     Response(Response),
-    /// Another message than the one that was sent.
+    /// A message that differs from the sent one.
     OtherMessage {
         /// The length of the sent message.
         sent_bytes: u64,
@@ -68,7 +68,7 @@ impl Probe {
             status: request.status.unwrap_or(load.status),
             is_logged: request.is_logged,
             shape: match load.shape {
-                // Its requests are no steps of it.
+                // A probe is no step of the scenario.
                 Shape::Scenario => Shape::Request,
                 shape => shape,
             },
@@ -79,8 +79,8 @@ impl Probe {
         }
     }
 
-    /// The probe that shows that a subject is ready: its own probe, a plain request, or this one,
-    /// the load's first.
+    /// The probe that shows that a subject is ready: a plain request to its readiness path if it
+    /// has one, and otherwise this probe, the load's first.
     #[must_use]
     pub fn readiness(self, subject: &Subject) -> Probe {
         let Source::Command(launch) = &subject.source else {
@@ -168,9 +168,9 @@ fn path(subject: &Subject) -> Option<&str> {
 }
 
 /// Compares the returned message with the message that was sent.
-fn reply(came: WebSocketResponse, sent: Option<(Message, Vec<u8>)>) -> ProbeReply {
+fn reply(received: WebSocketResponse, sent: Option<(Message, Vec<u8>)>) -> ProbeReply {
     let mut body: &[u8] = &[];
-    if let (Some(echo), Some((message, payload))) = (came.echo, &sent) {
+    if let (Some(echo), Some((message, payload))) = (received.echo, &sent) {
         if (echo.is_text, echo.body) != (message.is_text(), identity(payload)) {
             return ProbeReply::OtherMessage {
                 sent_bytes: payload.len() as u64,
@@ -180,10 +180,10 @@ fn reply(came: WebSocketResponse, sent: Option<(Message, Vec<u8>)>) -> ProbeRepl
         body = payload;
     }
     ProbeReply::Response(Response {
-        status: came.status,
+        status: received.status,
         body: identity(body),
-        head_fields: came.head_fields,
-        tls: came.tls,
+        head_fields: received.head_fields,
+        tls: received.tls,
         sha256: hex(&Sha256::digest(body)),
         body_start: Vec::new(),
     })
@@ -206,9 +206,10 @@ mod tests {
 
     #[test]
     fn only_the_message_itself_is_its_echo() {
-        // Method: the message, one byte of it changed, and the same as bytes for text.
+        // Method: the message itself, the message with one byte changed, and the message as binary
+        // instead of text.
         let message = Message::text(5);
-        let came = |is_text, body: &[u8]| WebSocketResponse {
+        let received = |is_text, body: &[u8]| WebSocketResponse {
             status: 101,
             head_fields: HeadFields::default(),
             echo: Some(Echo {
@@ -218,8 +219,8 @@ mod tests {
             elapsed: Duration::ZERO,
             tls: None,
         };
-        let held = |came| reply(came, Some((message, b"hello".to_vec())));
-        let ProbeReply::Response(response) = held(came(true, b"hello")) else {
+        let reply_to = |received| reply(received, Some((message, b"hello".to_vec())));
+        let ProbeReply::Response(response) = reply_to(received(true, b"hello")) else {
             panic!("it is the echo");
         };
         assert_eq!((response.status, response.body), (101, identity(b"hello")));
@@ -227,22 +228,22 @@ mod tests {
             sent_bytes: 5,
             got_bytes: 5,
         };
-        assert_eq!(held(came(true, b"hallo")), other);
-        assert_eq!(held(came(false, b"hello")), other);
+        assert_eq!(reply_to(received(true, b"hallo")), other);
+        assert_eq!(reply_to(received(false, b"hello")), other);
     }
 
     #[test]
     fn a_handshake_alone_has_no_body() {
-        // Method: an opening without a message, and one that was refused.
+        // Method: a handshake without a message, and one that was refused.
         for status in [101, 404] {
-            let came = WebSocketResponse {
+            let received = WebSocketResponse {
                 status,
                 head_fields: HeadFields::default(),
                 echo: None,
                 elapsed: Duration::ZERO,
                 tls: None,
             };
-            let ProbeReply::Response(response) = reply(came, None) else {
+            let ProbeReply::Response(response) = reply(received, None) else {
                 panic!("nothing was sent");
             };
             assert_eq!((response.status, response.body.bytes), (status, 0));

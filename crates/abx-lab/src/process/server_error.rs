@@ -1,4 +1,4 @@
-//! Why a server is not there, in words for the user who wants to measure it.
+//! Why a server is not available, in words for the user who wants to measure it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::process::keeper::KeeperError;
 use crate::process::log_tail::behind;
 use crate::process::verify::VerifyError;
 
-/// Why a server is not there.
+/// Why a server is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerProcessError {
     #[error("no port for {name}: {source}")]
@@ -97,7 +97,7 @@ impl ServerProcessError {
         matches!(self, ServerProcessError::Start { source, .. } if no_keeper(source))
     }
 
-    /// Whether nothing is wrong with the subject: the person stopped abx.
+    /// Whether nothing is wrong with the subject: the user stopped abx.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         match self {
@@ -108,7 +108,7 @@ impl ServerProcessError {
     }
 }
 
-/// How long a start had, and which setting that came from.
+/// How long a start was allowed to take, and which setting that came from.
 fn waited(within: Duration, is_budget: bool) -> String {
     let time = match within.as_secs() {
         0 => format!("{} ms", within.as_millis()),
@@ -126,8 +126,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_without_processes_is_not_the_subject_s_fault() {
-        // Method: no process for the keeper, and a command that is not there.
+    fn a_machine_without_free_processes_is_not_the_subjects_fault() {
+        // Method: no process for the keeper, and a command that does not exist.
         let start = |source| ServerProcessError::Start {
             name: "one".to_owned(),
             source,

@@ -1,5 +1,5 @@
-//! One start of a server, a subject's in a block or a service's: started, found ready,
-//! watched, stopped.
+//! One start of a server, which is a subject in a block or a service: from the start and the wait
+//! until it is ready to its stop.
 
 pub mod family_roles;
 mod generated_files;
@@ -43,10 +43,10 @@ pub struct ServerProcess {
     pub address: ServerAddress,
     /// `None` for a server that abx leaves alone.
     keeper: Option<Keeper>,
-    /// Reserved until the server has stopped; the further ones have names.
+    /// Reserved until the server has stopped.
     ports: Option<GivenPorts>,
     files: GeneratedFiles,
-    /// The first process of its container, once that was looked into.
+    /// The first process of its container, once the container was inspected.
     first_process: Option<u32>,
     started: Nanos,
     ready_s: Option<f64>,
@@ -58,11 +58,12 @@ const OUTPUT_BYTES_MAX: u64 = 1_000_000_000;
 
 struct GivenPorts {
     main: FreePort,
+    /// Further ports by name.
     further: Vec<(String, FreePort)>,
 }
 
 impl ServerProcess {
-    /// Starts a server under this name, or takes note of where it runs.
+    /// Starts a server under this name, or notes the address at which it runs already.
     ///
     /// # Errors
     /// [`ServerProcessError::Port`], [`ServerProcessError::Folder`], [`ServerProcessError::Start`].
@@ -94,14 +95,14 @@ impl ServerProcess {
         })
     }
 
-    /// Drops the files that abx made for it from memory, and counts the pages that
-    /// stayed; `None` where that cannot be done.
+    /// Drops the files that abx made for it from memory, and counts the pages that stayed; `None`
+    /// if that is not possible.
     pub fn drop_files(&mut self) -> Option<InUse> {
         self.files.drop_from_memory().ok().flatten()
     }
 
-    /// Waits until its response is correct, at most as long as it may take and not beyond the
-    /// deadline.
+    /// Waits until its response is correct, at most for the time of its readiness rule and not
+    /// beyond the deadline.
     ///
     /// # Errors
     /// [`ServerProcessError::Ended`], [`ServerProcessError::NotReady`], [`ServerProcessError::Foreign`],
@@ -115,7 +116,7 @@ impl ServerProcess {
         on_pending: &dyn Fn(Pending),
     ) -> Result<(), ServerProcessError> {
         let Source::Command(launch) = source else {
-            // It runs already; verification will show its response.
+            // It runs already; verification will check its response.
             return Ok(());
         };
         let (name, address) = (self.name.clone(), self.address);
@@ -124,7 +125,7 @@ impl ServerProcess {
         self.wait_until(within, &mut look, stopper, deadline, on_pending)
     }
 
-    /// Waits until a check of it succeeds, at most so long from its start and not beyond the
+    /// Waits until a check of it succeeds, at most for `at_most` from its start and not beyond the
     /// deadline.
     ///
     /// # Errors
@@ -188,11 +189,11 @@ impl ServerProcess {
             }
         }
         self.look_into_container()?;
-        let is_its_own = self
+        let listens = self
             .tree()
             .and_then(|mut tree| tree.listens_at(self.address).ok());
-        if is_its_own == Some(false) {
-            // No process listens on a port of one that has ended meanwhile.
+        if listens == Some(false) {
+            // A server that has ended meanwhile does not listen either.
             self.check()?;
             return Err(ServerProcessError::Foreign {
                 name: self.name.clone(),
@@ -204,18 +205,17 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Takes note of its container's first process, and looks whether it has the processors
-    /// that it was given.
+    /// Notes its container's first process, and checks that this runs on the given processors.
     fn look_into_container(&mut self) -> Result<(), ServerProcessError> {
         let Some((container, keeper)) = self.container().zip(self.keeper.as_ref()) else {
             return Ok(());
         };
         let cpus = keeper.plan().cpus.as_deref().unwrap_or_default();
-        let first = container::look_into(container, cpus);
-        let first = first.map_err(|why| ServerProcessError::Container {
-            name: self.name.clone(),
-            why,
-        })?;
+        let first =
+            container::look_into(container, cpus).map_err(|why| ServerProcessError::Container {
+                name: self.name.clone(),
+                why,
+            })?;
         self.first_process = Some(first);
         Ok(())
     }
@@ -225,8 +225,9 @@ impl ServerProcess {
     }
 
     fn container_tree(&self, container: &KeptContainer) -> Option<ProcTree> {
-        let first = self.first_process;
-        let first = first.or_else(|| container::first_process(container).ok())?;
+        let first = self
+            .first_process
+            .or_else(|| container::first_process(container).ok())?;
         ProcTree::of_container(first).ok()
     }
 
@@ -265,7 +266,7 @@ impl ServerProcess {
         leads(&self.name, &ports, &dir.to_string_lossy())
     }
 
-    /// The context of a command beside it: its placeholders and its environment.
+    /// The context of a command that uses it: its placeholders and its environment.
     #[must_use]
     pub fn context(&self, launch: &Launch, start: &StartContext) -> CommandContext {
         let ports = self.ports.iter().flat_map(GivenPorts::words);
@@ -277,8 +278,8 @@ impl ServerProcess {
         }
     }
 
-    /// The roles of its processes; `None` for a server that abx leaves alone, and when they cannot
-    /// be seen.
+    /// The roles of its processes; `None` for a server that abx leaves alone, or if they cannot be
+    /// seen.
     #[must_use]
     pub fn roles(&self, worker: Option<&str>) -> Option<FamilyRoles> {
         let keeper = self.keeper.as_ref()?;
@@ -316,7 +317,7 @@ impl ServerProcess {
         self.ready_s
     }
 
-    /// Its processes, when they can be seen.
+    /// Its processes, if they can be seen.
     #[must_use]
     pub fn tree(&self) -> Option<ProcTree> {
         match (self.container(), &self.keeper) {
@@ -326,7 +327,7 @@ impl ServerProcess {
         }
     }
 
-    /// Whether it still runs, as far as abx keeps it, and leaves room on the disk.
+    /// Checks that it still runs, if abx keeps it, and that it leaves room on the disk.
     ///
     /// # Errors
     /// [`ServerProcessError::Ended`], [`ServerProcessError::Output`].
@@ -337,14 +338,15 @@ impl ServerProcess {
         if keeper.state() != ProcessState::Running {
             return Err(self.ended("under load"));
         }
-        match keeper.output_bytes() {
-            bytes if bytes > OUTPUT_BYTES_MAX => Err(ServerProcessError::Output {
+        let bytes = keeper.output_bytes();
+        if bytes > OUTPUT_BYTES_MAX {
+            return Err(ServerProcessError::Output {
                 name: self.name.clone(),
                 bytes,
                 output: self.output(),
-            }),
-            _ => Ok(()),
+            });
         }
+        Ok(())
     }
 
     /// Stops it, if abx keeps it, and returns how it ended.
@@ -401,7 +403,7 @@ fn listener_record(tree: &ProcTree) -> Option<ListenerRecord> {
 }
 
 impl GivenPorts {
-    /// As many as a launch requests.
+    /// Reserves the ports that a launch requests.
     fn of(
         name: &str,
         launch: &Launch,
@@ -417,16 +419,14 @@ impl GivenPorts {
                 })
         };
         let main = port()?;
-        let further = launch.ports.iter();
-        Ok(GivenPorts {
-            main,
-            further: further
-                .map(|name| Ok((name.clone(), port()?)))
-                .collect::<Result<_, ServerProcessError>>()?,
-        })
+        let mut further = Vec::with_capacity(launch.ports.len());
+        for name in &launch.ports {
+            further.push((name.clone(), port()?));
+        }
+        Ok(GivenPorts { main, further })
     }
 
-    /// All of them, the main one without a name.
+    /// All ports, the main one without a name.
     fn numbers(&self) -> Vec<(Option<&str>, u16)> {
         let further = self.further.iter();
         std::iter::once((None, self.main.number()))
@@ -434,18 +434,17 @@ impl GivenPorts {
             .collect()
     }
 
-    /// The values of the names of the further ones in its own texts.
+    /// The placeholders of the further ports, with their values.
     fn words(&self) -> impl Iterator<Item = FilledWord> {
         let further = self.further.iter();
         further.map(|(name, port)| (format!("port.{name}"), port.number().to_string()))
     }
 }
 
-/// The folder of a start on this port: one for each, so that nothing of the last one is
-/// found in it.
+/// The folder of a start on this port. Each start has its own, so that it contains nothing from an
+/// earlier one.
 fn scratch(name: &str, port: u16) -> PathBuf {
-    let scratch = format!("abx-{}-{name}-{port}", std::process::id());
-    std::env::temp_dir().join(scratch)
+    std::env::temp_dir().join(format!("abx-{}-{name}-{port}", std::process::id()))
 }
 
 /// The environment of every server, unless the study sets another.
@@ -459,7 +458,7 @@ fn usual_environment(
         ("PORT".to_owned(), port.to_string()),
         ("ABX_PADDING".to_owned(), "x".repeat(padding_bytes)),
     ];
-    // A container has temporary files of its own, which go with it.
+    // A container has temporary files of its own, which are removed with it.
     if launch.image.is_none() {
         usual.push(temporary_files(directory));
     }
@@ -494,14 +493,15 @@ fn keep(
         descriptors: start.descriptors,
         usual: usual_environment(launch, port, padding, &directory),
     };
-    let invocation = Invocation::of(launch, filled, details).map_err(|none| {
+    let invocation = Invocation::of(launch, filled, details).map_err(|no_engine| {
         let source = KeeperError::CommandNotFound {
-            command: none.sought,
+            command: no_engine.sought,
         };
         does_not_start(name, source)
     })?;
-    let made = (0..).zip(start.files);
-    let made = made.map(|(place, file)| random_file(file, start.seed.wrapping_add(place)));
+    let random = (0..)
+        .zip(start.files)
+        .map(|(index, file)| random_file(file, start.seed.wrapping_add(index)));
     let written = templates.map(|template| ScratchFile {
         path: template.target,
         content: FileContent::Text(template.text),
@@ -515,7 +515,7 @@ fn keep(
         descriptors: Some(start.descriptors),
         log: scratch.join("log"),
         scratch: Some(scratch),
-        files: made.chain(written).collect(),
+        files: random.chain(written).collect(),
         stop: launch.stop,
         container: invocation.container,
         outlives_main: start.outlives_main,
@@ -541,7 +541,7 @@ fn does_not_start(name: &str, source: KeeperError) -> ServerProcessError {
     ServerProcessError::Start { name, source }
 }
 
-/// Each file has bytes of its own: the seeds count on from the study's.
+/// Each file has its own seed, which counts on from the study's.
 fn random_file(file: &GeneratedFile, seed: u64) -> ScratchFile {
     ScratchFile {
         path: file.path.clone(),

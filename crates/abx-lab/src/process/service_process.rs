@@ -1,5 +1,5 @@
-//! One start of a service: started, found ready and filled with data; looked after until
-//! it is stopped. It is kept in the same way as a subject.
+//! One start of a service: abx waits until it is ready, fills it with data, and checks it until its
+//! stop. It is kept in the same way as a subject.
 
 use std::io;
 use std::net::TcpStream;
@@ -21,10 +21,10 @@ use abx_study::RequestSpec;
 use abx_study::placeholder::FilledWord;
 use abx_study::service::{HealthCheck, StudyService};
 
-/// How long one run of a command may take that looks whether a service is ready.
+/// How long one run of a command that checks a service may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(10);
 
-/// Why a service is not there for the subjects.
+/// Why a service is not available to the subjects.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     #[error("service {0}")]
@@ -42,7 +42,7 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
-    /// Whether nothing is wrong with the service: the person stopped abx.
+    /// Whether nothing is wrong with the service: the user stopped abx.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         match self {
@@ -53,10 +53,10 @@ impl ServiceError {
     }
 }
 
-/// A service that runs, ready and filled.
+/// A service that runs, is ready, and has its data.
 pub struct ServiceProcess {
     process: ServerProcess,
-    /// How long filling it took.
+    /// How long it took to fill the service with data.
     pub seed_s: Option<f64>,
 }
 
@@ -70,14 +70,13 @@ impl ServiceProcess {
         start: &mut StartContext,
         deadline: Option<Nanos>,
     ) -> Result<ServiceProcess, ServiceError> {
-        let process = ServerProcess::start(&service.name, &service.source, start)?;
-        let mut started = ServiceProcess {
-            process,
+        let mut process = ServiceProcess {
+            process: ServerProcess::start(&service.name, &service.source, start)?,
             seed_s: None,
         };
-        started.wait_ready(service, start, deadline)?;
-        started.fill(service, start)?;
-        Ok(started)
+        process.wait_ready(service, start, deadline)?;
+        process.fill(service, start)?;
+        Ok(process)
     }
 
     fn wait_ready(
@@ -87,8 +86,8 @@ impl ServiceProcess {
         deadline: Option<Nanos>,
     ) -> Result<(), ServiceError> {
         let within = service.launch().ready.within;
-        let around = self.process.context(service.launch(), start);
-        let mut look = |patience: Patience| see(service, &around, start, patience);
+        let context = self.process.context(service.launch(), start);
+        let mut look = |patience: Patience| look_at(service, &context, start, patience);
         let (stopper, on_pending) = (&start.stopper, start.on_pending);
         self.process
             .wait_until(within, &mut look, stopper, deadline, on_pending)?;
@@ -108,8 +107,8 @@ impl ServiceProcess {
             service: &service.name,
         });
         let began = Instant::now();
-        let around = self.process.context(service.launch(), start);
-        let ended = around.run(&seed.command, seed.within, start);
+        let context = self.process.context(service.launch(), start);
+        let ended = context.run(&seed.command, seed.within, start);
         (start.on_pending)(Pending::Over);
         let failed = |how, output| {
             let name = service.name.clone();
@@ -126,16 +125,15 @@ impl ServiceProcess {
         }
     }
 
-    /// Whether it is still as it was when it was ready; waits for that as long as for
-    /// its start.
+    /// Checks that it is still ready, and waits for that as long as at its start.
     pub fn check_health(
         &mut self,
         service: &StudyService,
         start: &StartContext,
     ) -> Result<(), ServiceError> {
         self.check()?;
-        let around = self.process.context(service.launch(), start);
-        let mut look = |patience: Patience| see(service, &around, start, patience);
+        let context = self.process.context(service.launch(), start);
+        let mut look = |patience: Patience| look_at(service, &context, start, patience);
         let patience = Patience {
             timeout: service.launch().ready.within,
             stopper: Some(&start.stopper),
@@ -155,7 +153,7 @@ impl ServiceProcess {
         }
     }
 
-    /// Whether it still runs.
+    /// Checks that it still runs.
     ///
     /// # Errors
     /// [`ServiceError::Process`].
@@ -163,7 +161,7 @@ impl ServiceProcess {
         Ok(self.process.check()?)
     }
 
-    /// Its processes, when they can be seen.
+    /// Its processes, if they can be seen.
     #[must_use]
     pub fn tree(&self) -> Option<ProcTree> {
         self.process.tree()
@@ -198,14 +196,14 @@ fn connect(address: ServerAddress, within: Duration) -> io::Result<()> {
     }
 }
 
-/// One look whether a service is ready.
-fn see(
+/// Checks once whether a service is ready.
+fn look_at(
     service: &StudyService,
-    around: &CommandContext,
+    context: &CommandContext,
     start: &StartContext,
     patience: Patience,
 ) -> ReadinessLook {
-    let address = around.address;
+    let address = context.address;
     match &service.health {
         HealthCheck::Port => match connect(address, patience.timeout) {
             Ok(()) => ReadinessLook::Right,
@@ -213,12 +211,12 @@ fn see(
         },
         HealthCheck::Request => {
             let rule = &service.launch().ready;
-            let request_spec = RequestSpec {
+            let request = RequestSpec {
                 path: rule.path.clone(),
                 ..RequestSpec::default()
             };
             let probe = Probe {
-                request: request_spec.plan(HttpVersion::Http11, &address.to_string(), None),
+                request: request.plan(HttpVersion::Http11, &address.to_string(), None),
                 status: rule.status.map(ExpectedStatus::from).unwrap_or_default(),
                 is_logged: false,
                 shape: Shape::Request,
@@ -229,7 +227,7 @@ fn see(
         }
         HealthCheck::Command(command) => {
             let within = CHECK_WITHIN.min(patience.timeout);
-            match around.run(command, within, start) {
+            match context.run(command, within, start) {
                 Ok(CommandEnd::Well) => ReadinessLook::Right,
                 Ok(CommandEnd::Stopped) => ReadinessLook::NotYet("stopped".to_owned()),
                 Ok(CommandEnd::Failed { how, output }) => {

@@ -15,19 +15,19 @@ pub struct StartContext<'a> {
     pub program: &'a Path,
     pub keeper_arguments: &'a [&'a str],
     pub cpus: &'a [usize],
-    /// File descriptors that a subject may have.
+    /// The limit on file descriptors of a subject.
     pub descriptors: DescriptorLimit,
     /// Files that are made for every subject.
     pub files: &'a [GeneratedFile],
-    /// The seed of made files.
+    /// The seed of these files.
     pub seed: u64,
     /// The placeholders of the services that run.
     pub services: &'a [FilledWord],
-    /// Whether the processes that it starts may continue when its main process fails.
+    /// Whether the processes of a server may continue when its main process fails.
     pub outlives_main: bool,
-    /// Ends the start, too.
+    /// Ends a start that still waits.
     pub stopper: Stopper,
-    /// Draws a number below the given one.
+    /// Draws a number below its argument.
     pub draw: &'a mut dyn FnMut(u32) -> u32,
     /// Receives the current wait.
     pub on_pending: &'a dyn Fn(Pending),

@@ -1,4 +1,4 @@
-//! The responses of a subject before any load, and whether all subjects respond alike.
+//! Verifies the responses of a subject before any load, and that all subjects respond alike.
 
 mod body_text;
 mod wrong_status;
@@ -17,20 +17,20 @@ use crate::process::probe::{Probe, ProbeReply};
 use abx_study::ExpectBody;
 use wrong_status::{WrongStatus, is_server_failure};
 
-/// How often in a row the response of a ready subject is correct.
+/// How often in a row the response must be correct before a subject is ready.
 const READY_AFTER: u32 = 3;
-/// A rest between looks whether a server is ready is this part of the wait until then.
+/// A rest between two looks at a server that starts is this part of the wait so far.
 const RESTS: u32 = 128;
 /// The shortest and the longest of these rests.
 const REST_MIN: Duration = Duration::from_millis(1);
 const REST_MAX: Duration = Duration::from_millis(100);
-/// A check that has so much time reports the cause of a failure.
+/// A look that has this much time shows the cause of a failure.
 const CONCLUSIVE: Duration = Duration::from_millis(100);
 
 /// The response of a subject to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// That of the first response.
+    /// The status of the first response.
     status: u16,
     expected: ExpectedStatus,
     body_bytes: u64,
@@ -115,7 +115,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// The same with the end of the server's output, where it was the server that failed.
+    /// Adds the end of the server's output, if it was the server that failed.
     #[must_use]
     pub fn with_output(mut self, end: impl FnOnce() -> String) -> VerifyError {
         if let VerifyError::Status { got, output, .. }
@@ -127,7 +127,7 @@ impl VerifyError {
         self
     }
 
-    /// Whether nothing is wrong with the subject: the person stopped abx.
+    /// Whether nothing is wrong with the subject: the user stopped abx.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(
@@ -141,8 +141,8 @@ impl VerifyError {
 }
 
 impl Verified {
-    /// The load's expectation for every response; `compare_bodies` is off when a subject of the
-    /// comparison varies by itself, so that all are checked alike.
+    /// The load's expectation for every response. `compare_bodies` is off if the bodies of any
+    /// subject vary by themselves, so that all subjects are checked alike.
     #[must_use]
     pub fn expectation(&self, compare_bodies: bool) -> ExpectedResponse {
         ExpectedResponse {
@@ -178,7 +178,7 @@ impl Verified {
         ResponseRecord {
             status: self.status,
             body_bytes: self.body_bytes,
-            sha256: self.body.as_ref().map(|(_, sha256)| sha256.clone()),
+            sha256: self.sha256().cloned(),
             tls: self.tls.clone(),
         }
     }
@@ -211,7 +211,7 @@ pub fn verify(
     let first = &responses[0];
     let is_as_first =
         |response: &Response| probe.status.accepts(response.status) && response.body == first.body;
-    // The body of a wrong response is nothing to compare others with.
+    // Bodies are compared only with those of correct responses.
     let is_stable = responses.iter().all(is_as_first);
     Ok(Verified {
         status: first.status,
@@ -224,8 +224,8 @@ pub fn verify(
     })
 }
 
-/// The response, if it is correct, or is to a logged request: whatever its status is, that of the
-/// log stays the expected one.
+/// The response, if it is correct, or if it responds to a logged request: whatever its status is,
+/// the logged status stays the expected one.
 fn correct_response(name: &str, probe: &Probe, reply: ProbeReply) -> Result<Response, VerifyError> {
     match reply {
         ProbeReply::Response(response)
@@ -276,8 +276,8 @@ fn wrong_status(name: &str, probe: &Probe, response: &Response) -> VerifyError {
     }
 }
 
-/// Holds the responses of all subjects to one request against each other.
-/// Whether bodies are compared during the load.
+/// Compares the responses of all subjects to one request. Returns whether bodies are compared
+/// during the load.
 ///
 /// # Errors
 /// [`VerifyError::Different`], [`VerifyError::Hash`].
@@ -297,8 +297,10 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
             }
         }
         ExpectBody::Same => {
-            let stable = verified.iter().filter(|(_, verified)| verified.is_stable());
-            let stable: Vec<_> = stable.collect();
+            let stable: Vec<_> = verified
+                .iter()
+                .filter(|(_, verified)| verified.is_stable())
+                .collect();
             let mut pairs = stable.windows(2);
             if let Some(pair) = pairs.find(|pair| pair[0].1.sha256() != pair[1].1.sha256()) {
                 return Err(different(pair[0], pair[1]));
@@ -308,17 +310,19 @@ pub fn agree(verified: &[(&str, &Verified)], expect: &ExpectBody) -> Result<bool
     Ok(verified.iter().all(|(_, verified)| verified.is_stable()))
 }
 
-fn different(first: &(&str, &Verified), second: &(&str, &Verified)) -> VerifyError {
-    let [verified, other] = [first.1, second.1];
-    let [one_hash, other_hash] =
-        [verified, other].map(|verified| verified.sha256().map_or("", String::as_str));
-    let place = body_text::first_difference(&verified.body_start, &other.body_start);
+fn different(
+    (first_name, first): &(&str, &Verified),
+    (second_name, second): &(&str, &Verified),
+) -> VerifyError {
+    let [first_hash, second_hash] =
+        [first, second].map(|verified| verified.sha256().map_or("", String::as_str));
+    let place = body_text::first_difference(&first.body_start, &second.body_start);
     VerifyError::Different {
-        one: first.0.to_owned(),
-        one_bytes: verified.body_bytes,
-        other: second.0.to_owned(),
-        other_bytes: other.body_bytes,
-        difference: format!("SHA-256 {one_hash:.12}… and {other_hash:.12}…; {place}"),
+        one: (*first_name).to_owned(),
+        one_bytes: first.body_bytes,
+        other: (*second_name).to_owned(),
+        other_bytes: second.body_bytes,
+        difference: format!("SHA-256 {first_hash:.12}… and {second_hash:.12}…; {place}"),
     }
 }
 
@@ -327,7 +331,7 @@ fn different(first: &(&str, &Verified), second: &(&str, &Verified)) -> VerifyErr
 pub enum ReadinessOutcome {
     /// It was correct three times in a row, the first time at this moment.
     Ready(Nanos),
-    /// Not within the time; its behaviour instead.
+    /// It was not ready in time; its behaviour instead.
     Late(String),
     Wrong(VerifyError),
 }
@@ -335,15 +339,15 @@ pub enum ReadinessOutcome {
 /// The result of one look at a server that was started.
 #[derive(Debug)]
 pub enum ReadinessLook {
-    /// It is as it should be.
     Right,
-    /// It may be so later; its behaviour instead.
+    /// It may be ready later; its current behaviour.
     NotYet(String),
-    /// It never will be.
+    /// It will never be ready.
     Wrong(VerifyError),
 }
 
-/// Sends one request to a server. Refused and 503 mean "not yet"; any other wrong status is wrong.
+/// Sends one request to a server. A refused connection and status 503 mean "not yet"; any other
+/// incorrect status is final.
 pub fn look(
     name: &str,
     address: ServerAddress,
@@ -364,15 +368,15 @@ pub fn look(
     }
 }
 
-/// Checks until it is correct three times in a row. `gone` returns whether it has ended, which ends
-/// the wait too, with `None`.
+/// Checks a server until it is correct three times in a row. The result is `None` if `gone` reports
+/// that the server has ended.
 pub fn wait_ready(
     patience: Patience,
     look: &mut dyn FnMut(Patience) -> ReadinessLook,
     mut gone: impl FnMut() -> bool,
 ) -> Option<ReadinessOutcome> {
-    let begun = Nanos::now();
-    let deadline = begun.plus(patience.timeout.into());
+    let began = Nanos::now();
+    let deadline = began.plus(patience.timeout.into());
     let mut first_right = None;
     let mut right = 0;
     let mut before = None;
@@ -401,20 +405,20 @@ pub fn wait_ready(
         }
         let now = Nanos::now();
         if now >= deadline {
-            // The last try may have had next to no time, and then the one before it shows more.
+            // The last look may have had next to no time; then the one before it shows more.
             let before = before.filter(|_| left < CONCLUSIVE);
             return Some(ReadinessOutcome::Late(before.unwrap_or(why)));
         }
         before = Some(why);
         if let Some(on_wait) = patience.on_wait {
-            on_wait(now.since(begun).into());
+            on_wait(now.since(began).into());
         }
-        std::thread::sleep(rest(now.since(begun).into(), now.since(looked).into()));
+        std::thread::sleep(rest(now.since(began).into(), now.since(looked).into()));
     }
 }
 
-/// The rest between two looks: so small a part of the elapsed time that times measured by looks do
-/// not fall into steps, and at least as long as a look takes.
+/// The rest between two looks: a part of the elapsed time that is small enough that times measured
+/// by looks do not fall into steps, and at least the time that a look takes.
 fn rest(waited: Duration, look: Duration) -> Duration {
     (waited / RESTS).max(look).clamp(REST_MIN, REST_MAX)
 }
@@ -436,9 +440,9 @@ mod tests {
     }
 
     #[test]
-    fn who_is_late_is_told_by_the_last_look_that_had_time() {
-        // Method: a server that refuses, and then takes a connection and is silent for all the
-        // time that is left; and one that is silent once there is hardly any.
+    fn the_last_look_with_enough_time_describes_a_late_server() {
+        // Method: a server that refuses, and then accepts a connection and stays silent for the
+        // remaining time; and one that becomes silent when hardly any time is left.
         for (silent_after_ms, message) in [(0, "silent"), (950, "refused")] {
             let began = Nanos::now();
             let mut looks = 0;
@@ -452,8 +456,8 @@ mod tests {
                 ReadinessLook::NotYet("silent".to_owned())
             };
             let patience = Patience::from(Duration::from_secs(1));
-            let readiness_outcome = wait_ready(patience, &mut look, || false);
-            let Some(ReadinessOutcome::Late(why)) = readiness_outcome else {
+            let outcome = wait_ready(patience, &mut look, || false);
+            let Some(ReadinessOutcome::Late(why)) = outcome else {
                 panic!("it was never ready");
             };
             assert_eq!(why, message);
@@ -462,10 +466,10 @@ mod tests {
 
     #[test]
     fn different_bodies_are_refused_unless_any_is_allowed() {
-        // Method: two subjects, each rule in turn. Where any is allowed none is compared
-        // under load either.
-        let (this_verified, other) = (verified(5, Some("aa")), verified(6, Some("bb")));
-        let pair = [("one", &this_verified), ("other", &other)];
+        // Method: two subjects, each rule in turn. If any body is allowed, none is compared under
+        // load either.
+        let (first, second) = (verified(5, Some("aa")), verified(6, Some("bb")));
+        let pair = [("one", &first), ("other", &second)];
         let refused = agree(&pair, &ExpectBody::Same).unwrap_err().to_string();
         assert!(refused.contains("--expect-body any"), "{refused}");
         assert!(refused.contains("byte 1: `aa` and `bb`"), "{refused}");
@@ -475,9 +479,9 @@ mod tests {
     }
 
     #[test]
-    fn looks_tell_moments_apart_that_differ_by_a_hundredth() {
-        // Method: the looks of a wait, each of which takes no time; of any two moments of it
-        // that are a hundredth and more than the shortest rest apart a look is between.
+    fn looks_separate_moments_that_differ_by_a_hundredth() {
+        // Method: the looks of a wait, each of which takes no time. A look falls between any two
+        // moments that are more than a hundredth and the shortest rest apart.
         let mut waited = Duration::ZERO;
         while waited < Duration::from_secs(8) {
             let next = waited + rest(waited, Duration::ZERO);
@@ -485,7 +489,7 @@ mod tests {
             assert!(step <= REST_MIN || step * 100 <= waited, "{waited:?}");
             waited = next;
         }
-        // Looks that take long do not take all of the time.
+        // Slow looks do not take all of the time.
         let look = Duration::from_millis(40);
         assert_eq!(rest(Duration::from_secs(1), look), look);
     }
@@ -493,10 +497,10 @@ mod tests {
     #[test]
     fn one_varying_body_turns_the_check_off_for_all() {
         // Method: a stable and a varying subject.
-        let (this_verified, other) = (verified(5, Some("aa")), verified(6, None));
-        let pair = [("one", &this_verified), ("other", &other)];
+        let (stable, varying) = (verified(5, Some("aa")), verified(6, None));
+        let pair = [("one", &stable), ("other", &varying)];
         assert!(!agree(&pair, &ExpectBody::Same).unwrap());
-        assert!(this_verified.expectation(false).body.is_none());
+        assert!(stable.expectation(false).body.is_none());
         assert!(agree(&pair, &ExpectBody::Sha256("aa".into())).is_err());
     }
 }

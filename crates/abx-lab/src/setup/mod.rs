@@ -1,5 +1,5 @@
-//! The needs of a study before it can run: the studies that come with abx, and the software that
-//! their subjects need on this machine.
+//! Prepares a study: the studies that come with abx, whether the user trusts a study, and the
+//! software that its subjects need on this machine.
 
 pub mod catalog;
 pub mod provision;

@@ -1,5 +1,5 @@
-//! The study files that a user allows abx to run: the commands that were shown, and folders whose
-//! studies need no question.
+//! The study files that a user allows abx to run: by the commands that abx showed, or by folders
+//! whose studies need no question.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,10 +10,10 @@ use crate::records::store::state_folder;
 
 /// The variable that names trusted folders, separated as in `PATH`.
 const VARIABLE: &str = "ABX_TRUST";
-/// Far above what a person agrees to; what is beyond does not count.
+/// The most bytes of the file that count: far more than a person agrees to.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The file with what a person agreed to, a line for each.
+/// The file with one line for each digest or folder that the user trusts.
 #[derive(Debug, Clone)]
 pub struct TrustStore {
     file: PathBuf,
@@ -22,7 +22,7 @@ pub struct TrustStore {
 }
 
 impl TrustStore {
-    /// That of this user, with what the environment adds.
+    /// The store of this user, with the folders that the environment adds.
     #[must_use]
     pub fn of_user() -> TrustStore {
         let named = std::env::var_os(VARIABLE).unwrap_or_default();
@@ -64,17 +64,17 @@ impl TrustStore {
         self.add(FOLDER, name)
     }
 
-    fn add(&self, kind: &str, what: &str) -> io::Result<()> {
+    fn add(&self, kind: &str, value: &str) -> io::Result<()> {
         if let Some(folder) = self.file.parent() {
             fs::create_dir_all(folder)?;
         }
         let mut options = OpenOptions::new();
-        let file = options.append(true).create(true).mode(0o600);
-        let line = format!("{kind} {what}\n");
-        file.open(&self.file)?.write_all(line.as_bytes())
+        options.append(true).create(true).mode(0o600);
+        let line = format!("{kind} {value}\n");
+        options.open(&self.file)?.write_all(line.as_bytes())
     }
 
-    /// The lines; none of them counts if others may write to the file.
+    /// The text of the file; an error if other users may write to it.
     fn text(&self) -> io::Result<String> {
         let file = fs::File::open(&self.file)?;
         let metadata = file.metadata()?;
@@ -88,8 +88,9 @@ impl TrustStore {
     }
 }
 
-/// The beginning of the line of a digest, and of a folder.
+/// The first word of the line of a digest.
 const COMMANDS: &str = "commands";
+/// The first word of the line of a folder.
 const FOLDER: &str = "folder";
 
 #[cfg(test)]
@@ -99,9 +100,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_trusted_is_known_again_and_nothing_else() {
-        // Method: a digest and a folder, each before and after it is added; folders above, beside
-        // and below; a folder of the environment; and a file that others may write to.
+    fn only_added_digests_and_folders_are_trusted() {
+        // Method: a digest and a folder, each before and after it is added; folders above, below
+        // and next to it; a folder of the environment; and a file that others may write to.
         let home = tempfile::tempdir().unwrap();
         let store = TrustStore {
             file: home.path().join("state/trusted"),
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_a_line_end_is_no_folder_to_trust() {
+    fn a_folder_with_a_line_end_in_its_name_is_refused() {
         // Method: a name whose second line would trust everything.
         let home = tempfile::tempdir().unwrap();
         let store = TrustStore {

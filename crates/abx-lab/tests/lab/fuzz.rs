@@ -5,21 +5,21 @@ use std::path::Path;
 use abx_lab::scenario_file::{self, ScenarioFileError};
 use abx_lab::study_file::{StudyFileError, parse};
 
-/// Parses a text that is also the text of its templates. Any error has a line of it, and a message
-/// on one line.
+/// Parses a text that is also the text of its templates. Any error has a line of the text, and a
+/// message on a single line.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_text(text: &str) {
     if let Err(error) = parse(text, Path::new("study.toml"), &|_| Ok(text.to_owned())) {
         check(text, error);
     }
 }
 
-/// The same for a scenario, whose bodies are this text too.
+/// As [`any_text`] for a scenario whose bodies are this text too. A scenario has a step.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_scenario(text: &str) {
     match scenario_file::parse(text, Path::new("scenario.toml"), &|_| Ok(text.to_owned())) {
         Ok(read) => assert!(!read.steps.is_empty(), "a scenario without a step"),

@@ -1,5 +1,5 @@
-//! Records found again: by an index that may be missing, old, damaged or in the
-//! way of others, and never changes what is found.
+//! The history of records. Its index may be missing, old, damaged or in use by others, and never
+//! changes the result of a search.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 const INDEX: &str = "history.sqlite3";
 
-/// A study's record, without the parts that are not read.
+/// A study's record, without the parts that the history does not read.
 fn study(subject: &str, started: u64) -> String {
     format!(
         r#"{{"schema":"abx.study/1","abx_version":"0.1.0","started_unix_ms":{started},
@@ -38,7 +38,7 @@ const RUN: &str = r#"{"schema":"abx.run/1","throughput_per_s":1234.5,"measured":
     "subjects":[{"name":"http://127.0.0.1:80/x","command":[],"address":"http://127.0.0.1:80/x"}],
     "loads":[{"name":"c7"}],"blocks":[{"complete":true}]}}"#;
 
-/// A folder with three records and a file that is none.
+/// A folder with three records and two other files.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
@@ -50,6 +50,7 @@ fn folder() -> TempDir {
     folder
 }
 
+/// The history of a folder, whose index must be usable.
 fn all(folder: &Path) -> History {
     let archive = Archive::open(folder).unwrap();
     assert!(
@@ -75,9 +76,9 @@ fn search(folder: &Path, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn records_are_listed_with_what_they_say() {
-    // Method: a study, a run, and a file of a
-    // later version; read once from the files and once from the index.
+fn records_are_listed_with_an_outline() {
+    // Method: a study, a run, and a file of a later version, read once from the files and once from
+    // the index.
     let folder = folder();
     let first = all(folder.path());
     assert_eq!(files(&first), ["two.json", "one.json", "run.json"]);
@@ -94,7 +95,7 @@ fn records_are_listed_with_what_they_say() {
     assert_eq!(outline.loads, ["c50"]);
     assert_eq!(outline.machine.kernel.as_deref(), Some("6.18"));
     assert_eq!(outline.machine.generator_cpus, [1]);
-    // Only the comparisons of the study's purpose.
+    // Only primary comparisons are listed.
     assert_eq!(outline.comparisons.len(), 1);
     assert_eq!(outline.comparisons[0].verdict, Verdict::Faster);
     let run = &first.entries[2].outline;
@@ -109,7 +110,7 @@ fn records_are_listed_with_what_they_say() {
 
 #[test]
 fn a_scenario_is_listed_with_its_file() {
-    // Method: a run under one, searched by its file.
+    // Method: a run of a scenario, searched by the scenario's file.
     let folder = tempfile::tempdir().unwrap();
     let settings = r#"{"name":"c7","settings":{"scenario":{"file":"shop/login.toml"}}}"#;
     let run = RUN.replace(r#"{"name":"c7"}"#, settings);
@@ -119,7 +120,7 @@ fn a_scenario_is_listed_with_its_file() {
     assert_eq!(search(folder.path(), "LOGIN"), ["run.json"]);
 }
 
-/// A search for a commit whose record has no more than a list needs.
+/// The record of a search for a commit, with only the parts that a list needs.
 const SEARCH: &str = r#"{"schema":"abx.output/1","kind":"bisect","abx_version":"0.1.0",
     "started_unix_ms":2000,"command":[],"label":"nightly 7","revisions":["v1","main"],"build":[],
     "server":"./server","metric":"throughput","by":0.03,"trials":[],"elapsed_s":60.5,
@@ -132,8 +133,8 @@ const SEARCH: &str = r#"{"schema":"abx.output/1","kind":"bisect","abx_version":"
 
 #[test]
 fn searches_for_commits_are_listed_from_their_own_folder() {
-    // Method: a search that found a commit, by its label, its id and from the index; a file
-    // in the place of the folder.
+    // Method: a search that found a commit, listed from the file and from the index, and named by
+    // its label and its id; then a file in the place of the folder.
     let folder = folder();
     let searches = folder.path().join(SEARCHES);
     fs::create_dir(&searches).unwrap();
@@ -145,10 +146,11 @@ fn searches_for_commits_are_listed_from_their_own_folder() {
     let outline = &entry.outline;
     assert_eq!((outline.kind, outline.blocks), (RecordKind::Bisect, 4));
     assert_eq!(outline.search.as_ref().unwrap().commits, 1);
-    let found = &outline.comparisons[0];
-    let names = [&*found.subject, &*found.baseline];
+    let comparison = &outline.comparisons[0];
+    let names = [&*comparison.subject, &*comparison.baseline];
     assert_eq!(names, ["bbbbbbbbb", "aaaaaaaaa"]);
-    assert_eq!((found.verdict, found.ratio), (Verdict::Slower, Some(0.91)));
+    assert_eq!(comparison.verdict, Verdict::Slower);
+    assert_eq!(comparison.ratio, Some(0.91));
     assert_eq!(all(folder.path()), first);
     assert_eq!(search(folder.path(), "Nightly"), ["bisect/key.json"]);
     assert_eq!(
@@ -162,8 +164,8 @@ fn searches_for_commits_are_listed_from_their_own_folder() {
 
 #[test]
 fn records_from_elsewhere_are_added_once() {
-    // Method: a study, a run and a search into an empty folder, each twice, by this command and
-    // by a later one; the same study with other spaces; and texts that are no records.
+    // Method: a study, a run and a search are added to an empty folder, each twice by one command
+    // and, with other spaces, by a later command; then texts that are not records.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
     let texts = [study("new", 1_000), RUN.to_owned(), SEARCH.to_owned()];
@@ -181,11 +183,11 @@ fn records_from_elsewhere_are_added_once() {
         let known = Added::Known { id: id.clone() };
         assert_eq!(later.add(&text.replace(',', " ,")).unwrap(), known);
     }
-    let listed = all(&path);
-    let mut kept: Vec<&String> = listed.entries.iter().map(|entry| &entry.id).collect();
-    kept.sort_unstable();
+    let history = all(&path);
+    let mut listed: Vec<&String> = history.entries.iter().map(|entry| &entry.id).collect();
+    listed.sort_unstable();
     ids.sort_unstable();
-    assert_eq!(kept, ids.iter().collect::<Vec<_>>());
+    assert_eq!(listed, ids.iter().collect::<Vec<_>>());
     for text in [
         "",
         "{}",
@@ -195,13 +197,13 @@ fn records_from_elsewhere_are_added_once() {
     ] {
         assert!(later.add(text).is_err(), "{text}");
     }
-    assert_eq!(all(&path), listed);
+    assert_eq!(all(&path), history);
 }
 
 #[test]
-fn what_changed_is_read_again_and_what_is_gone_is_forgotten() {
-    // Method: a file replaced by one of the same length and time, one removed,
-    // and a foreign one that becomes a record.
+fn changed_files_are_read_again_and_missing_ones_are_forgotten() {
+    // Method: a file is replaced by another of the same length and time, one is removed, and a
+    // foreign one becomes a record.
     let folder = folder();
     all(folder.path());
     let path = folder.path().join("one.json");
@@ -224,13 +226,13 @@ fn what_changed_is_read_again_and_what_is_gone_is_forgotten() {
 }
 
 #[test]
-fn an_index_that_cannot_be_used_is_made_anew() {
-    // Method: each way to spoil it, then the same list as before, and an index
-    // that is whole again.
+fn an_unusable_index_is_rebuilt() {
+    // Method: after each way to spoil the index, the list is as before, and the index is complete
+    // again.
     let folder = folder();
     let before = all(folder.path());
     let index = folder.path().join(INDEX);
-    let whole = fs::read(&index).unwrap();
+    let intact = fs::read(&index).unwrap();
     let sql = |text: &str| {
         Connection::open(&index)
             .unwrap()
@@ -244,10 +246,10 @@ fn an_index_that_cannot_be_used_is_made_anew() {
             fs::write(&index, "no index at all\n".repeat(99)).unwrap()
         }),
         ("cut off", &|| {
-            fs::write(&index, &whole[..whole.len() / 2]).unwrap()
+            fs::write(&index, &intact[..intact.len() / 2]).unwrap()
         }),
         ("overwritten", &|| {
-            let mut bytes = whole.clone();
+            let mut bytes = intact.clone();
             let middle = bytes.len() / 3;
             bytes[middle..].fill(0xaa);
             fs::write(&index, bytes).unwrap();
@@ -274,8 +276,8 @@ fn an_index_that_cannot_be_used_is_made_anew() {
 }
 
 #[test]
-fn an_index_that_cannot_be_kept_is_told_and_does_without() {
-    // Method: a folder where the file should be; the list is the same.
+fn an_index_that_cannot_be_written_is_reported_and_not_needed() {
+    // Method: a folder in the place of the index; the list is the same.
     let folder = folder();
     let before = all(folder.path());
     let index = folder.path().join(INDEX);
@@ -287,15 +289,14 @@ fn an_index_that_cannot_be_kept_is_told_and_does_without() {
     assert!(problem.contains("XDG_STATE_HOME"), "{problem}");
     assert!(!problem.contains('\n'), "{problem}");
     assert_eq!(archive.list(&Query::default()).unwrap(), before);
-    let again = Archive::rebuild(folder.path()).unwrap();
-    assert!(again.problem().is_some());
-    assert_eq!(again.list(&Query::default()).unwrap(), before);
+    let rebuilt = Archive::rebuild(folder.path()).unwrap();
+    assert!(rebuilt.problem().is_some());
+    assert_eq!(rebuilt.list(&Query::default()).unwrap(), before);
 }
 
 #[test]
-fn several_at_once_all_find_the_same() {
-    // Method: eight threads, each with an index of its own to open, beside one
-    // that damages it again and again.
+fn several_readers_at_once_see_the_same_history() {
+    // Method: eight threads open an index that was damaged before, five times.
     let folder = folder();
     let before = all(folder.path());
     let path = folder.path();
@@ -311,7 +312,7 @@ fn several_at_once_all_find_the_same() {
 
 #[test]
 fn a_folder_without_records_is_left_alone() {
-    // Method: a folder that is not there, and an empty one.
+    // Method: a missing folder, and an empty one.
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("abx");
     assert_eq!(all(&missing).entries, []);
@@ -323,8 +324,8 @@ fn a_folder_without_records_is_left_alone() {
 
 #[test]
 fn text_is_found_wherever_a_record_has_it() {
-    // Method: each part, in another case; text that none has, text that runs
-    // over two parts, and signs that a query language would take for its own.
+    // Method: each part, in another case; text that no record has, text across two parts, and
+    // characters with a meaning in a query language.
     let folder = folder();
     let path = folder.path();
     assert_eq!(search(path, "ÄNDERUNG"), ["two.json"]);
@@ -333,16 +334,16 @@ fn text_is_found_wherever_a_record_has_it() {
     assert_eq!(search(path, "127.0.0.1:80/x"), ["run.json"]);
     assert_eq!(search(path, "c7"), ["run.json"]);
     assert_eq!(search(path, "one.json"), ["one.json"]);
-    for nothing in ["nobody", "%", "_", "'", "old old/1.2"] {
-        assert_eq!(search(path, nothing), [""; 0], "{nothing}");
+    for text in ["nobody", "%", "_", "'", "old old/1.2"] {
+        assert_eq!(search(path, text), [""; 0], "{text}");
     }
     let id = all(path).entries[0].id.clone();
     assert_eq!(search(path, &id), ["two.json"]);
 }
 
 #[test]
-fn a_limit_says_how_many_it_leaves_out() {
-    // Method: fewer, as many, and more than there are.
+fn a_limited_list_has_the_number_of_records_left_out() {
+    // Method: a limit below, at, and above the number of records.
     let folder = folder();
     let list = |limit| {
         let query = Query {
@@ -357,8 +358,8 @@ fn a_limit_says_how_many_it_leaves_out() {
 
 #[test]
 fn studies_that_failed_before_they_measured_are_left_out_and_counted() {
-    // Method: one of the newest studies without a block; listed, counted, limited, and
-    // passed over by `last`.
+    // Method: the newest study has no block. It is counted, listed on request, and skipped by
+    // `last`.
     let folder = folder();
     let path = folder.path();
     let blocks = r#"{"complete":true,"rounds":[]},{"complete":false}"#;
@@ -380,8 +381,8 @@ fn studies_that_failed_before_they_measured_are_left_out_and_counted() {
 
 #[test]
 fn a_record_is_named_by_its_place_from_the_end() {
-    // Method: each of three records, one that is not there, words that are no places, and a
-    // file of that name, which comes first.
+    // Method: each of three records, one beyond them, a missing folder, and words that are not
+    // places.
     let folder = folder();
     let path = folder.path();
     for (word, file) in [
@@ -402,8 +403,8 @@ fn a_record_is_named_by_its_place_from_the_end() {
 
 #[test]
 fn a_record_is_named_by_its_id() {
-    // Method: the shown id, four letters of it, in capitals; a file of that name, which comes
-    // first; ids of no record; words that are no ids.
+    // Method: the id, its first four letters, and the id in capitals; an id of no record; paths;
+    // and words that are not ids.
     let folder = folder();
     let path = folder.path();
     for entry in all(path).entries {
@@ -424,7 +425,7 @@ fn a_record_is_named_by_its_id() {
 }
 
 #[test]
-fn an_id_that_two_records_begin_with_is_refused() {
+fn a_prefix_of_two_ids_is_refused() {
     // Method: empty records until two ids begin with the same four letters.
     let folder = tempfile::tempdir().unwrap();
     for number in 0..900 {
@@ -433,11 +434,11 @@ fn an_id_that_two_records_begin_with_is_refused() {
     let history = all(folder.path());
     let mut ids: Vec<&str> = history.entries.iter().map(|entry| &entry.id[..4]).collect();
     ids.sort_unstable();
-    let twice = ids
+    let pair = ids
         .windows(2)
-        .find(|two| two[0] == two[1])
+        .find(|pair| pair[0] == pair[1])
         .expect("900 of 65536");
-    let error = resolve(twice[0], folder.path()).unwrap_err();
+    let error = resolve(pair[0], folder.path()).unwrap_err();
     assert!(matches!(error, HistoryError::Several { .. }), "{error}");
     assert!(
         error.to_string().contains("Give more of its letters"),
@@ -445,7 +446,7 @@ fn an_id_that_two_records_begin_with_is_refused() {
     );
 }
 
-/// The changes of a folder between two looks.
+/// A change of a folder between two lists.
 #[derive(Debug, Clone)]
 enum Change {
     Study { file: u8, started: u64 },
@@ -467,8 +468,8 @@ fn change() -> impl Strategy<Value = Change> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn an_index_that_is_kept_says_what_a_new_one_says(changes in prop::collection::vec(change(), 1..12)) {
-        // Method: any changes, a look after each; then one made again.
+    fn an_updated_index_equals_a_new_one(changes in prop::collection::vec(change(), 1..12)) {
+        // Method: after each of any changes, the list of the index, and of a rebuilt index.
         let folder = tempfile::tempdir().unwrap();
         let path = |file: u8| folder.path().join(format!("{file}.json"));
         for change in changes {
@@ -483,9 +484,9 @@ proptest! {
                     fs::write(&index, bytes).unwrap();
                 }
             }
-            let kept = all(folder.path());
-            let anew = Archive::rebuild(folder.path()).unwrap();
-            prop_assert_eq!(kept, anew.list(&Query::default()).unwrap());
+            let updated = all(folder.path());
+            let rebuilt = Archive::rebuild(folder.path()).unwrap();
+            prop_assert_eq!(updated, rebuilt.list(&Query::default()).unwrap());
         }
     }
 }

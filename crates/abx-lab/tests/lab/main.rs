@@ -1,5 +1,5 @@
-//! The lab without a subject that runs: study files, needs of subjects, revisions of repositories,
-//! and records found again.
+//! The lab without running subjects: study files, needs of subjects, revisions of repositories, and
+//! the history of records.
 
 mod fuzz;
 mod history;

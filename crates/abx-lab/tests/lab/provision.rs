@@ -1,5 +1,5 @@
-//! Needs of subjects: found, built, and named when they are missing. Nothing here uses the network
-//! or changes the system.
+//! Needs of subjects: which are missing, and builds. Nothing here uses the network or changes the
+//! system.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -18,13 +18,13 @@ struct BuildSite {
 
 impl BuildSite {
     fn new() -> BuildSite {
-        let place = BuildSite {
+        let site = BuildSite {
             study: tempfile::tempdir().unwrap(),
             cache: tempfile::tempdir().unwrap(),
         };
-        fs::create_dir(place.study.path().join("server")).unwrap();
-        place.write("first");
-        place
+        fs::create_dir(site.study.path().join("server")).unwrap();
+        site.write("first");
+        site
     }
 
     fn write(&self, text: &str) {
@@ -38,11 +38,12 @@ impl BuildSite {
         provisions.remove(0)
     }
 
+    /// Installs these needs, and returns the reported lines.
     fn install(&self, needs: &[Need]) -> Result<Vec<String>, InstallError> {
-        let mut texts = Vec::new();
+        let mut lines = Vec::new();
         let provision = self.survey(needs);
-        install(&[provision], &mut |line| texts.push(line.to_owned()))?;
-        Ok(texts)
+        install(&[provision], &mut |line| lines.push(line.to_owned()))?;
+        Ok(lines)
     }
 }
 
@@ -71,6 +72,7 @@ fn build(script: &str) -> Need {
     }
 }
 
+/// What is missing, in words.
 fn what(provision: &Provision) -> Vec<&str> {
     provision
         .missing()
@@ -80,13 +82,13 @@ fn what(provision: &Provision) -> Vec<&str> {
 }
 
 #[test]
-fn a_build_is_made_once_and_anew_when_its_sources_change() {
-    // Method: a build that copies its source, surveyed and had at every stage.
-    let place = BuildSite::new();
+fn a_build_is_made_once_and_again_when_its_sources_change() {
+    // Method: a build that copies its source, surveyed and installed at every stage.
+    let site = BuildSite::new();
     let needs = [build(
         "pwd; cp source $1/program && cp $2/server/source $1/second",
     )];
-    let before = place.survey(&needs);
+    let before = site.survey(&needs);
     assert_eq!(what(&before), ["the build of web"]);
     let Remedy::Install(commands) = &before.missing()[0].remedy else {
         panic!("abx builds it");
@@ -94,49 +96,49 @@ fn a_build_is_made_once_and_anew_when_its_sources_change() {
     let first = before.build().unwrap().to_owned();
     assert_eq!(commands[0][4], first.to_str().unwrap());
     assert!(!first.exists());
-    assert_eq!(place.install(&needs).unwrap().len(), 1);
+    assert_eq!(site.install(&needs).unwrap().len(), 1);
     let content = |name: &str| fs::read_to_string(first.join(name)).unwrap();
     assert_eq!(
         (content("program"), content("second")),
         ("first".into(), "first".into())
     );
-    assert_eq!(what(&place.survey(&needs)), [""; 0]);
-    assert_eq!(place.install(&needs).unwrap(), [""; 0]);
+    assert_eq!(what(&site.survey(&needs)), [""; 0]);
+    assert_eq!(site.install(&needs).unwrap(), [""; 0]);
 
-    place.write("another");
-    let changed = place.survey(&needs);
+    site.write("another");
+    let changed = site.survey(&needs);
     assert_eq!(what(&changed), ["the build of web"]);
     assert_ne!(changed.build().unwrap(), first);
-    place.install(&needs).unwrap();
+    site.install(&needs).unwrap();
     let second = fs::read_to_string(changed.build().unwrap().join("program")).unwrap();
     assert_eq!(second, "another");
-    place.write("first");
-    assert_eq!(what(&place.survey(&needs)), [""; 0]);
+    site.write("first");
+    assert_eq!(what(&site.survey(&needs)), [""; 0]);
 }
 
 #[test]
-fn an_interrupted_build_begins_again_with_nothing() {
-    // Method: the leftovers of a killed build are put in its place by hand.
-    let place = BuildSite::new();
+fn an_interrupted_build_begins_again_with_an_empty_folder() {
+    // Method: the test puts the leftovers of a killed build in its site.
+    let site = BuildSite::new();
     let needs = [build("ls -A $1 >list.$$ 2>&1; mv list.$$ $1/list")];
-    let folder = place.survey(&needs).build().unwrap().to_owned();
+    let folder = site.survey(&needs).build().unwrap().to_owned();
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("half"), "").unwrap();
-    assert_eq!(what(&place.survey(&needs)), ["the build of web"]);
-    place.install(&needs).unwrap();
+    assert_eq!(what(&site.survey(&needs)), ["the build of web"]);
+    site.install(&needs).unwrap();
     assert_eq!(fs::read_to_string(folder.join("list")).unwrap(), "");
     assert!(!folder.join("half").exists());
 }
 
 #[test]
-fn a_failed_build_shows_its_end_and_counts_for_nothing() {
-    // Method: a build that prints a lot, leaves a file and fails; then a
-    // second look, and the same build mended.
-    let place = BuildSite::new();
+fn a_failed_build_shows_the_end_of_its_output_and_does_not_count() {
+    // Method: a build that prints a lot, leaves a file and fails; then a second survey, and the
+    // same build repaired.
+    let site = BuildSite::new();
     let needs = [build(
         "seq 100; touch $1/half; echo it broke >&2; test -e $2/mended",
     )];
-    let error = place.install(&needs).unwrap_err();
+    let error = site.install(&needs).unwrap_err();
     let InstallError::Command(failure) = &error else {
         panic!("{error}");
     };
@@ -148,18 +150,18 @@ fn a_failed_build_shows_its_end_and_counts_for_nothing() {
     for part in ["web: ", "sh -c", "exit status: 1", "it broke"] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    assert_eq!(what(&place.survey(&needs)), ["the build of web"]);
-    fs::write(place.study.path().join("mended"), "").unwrap();
-    place.install(&needs).unwrap();
-    assert_eq!(what(&place.survey(&needs)), [""; 0]);
+    assert_eq!(what(&site.survey(&needs)), ["the build of web"]);
+    fs::write(site.study.path().join("mended"), "").unwrap();
+    site.install(&needs).unwrap();
+    assert_eq!(what(&site.survey(&needs)), [""; 0]);
 }
 
 #[test]
 fn a_build_that_changes_its_sources_is_refused() {
-    // Method: a build that leaves a file beside its source.
-    let place = BuildSite::new();
+    // Method: a build that leaves a file next to its source.
+    let site = BuildSite::new();
     let needs = [build("touch object; touch $1/program")];
-    let error = place.install(&needs).unwrap_err();
+    let error = site.install(&needs).unwrap_err();
     assert!(
         matches!(error, InstallError::SourcesChanged { .. }),
         "{error}"
@@ -168,17 +170,17 @@ fn a_build_that_changes_its_sources_is_refused() {
 }
 
 #[test]
-fn a_build_without_its_folder_or_program_says_what_to_do() {
-    // Method: a folder that is not there, then a program that is not.
-    let place = BuildSite::new();
+fn a_build_without_its_folder_or_program_has_a_remedy() {
+    // Method: a missing folder, then a missing program.
+    let site = BuildSite::new();
     let nowhere = Need::Build {
         command: vec!["sh".to_owned()],
         folder: PathBuf::from("nowhere"),
     };
-    let provision = place.survey(&[nowhere]);
+    let provision = site.survey(&[nowhere]);
     assert_eq!(provision.build(), None);
     let Remedy::ByHand(how) = &provision.missing()[0].remedy else {
-        panic!("only a person can mend it");
+        panic!("only a person can repair it");
     };
     assert!(how.contains("nowhere cannot be read"), "{how}");
 
@@ -186,7 +188,7 @@ fn a_build_without_its_folder_or_program_says_what_to_do() {
         command: vec!["abx-has-no-such-program".to_owned()],
         folder: PathBuf::new(),
     };
-    let error = place.install(&[unknown]).unwrap_err();
+    let error = site.install(&[unknown]).unwrap_err();
     assert!(matches!(error, InstallError::ByHand(_)), "{error}");
     assert!(
         error.to_string().contains("abx-has-no-such-program"),
@@ -195,10 +197,10 @@ fn a_build_without_its_folder_or_program_says_what_to_do() {
 }
 
 #[test]
-fn a_program_to_bring_is_there_or_a_person_is_told_how() {
-    // Method: names on the path, a path below the study, and neither.
-    let place = BuildSite::new();
-    let path = place.study.path().join("own");
+fn a_program_to_bring_exists_or_the_user_reads_how_to_get_it() {
+    // Method: a name on the path, an absolute path, a path below the study, and a missing program.
+    let site = BuildSite::new();
+    let path = site.study.path().join("own");
     fs::write(&path, "#!/bin/sh\n").unwrap();
     let bring = |program: &str| {
         [Need::Bring {
@@ -206,17 +208,17 @@ fn a_program_to_bring_is_there_or_a_person_is_told_how() {
             how: "ask its maker".to_owned(),
         }]
     };
-    assert_eq!(what(&place.survey(&bring("sh"))), [""; 0]);
-    assert_eq!(what(&place.survey(&bring("/bin/sh"))), [""; 0]);
-    assert_eq!(what(&place.survey(&bring("./own"))), ["the program ./own"]);
+    assert_eq!(what(&site.survey(&bring("sh"))), [""; 0]);
+    assert_eq!(what(&site.survey(&bring("/bin/sh"))), [""; 0]);
+    assert_eq!(what(&site.survey(&bring("./own"))), ["the program ./own"]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(what(&place.survey(&bring("./own"))), [""; 0]);
-    let provision = place.survey(&bring("abx-has-no-such-program"));
+    assert_eq!(what(&site.survey(&bring("./own"))), [""; 0]);
+    let provision = site.survey(&bring("abx-has-no-such-program"));
     assert_eq!(
         provision.missing()[0].remedy,
         Remedy::Bring("ask its maker".to_owned())
     );
-    let message = place.install(&bring("no-such")).unwrap_err().to_string();
+    let message = site.install(&bring("no-such")).unwrap_err().to_string();
     assert!(
         message.contains("web needs the program no-such: ask its maker"),
         "{message}"
@@ -224,38 +226,38 @@ fn a_program_to_bring_is_there_or_a_person_is_told_how() {
 }
 
 #[test]
-fn an_artifact_that_is_written_wrongly_is_named() {
-    // Method: one without a version.
-    let place = BuildSite::new();
-    let provision = place.survey(&[Need::Maven(vec!["group:name".to_owned()])]);
+fn an_artifact_with_invalid_coordinates_is_named() {
+    // Method: coordinates without a version.
+    let site = BuildSite::new();
+    let provision = site.survey(&[Need::Maven(vec!["group:name".to_owned()])]);
     let missing = provision.missing()[0].to_string();
     assert!(missing.contains("`group:name`"), "{missing}");
     assert!(missing.contains("group:artifact:version"), "{missing}");
 }
 
 #[test]
-fn the_subject_finds_what_was_installed_for_it() {
-    // Method: the variables of a subject with two kinds of needs, and of one
-    // with none; folders are named alike in every survey.
-    let place = BuildSite::new();
+fn the_environment_leads_a_subject_to_its_installations() {
+    // Method: the variables of a subject with two kinds of needs, in two surveys; of one with a
+    // build; and a study without needs.
+    let site = BuildSite::new();
     let needs = [
         Need::Npm(vec!["ws".to_owned()]),
         Need::Pypi(vec!["websockets".to_owned()]),
     ];
-    let environment = place.survey(&needs).environment();
+    let environment = site.survey(&needs).environment();
     let value = |name: &str| {
         let pair = environment.iter().find(|(text, _)| text == name);
         pair.map(|(_, value)| value.as_str()).unwrap()
     };
-    let cache = place.cache.path().to_str().unwrap();
+    let cache = site.cache.path().to_str().unwrap();
     let path: Vec<&str> = value("PATH").split(':').collect();
     assert!(path[0].starts_with(&format!("{cache}/npm-")), "{path:?}");
     assert!(path[0].ends_with("/node_modules/.bin"), "{path:?}");
     assert!(path[1].starts_with(&format!("{cache}/pypi-")), "{path:?}");
     assert!(path[1].ends_with("/bin"), "{path:?}");
     assert!(value("NODE_PATH").ends_with("/node_modules"));
-    assert_eq!(place.survey(&needs).environment(), environment);
-    assert_eq!(place.survey(&[build("true")]).environment(), []);
+    assert_eq!(site.survey(&needs).environment(), environment);
+    assert_eq!(site.survey(&[build("true")]).environment(), []);
     let study = study(&[]);
-    assert!(survey(&study, place.study.path(), place.cache.path()).is_empty());
+    assert!(survey(&study, site.study.path(), site.cache.path()).is_empty());
 }

@@ -15,7 +15,7 @@ fn docs() -> PathBuf {
 
 #[test]
 fn the_schema_of_scenarios_is_the_one_of_the_types() {
-    // Method: generated again and compared; UPDATE=1 writes it.
+    // Method: the schema is generated again and compared; UPDATE=1 writes it.
     let path = docs().join("scenario.schema.json");
     let generated = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     if std::env::var_os("UPDATE").is_some() {
@@ -29,28 +29,28 @@ fn the_schema_of_scenarios_is_the_one_of_the_types() {
     );
 }
 
-/// The keys of a table and, joined by points, of those in it.
+/// The keys of a table and of the tables in it, joined by points.
 fn keys(table: &Value, prefix: &str) -> Vec<String> {
-    let mut texts = Vec::new();
+    let mut paths = Vec::new();
     for (key, inner) in table["properties"].as_object().into_iter().flatten() {
-        let key = format!("{prefix}{key}");
+        let path = format!("{prefix}{key}");
         for deeper in [inner, &inner["items"], &inner["additionalProperties"]] {
-            texts.extend(keys(deeper, &format!("{key}.")));
+            paths.extend(keys(deeper, &format!("{path}.")));
         }
-        texts.push(key);
+        paths.push(path);
     }
-    texts
+    paths
 }
 
 #[test]
 fn every_key_has_its_row_and_the_examples_are_read() {
-    // Method: each key of the schema has a row of the page; each TOML block of the page, and
-    // the example that it runs, is a scenario.
+    // Method: each key of the schema has a row on the page; each TOML block of the page, and the
+    // example that the page runs, is a scenario.
     let page = fs::read_to_string(docs().join("guides/scenarios.md")).unwrap();
-    let texts = keys(&schema(), "");
-    assert!(texts.contains(&"step.extract.json".to_owned()), "{texts:?}");
+    let keys = keys(&schema(), "");
+    assert!(keys.contains(&"step.extract.json".to_owned()), "{keys:?}");
     let has_row = |key: &String| page.contains(&format!("\n| `{key}` |"));
-    let missing: Vec<&String> = texts.iter().filter(|key| !has_row(key)).collect();
+    let missing: Vec<&String> = keys.iter().filter(|key| !has_row(key)).collect();
     assert!(
         missing.is_empty(),
         "without a row in docs/guides/scenarios.md: {missing:?}"
@@ -66,8 +66,8 @@ fn every_key_has_its_row_and_the_examples_are_read() {
 }
 
 #[test]
-fn what_fuzzing_kept_is_a_scenario_or_refused() {
-    // Method: the fuzz target's body, on kept inputs and changes of them.
+fn inputs_that_fuzzing_kept_are_scenarios_or_refused() {
+    // Method: the fuzz target's body, on kept inputs and mutations of them.
     abx_corpus::replay_text("scenario_file", 1_000, fuzz::any_scenario);
 }
 
@@ -78,7 +78,7 @@ proptest! {
         length in 0_usize..40,
         instead in "[a-z{}\\[\\]\"=., \n0-9\u{e9}\u{0}]{0,12}",
     ) {
-        // Method: a piece of the example exchanged for signs that mean something.
+        // Method: a piece of the example is replaced by characters that have a meaning.
         let example = docs().join("../examples/scenario/browse.toml");
         let mut text = fs::read_to_string(example).unwrap();
         let end = (place + length).min(text.len());

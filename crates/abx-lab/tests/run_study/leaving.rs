@@ -1,4 +1,4 @@
-//! Loads that are settled before the others, and subjects that are under one load.
+//! Loads that are settled before others, and subjects that are settled before others under a load.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use tempfile::TempDir;
 
 use super::{run_into, study};
 
-/// Conducts a study until a block has ended after something was settled.
+/// Runs a study until a block has ended after a load or a subject was settled.
 fn until_one_has_left(study: &Study) -> StudyRecord {
     let stopper: RefCell<Option<Stopper>> = RefCell::new(None);
     let mut watch = |progress: StudyProgress| {
         let StudyProgress::Block { record, .. } = progress else {
             return;
         };
-        let done = record.measured.blocks.len() as u32;
+        let blocks = record.measured.blocks.len() as u32;
         let mut settled = record.measured.loads.iter().flat_map(|load| &load.settled);
-        if settled.any(|settled| settled.blocks < done) {
+        if settled.any(|settled| settled.blocks < blocks) {
             stopper.borrow().as_ref().unwrap().stop();
         }
     };
@@ -38,8 +38,8 @@ fn last_complete(record: &StudyRecord) -> &BlockRecord {
     record.measured.complete_blocks().last().unwrap()
 }
 
-/// Two equal subjects and one that waits 5 ms before each response, with a margin that no
-/// number of blocks reaches.
+/// Two equal subjects, and one that waits 5 ms before each response, with a margin that no number
+/// of blocks reaches.
 fn study_of_three() -> Study {
     let mut study = study(None);
     study.margin = Margin::new(1e-6).unwrap();
@@ -55,13 +55,14 @@ fn study_of_three() -> Study {
 
 fn blocks_compared(record: &StudyRecord, load: &str, subject: &str) -> u32 {
     let mut primary = record.conclusions.primary();
-    let found = primary.find(|it| it.load == load && it.subject == subject);
-    found.unwrap().blocks as u32
+    let comparison =
+        primary.find(|comparison| comparison.load == load && comparison.subject == subject);
+    comparison.unwrap().blocks as u32
 }
 
 pub fn a_load_that_is_settled_is_left_out_of_later_blocks() {
-    // Method: two loads, under one of which the slow subject is compared, and under the other
-    // one the equal ones. Later blocks have the other load alone.
+    // Method: the slow subject is compared under one of two loads, and the equal subjects under the
+    // other. Later blocks have only the other load.
     let mut study = study_of_three();
     let more = Load {
         name: "c2".to_owned(),
@@ -95,8 +96,8 @@ pub fn a_load_that_is_settled_is_left_out_of_later_blocks() {
 }
 
 pub fn a_subject_that_is_settled_is_not_started_again() {
-    // Method: each of the other two is compared with the first. Later blocks have the equal ones
-    // alone.
+    // Method: both other subjects are compared with the first. Later blocks have only the equal
+    // subjects.
     let record = until_one_has_left(&study_of_three());
     let load = &record.measured.loads[0];
     let [settled] = &load.settled[..] else {

@@ -11,18 +11,18 @@ use abx_sys::perf::{CpuSampler, SamplerEvent, SwitchDirection};
 
 use super::emptied::emptied;
 
-/// Counts calls and waits. Both take some CPU time of the subject, so that they have an
-/// interval of their own.
+/// Counts calls and waits. Both cost the subject some CPU time, so they have an interval of their
+/// own.
 pub struct CallProfiler {
     calls: Result<CallCounter, CallLimit>,
-    /// Of the subjects' processors; `None` if the machine forbids it.
+    /// Context switches on the subjects' processors; `None` if the machine forbids it.
     switches: Option<CpuSampler>,
     kallsyms: Arc<Kallsyms>,
 }
 
 impl CallProfiler {
-    /// One of these processors, which counts nothing yet. Each has a buffer of this size for
-    /// changes of threads.
+    /// A profiler of these processors, which counts nothing yet. Each processor has a buffer of
+    /// this size for context switches.
     pub fn open(cpus: &[usize], kallsyms: Arc<Kallsyms>, buffer_bytes: usize) -> CallProfiler {
         CallProfiler {
             calls: CallCounter::open(),
@@ -31,7 +31,7 @@ impl CallProfiler {
         }
     }
 
-    /// Why nothing at all can be counted, so that no load is needed for it.
+    /// Why nothing at all can be counted, so that no load is needed.
     pub fn limit(&self) -> Option<CallLimit> {
         let limit = self.calls.as_ref().err().copied();
         limit.filter(|_| self.switches.is_none())
@@ -45,16 +45,16 @@ impl CallProfiler {
         load: impl FnOnce() -> T,
     ) -> (T, CallRecord) {
         let counting = self.start();
-        let (given, looked_at) = match &mut self.switches {
-            Some(switches) => looked_at(switches, &self.kallsyms, members, || {
-                let given = load();
-                // Not while the changes are sorted.
-                (given, counting.map(drop))
-            }),
-            None => ((load(), counting.map(drop)), None),
+        let counted_load = || {
+            let result = load();
+            // Not while the switches are sorted.
+            (result, counting.map(drop))
         };
-        let (given, counted) = given;
-        let (members, waits) = match looked_at {
+        let ((result, counted), recorded) = match &mut self.switches {
+            Some(switches) => record_waits(switches, &self.kallsyms, members, counted_load),
+            None => (counted_load(), None),
+        };
+        let (members, waits) = match recorded {
             Some((members, waits)) => (members, Some(waits)),
             None => (members.clone(), None),
         };
@@ -69,7 +69,7 @@ impl CallProfiler {
             waits,
             ..CallRecord::default()
         };
-        (given, record)
+        (result, record)
     }
 
     fn start(&self) -> Result<CallCounting, String> {
@@ -83,9 +83,9 @@ impl CallProfiler {
     }
 }
 
-/// Does this while changes of threads are looked at. Gives the processes, with those that they
-/// started, and the waits of their threads.
-fn looked_at<T>(
+/// Runs `load` while context switches are recorded. Also returns the processes, including those
+/// that they started, and the waits of their threads.
+fn record_waits<T>(
     switches: &mut CpuSampler,
     kallsyms: &Arc<Kallsyms>,
     members: &HashSet<u32>,
@@ -94,14 +94,14 @@ fn looked_at<T>(
     switches.drain(|_| {});
     let lost_before = switches.lost();
     let enabled = switches.enable();
-    let given = emptied(switches, load);
+    let result = emptied(switches, load);
     let disabled = enabled.and_then(|()| switches.disable());
     let waits = disabled.ok().map(|()| {
         let (members, mut waits) = waits_of(switches, kallsyms, members);
         waits.lost = switches.lost() - lost_before;
         (members, waits)
     });
-    (given, waits)
+    (result, waits)
 }
 
 fn waits_of(

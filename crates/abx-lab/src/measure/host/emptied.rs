@@ -1,4 +1,4 @@
-//! Buffers of samplers that are emptied while load continues.
+//! Empties the buffers of samplers while load continues.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use abx_sys::perf::CpuSampler;
 
-/// Buffers are emptied so often: at most 1,100 bytes for each sample are then a sixth of them.
+/// How often buffers are emptied: samples of at most 1,100 bytes fill a sixth of them meanwhile.
 const BUFFER_EMPTIED: Duration = Duration::from_millis(20);
 
-/// Does this while a thread keeps the sampler's buffers from filling.
+/// Runs `load` while a thread keeps the sampler's buffers from filling.
 pub(super) fn emptied<T>(sampler: &mut CpuSampler, load: impl FnOnce() -> T) -> T {
     let (end, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -20,8 +20,8 @@ pub(super) fn emptied<T>(sampler: &mut CpuSampler, load: impl FnOnce() -> T) -> 
         });
         // Without a thread, samples that find no room are counted as lost.
         drop(emptying);
-        let given = load();
+        let result = load();
         drop(end);
-        given
+        result
     })
 }

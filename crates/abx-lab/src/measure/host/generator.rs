@@ -22,17 +22,17 @@ impl GeneratorHost {
         }
     }
 
-    /// Time that the hypervisor took from its processors between two looks, in ns.
+    /// Time that the hypervisor took from its processors between two readings, in ns.
     pub fn steal_ns(&self, before: &MachineCounters, after: &MachineCounters) -> Option<u64> {
         self.processors.steal_ns(before, after)
     }
 
-    /// Descriptors of the generator's thread that has most.
+    /// Descriptors of the generator's thread that has the most.
     pub fn descriptors(&self) -> Option<InUse> {
         DescriptorUse::of_own_threads().ok().map(in_use)
     }
 
-    /// Connections in TIME_WAIT, beside the ports of so many addresses.
+    /// Connections in TIME_WAIT, out of the local ports of this many addresses.
     pub fn time_wait(&self, addresses: usize) -> Option<InUse> {
         let range = ports::local_port_range().ok()?;
         let count = network::time_wait().ok()?;

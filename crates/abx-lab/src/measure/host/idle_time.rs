@@ -1,32 +1,30 @@
-//! The processor time of a subject without load.
+//! The CPU time of a subject without load.
 
 use abx_sys::Nanos;
 
-/// The time in which one subject was left alone, and the processor time that it used
-/// in it.
+/// The time in which one subject had no load, and the CPU time that it used meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct IdleTime {
-    /// When it was left alone, and the processor time that it had used by then.
+    /// When its load last ended, and the CPU time that it had used by then.
     since: Option<(Nanos, Option<Nanos>)>,
     time: Nanos,
-    /// `None` once it could not be read.
+    /// `None` after a reading failed.
     cpu: Option<Nanos>,
 }
 
 impl IdleTime {
-    /// None so far.
     pub const NONE: IdleTime = IdleTime {
         since: None,
         time: Nanos(0),
         cpu: Some(Nanos(0)),
     };
 
-    /// It is left alone from now on.
+    /// The subject has no load from now on.
     pub fn begin(&mut self, now: Nanos, cpu: Option<Nanos>) {
         self.since = Some((now, cpu));
     }
 
-    /// It is left alone no more; `cpu` is read only if it was.
+    /// The subject gets load again; `cpu` is read only if it had none.
     pub fn end(&mut self, now: Nanos, cpu: impl FnOnce() -> Option<Nanos>) {
         let Some((since, before)) = self.since.take() else {
             return;
@@ -36,8 +34,7 @@ impl IdleTime {
         self.cpu = self.cpu.zip(used).map(|(sum, more)| sum.plus(more));
     }
 
-    /// The share of one processor that it used meanwhile; `None` when that could not be
-    /// read.
+    /// The share of one processor that it used without load; `None` if that could not be read.
     pub fn share(&self) -> Option<f64> {
         Some(self.cpu?.0 as f64 / self.time.0.max(1) as f64)
     }
@@ -48,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_time_in_which_nobody_loads_it_counts() {
+    fn only_the_time_without_load_counts() {
         // Method: 20 ns of work in 100 ns and none in 300; between them 1,000 ns of load.
         let mut idle = IdleTime::NONE;
         assert_eq!(idle.share(), Some(0.0));
@@ -61,8 +58,8 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_read_once_is_unknown() {
-        // Method: the second of two times has no reading at its end.
+    fn one_failed_reading_makes_the_share_unknown() {
+        // Method: the second of two intervals has no reading at its end.
         let mut idle = IdleTime::NONE;
         idle.begin(Nanos(0), Some(Nanos(0)));
         idle.end(Nanos(10), || Some(Nanos(5)));

@@ -7,18 +7,18 @@ use abx_sys::counters::{CpuTicks, MachineCounters, ticks_per_second};
 /// Some processors of one machine, each once.
 pub struct Processors(Vec<usize>);
 
-/// How fast a processor is at one moment.
+/// The speed of a processor at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuSpeed {
     pub cpu: usize,
     /// Its time for work that is always the same.
     pub work_ns: Option<u64>,
-    /// How often it was slowed down for its heat since boot.
+    /// How often it was throttled because of heat since boot.
     pub heat_throttles: Option<u64>,
 }
 
 impl Processors {
-    /// These, in any order and however often they are named.
+    /// These processors in any order; duplicates count once.
     pub fn new(cpus: &[usize]) -> Processors {
         let mut cpus = cpus.to_vec();
         cpus.sort_unstable();
@@ -26,14 +26,13 @@ impl Processors {
         Processors(cpus)
     }
 
-    /// Time that the hypervisor took from them between two looks, in ns; `None` when
-    /// one of them was not seen.
+    /// Time that the hypervisor took from them between two readings, in ns; `None` if one of them
+    /// was not read.
     pub fn steal_ns(&self, before: &MachineCounters, after: &MachineCounters) -> Option<u64> {
         self.sum_ns(before, after, |ticks| ticks.steal)
     }
 
-    /// Time for which they worked between two looks, in ns; `None` when one of them was
-    /// not seen.
+    /// Time for which they worked between two readings, in ns; `None` if one of them was not read.
     pub fn busy_ns(&self, before: &MachineCounters, after: &MachineCounters) -> Option<u64> {
         self.sum_ns(before, after, CpuTicks::busy)
     }
@@ -42,17 +41,17 @@ impl Processors {
         &self,
         before: &MachineCounters,
         after: &MachineCounters,
-        wanted: fn(CpuTicks) -> u64,
+        ticks: fn(CpuTicks) -> u64,
     ) -> Option<u64> {
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
-        let each = self.0.iter().map(|cpu| {
+        let times = self.0.iter().map(|cpu| {
             let (before, after) = (before.cpus.get(cpu)?, after.cpus.get(cpu)?);
-            Some(wanted(after.since(*before)) * tick_ns)
+            Some(ticks(after.since(*before)) * tick_ns)
         });
-        each.sum()
+        times.sum()
     }
 
-    /// How fast each of them is now. Takes some milliseconds of each.
+    /// The current speed of each processor. Takes some milliseconds of each.
     pub fn speeds(&self) -> Vec<CpuSpeed> {
         let speed = |cpu: &usize| CpuSpeed {
             cpu: *cpu,
@@ -63,10 +62,9 @@ impl Processors {
     }
 }
 
-/// How fast each processor was before and after a block.
+/// The speed of each processor before and after a block.
 #[must_use]
 pub fn canaries(before: &[CpuSpeed], after: &[CpuSpeed]) -> Vec<Calibration> {
-    let both = before.iter().zip(after);
     let calibration = |(before, after): (&CpuSpeed, &CpuSpeed)| {
         let throttles = before.heat_throttles.zip(after.heat_throttles);
         Calibration {
@@ -76,7 +74,7 @@ pub fn canaries(before: &[CpuSpeed], after: &[CpuSpeed]) -> Vec<Calibration> {
             heat_throttles: throttles.map(|(before, after)| after.saturating_sub(before)),
         }
     };
-    both.map(calibration).collect()
+    before.iter().zip(after).map(calibration).collect()
 }
 
 #[cfg(test)]
@@ -84,10 +82,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_processor_counts_once_and_one_that_is_not_seen_makes_the_sum_unknown() {
-        // Method: processors 1 and 2 of three, one of them named twice; then one that is
-        // not there.
-        let look = |ticks: u64| {
+    fn a_processor_counts_once_and_a_missing_one_makes_the_sum_unknown() {
+        // Method: processors 1 and 2 of three, one of them named twice; then a processor that the
+        // machine does not have.
+        let counters = |ticks: u64| {
             let cpu = CpuTicks {
                 user: ticks,
                 steal: 2 * ticks,
@@ -98,18 +96,18 @@ mod tests {
                 forks: 0,
             }
         };
-        let (before, after) = (look(10), look(15));
+        let (before, after) = (counters(10), counters(15));
         let tick_ns = 1_000_000_000 / ticks_per_second();
         let two = Processors::new(&[2, 1, 2]);
         assert_eq!(two.busy_ns(&before, &after), Some(2 * 5 * tick_ns));
         assert_eq!(two.steal_ns(&before, &after), Some(2 * 10 * tick_ns));
-        let beyond = Processors::new(&[2, 7]);
-        assert_eq!(beyond.busy_ns(&before, &after), None);
+        let missing = Processors::new(&[2, 7]);
+        assert_eq!(missing.busy_ns(&before, &after), None);
     }
 
     #[test]
-    fn a_canary_holds_both_looks_at_its_processor() {
-        // Method: two processors, of which one counts its heat both times.
+    fn a_canary_holds_both_readings_of_its_processor() {
+        // Method: two processors, of which only one has both counts of throttles.
         let speed = |cpu, work_ns, heat_throttles| CpuSpeed {
             cpu,
             work_ns,

@@ -1,4 +1,4 @@
-//! Counters that are read before and after an interval that is sampled, besides samples.
+//! Counters that are read before and after a sampled interval, in addition to samples.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use abx_sys::tree::{Effort, EffortSince, ThreadTimes};
 
 use super::subjects::SubjectHost;
 
-/// One edge; a counter that is not readable is `None`.
+/// The counters at one edge; one that cannot be read is `None`.
 pub struct ProfileEdge {
     effort: Option<Effort>,
     threads: Option<ThreadTimes>,
@@ -16,8 +16,8 @@ pub struct ProfileEdge {
 }
 
 impl ProfileEdge {
-    /// Reads the counters of a subject, and the segments that the connections to its address have
-    /// received, if that is one of TCP.
+    /// Reads the counters of a subject and, if its address is one of TCP, the segments that the
+    /// connections to it have received.
     pub fn read(
         subjects: &mut SubjectHost,
         subject: usize,
@@ -40,7 +40,7 @@ impl ProfileEdge {
         u64::try_from(ran).ok()
     }
 
-    /// The segments of this slice's connections; `None` if none of these is of this machine.
+    /// The segments of this slice's connections; `None` if no connection is of this machine.
     pub fn segments_since(
         &self,
         before: &ProfileEdge,

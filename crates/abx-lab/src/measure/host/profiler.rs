@@ -1,5 +1,5 @@
-//! Where a subject's CPU time goes: call chains that are sampled while it is loaded, after the
-//! slices that count.
+//! Where a subject's CPU time goes: samples of its call chains under load, after the slices that
+//! count.
 
 use std::collections::HashSet;
 use std::io;
@@ -21,14 +21,14 @@ const BUFFER_BYTES: usize = 512 << 10;
 /// The most events of threads: the kernel needs some kilobytes for each, and some 10 us to open
 /// it.
 const EVENTS_MAX: usize = 4_096;
-/// Stacks that a ledger keeps of one interval; samples of the others are counted by line.
+/// The most stacks that a ledger keeps of one interval; samples of other stacks count only by line.
 const STACKS_MAX: usize = 400;
 /// The part of the counted load of a block that is sampled once more.
 const SHARE_OF_LOAD: f64 = 0.1;
-/// The length of a sampled interval, in ns: a shorter one has few samples, and instead of a longer
-/// one another block would show more.
+/// The length of a sampled interval, in ns. A shorter one has too few samples; another block would
+/// show more than a longer one.
 const INTERVAL_NS: RangeInclusive<u64> = 100_000_000..=2_000_000_000;
-/// After it, calls are counted for so much of its time: a count needs less of it than a share.
+/// Afterwards, calls are counted for a quarter of that time: a count needs less time than a share.
 const CALLS_PART: u64 = 4;
 /// The part of the counted load of a block that `--why` adds.
 pub const WHY_SHARE: f64 = SHARE_OF_LOAD * (1.0 + 1.0 / CALLS_PART as f64);
@@ -38,13 +38,12 @@ pub struct Profiler {
     /// Counts calls and waits after the samples.
     pub calls: CallProfiler,
     source: Source,
-    /// For each second of CPU time.
+    /// Per second of CPU time.
     samples_per_s: u32,
     kallsyms: Arc<Kallsyms>,
     symbols: Symbols,
 }
 
-/// The kind of samples.
 enum Source {
     /// Everything on the subjects' processors.
     Processors(CpuSampler),
@@ -80,14 +79,14 @@ impl Profiler {
         })
     }
 
-    /// How many samples a second of CPU time has.
+    /// The number of samples per second of CPU time.
     pub fn samples_per_s(&self) -> u32 {
         self.samples_per_s
     }
 
-    /// Samples while `load` runs. The samples of these processes count, and of those that they
-    /// start meanwhile. Returns the result of `load`, whether or not it is an error; without
-    /// samples there is no ledger.
+    /// Samples while `load` runs. Only samples of these processes count, and of those that they
+    /// start meanwhile. Returns the result of `load` in any case, and the ledger if there are
+    /// samples.
     pub fn sample<T>(
         &mut self,
         members: &HashSet<u32>,
@@ -108,7 +107,7 @@ impl Profiler {
         sampler.drain(|_| {});
         let before = (sampler.lost(), sampler.throttled());
         let enabled = sampler.enable();
-        let given = emptied(sampler, load);
+        let result = emptied(sampler, load);
         let ledger = enabled.and_then(|()| sampler.disable()).map(|()| {
             let mut collector =
                 Collector::new(Arc::clone(&self.kallsyms), |pid| members.contains(&pid));
@@ -120,11 +119,11 @@ impl Profiler {
             ledger.without_kernel = without_kernel;
             ledger
         });
-        (given, ledger)
+        (result, ledger)
     }
 }
 
-/// The code that a user without the right to sample the kernel may sample.
+/// The source for a user without the right to sample the kernel.
 fn own_code(cpus: &[usize], rights: SamplingRights, error: io::Error) -> io::Result<Source> {
     match rights {
         SamplingRights::All => Err(error),
@@ -139,13 +138,13 @@ fn sampler_of(
     samples_per_s: u32,
 ) -> io::Result<CpuSampler> {
     let pids: Vec<u32> = members.iter().copied().collect();
-    // The other half is for other files that this process opens.
+    // The other half is for the files that this process opens otherwise.
     let descriptors = usize::try_from(descriptor_limit().soft / 2).unwrap_or(usize::MAX);
     let events_max = EVENTS_MAX.min(descriptors);
     CpuSampler::of_processes(&pids, cpus, samples_per_s, BUFFER_BYTES, events_max)
 }
 
-/// For how long a load is sampled in a block with so many slices of this length, in ns.
+/// How long a load is sampled in a block with this many slices of this length, in ns.
 #[must_use]
 pub fn interval_ns(rounds: u32, slice_ns: u64) -> u64 {
     let counted_ns = u64::from(rounds).saturating_mul(slice_ns);
@@ -153,14 +152,14 @@ pub fn interval_ns(rounds: u32, slice_ns: u64) -> u64 {
     part_ns.clamp(*INTERVAL_NS.start(), *INTERVAL_NS.end())
 }
 
-/// How long a block loads in all for the sake of `--why`, in ns.
+/// How long a block loads a subject for `--why` in all, in ns.
 #[must_use]
 pub fn profiled_ns(rounds: u32, slice_ns: u64) -> u64 {
     let sampled_ns = interval_ns(rounds, slice_ns);
     sampled_ns + calls_interval_ns(sampled_ns)
 }
 
-/// For how long calls are counted after an interval of samples of this length, in ns.
+/// How long calls are counted after a sampled interval of this length, in ns.
 #[must_use]
 pub fn calls_interval_ns(interval_ns: u64) -> u64 {
     interval_ns / CALLS_PART
@@ -196,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_sampled_interval_is_a_part_of_the_load_within_bounds() {
-        // Method: blocks of many slices, of few, of one long trial, and of very many.
+        // Method: blocks with many slices, with few, with too many, and with one long trial.
         let ms = 1_000_000;
         assert_eq!(interval_ns(100, 100 * ms), 1_000 * ms);
         assert_eq!(interval_ns(5, 100 * ms), 100 * ms);

@@ -7,11 +7,11 @@ use abx_sys::tree::{ProcTree, ThreadTimes};
 /// Reads the processes of services.
 #[derive(Default)]
 pub struct ServiceHost {
-    /// One for each service; `None` for one whose processes cannot be seen.
+    /// One for each service; `None` if its processes cannot be seen.
     trees: Vec<Option<ProcTree>>,
-    /// Their processor time when the block began.
+    /// The CPU time of each service when the block began.
     at_first: Vec<Option<Nanos>>,
-    /// The most memory of each that was seen.
+    /// The most memory seen of each service.
     rss_bytes_max: Vec<Option<u64>>,
 }
 
@@ -23,7 +23,7 @@ pub struct ServiceReading {
 }
 
 impl ServiceReading {
-    /// Processor time since `earlier`, in ns, and that of the busiest thread.
+    /// The CPU time since `earlier`, in ns: of all threads, and of the busiest one.
     #[must_use]
     pub fn since(&self, earlier: &ServiceReading) -> [Option<u64>; 2] {
         let cpu = self.cpu.zip(earlier.cpu);
@@ -41,7 +41,7 @@ impl ServiceHost {
         self.trees.iter().flatten()
     }
 
-    /// These process trees, in the order of the services.
+    /// The host of these process trees, in the order of the services.
     #[must_use]
     pub fn new(mut trees: Vec<Option<ProcTree>>) -> ServiceHost {
         let at_first = trees.iter_mut().map(cpu).collect();
@@ -52,7 +52,7 @@ impl ServiceHost {
         }
     }
 
-    /// Reads all of them once.
+    /// Reads all services once.
     pub fn read(&mut self) -> Vec<ServiceReading> {
         let read = |tree: &mut Option<ProcTree>| ServiceReading {
             cpu: cpu(tree),
@@ -61,7 +61,7 @@ impl ServiceHost {
         self.trees.iter_mut().map(read).collect()
     }
 
-    /// Looks how much memory each has.
+    /// Reads how much memory each service has.
     pub fn note_memory(&mut self) {
         for (tree, most) in self.trees.iter_mut().zip(&mut self.rss_bytes_max) {
             let now = tree.as_mut().and_then(|tree| tree.rss_bytes().ok());
@@ -69,13 +69,13 @@ impl ServiceHost {
         }
     }
 
-    /// The most memory of a service that was seen.
+    /// The most memory seen of a service.
     #[must_use]
     pub fn rss_bytes_max(&self, service: usize) -> Option<u64> {
         self.rss_bytes_max.get(service).copied().flatten()
     }
 
-    /// Processor time of a service since the block began.
+    /// CPU time of a service since the block began.
     pub fn cpu_of_block(&mut self, service: usize) -> Option<Nanos> {
         let then = *self.at_first.get(service)?;
         Some(cpu(self.trees.get_mut(service)?)?.since(then?))

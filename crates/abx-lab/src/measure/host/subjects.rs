@@ -11,22 +11,22 @@ use abx_sys::tree::{Effort, ProcTree, ProportionalMemory, Switches, ThreadTimes}
 use crate::measure::host::generator::in_use;
 use crate::measure::host::idle_time::IdleTime;
 
-/// Context switches are read of this many threads at most: each takes some
-/// 10 us, at both edges of every slice.
+/// The most threads whose context switches are read: each takes some 10 us at both edges of every
+/// slice.
 const SWITCHES_THREADS_MAX: usize = 100;
-/// User and kernel time and page faults are read of this many: the kernel takes some 0.1 us for
-/// each, and 10 us for a process.
+/// The most threads whose user time, kernel time and page faults are read: the kernel takes some
+/// 0.1 us for each thread, and 10 us for a process.
 const EFFORT_THREADS_MAX: usize = 1_000;
 
-/// Reads the subjects' processes and their machine's troubles.
+/// Reads the subjects' processes and the trouble counters of their machine.
 ///
-/// At a slice's edges only the subject that is loaded is read: one look at a process takes some 1
-/// us, and there may be thousands. The use of the others meanwhile follows from the use of each of
-/// them from one load of its own to the next.
+/// At a slice's edges only the loaded subject is read: reading a process takes some 1 us, and there
+/// may be thousands. The use of the other subjects meanwhile is estimated from the use of each of
+/// them between its own loads.
 pub struct SubjectHost {
-    /// One for each subject; `None` for one whose processes cannot be seen.
+    /// One for each subject; `None` if its processes cannot be seen.
     trees: Vec<Option<ProcTree>>,
-    /// The processor time of each without load.
+    /// The CPU time of each subject without load.
     idle: Vec<IdleTime>,
     strain: StrainGauge,
 }
@@ -34,7 +34,7 @@ pub struct SubjectHost {
 /// The counters at one edge.
 #[derive(Debug, Clone)]
 pub struct SubjectReading {
-    /// Processor time of the subject that is loaded.
+    /// CPU time of the loaded subject.
     pub cpu: Option<Nanos>,
     pub switches: Option<Switches>,
     pub effort: Option<Effort>,
@@ -71,14 +71,14 @@ impl SubjectHost {
         self.trees.iter().flatten()
     }
 
-    /// The processes of one subject; `None` when they cannot be seen.
+    /// The processes of one subject; `None` if they cannot be seen.
     pub fn members(&mut self, subject: usize) -> Option<HashSet<u32>> {
         let tree = self.trees.get_mut(subject)?.as_mut()?;
         tree.refresh().ok()?;
         Some(tree.members().map(|process| process.pid).collect())
     }
 
-    /// Whether there is one subject and no other.
+    /// Whether there is exactly one subject.
     pub fn has_one(&self) -> bool {
         self.trees.len() == 1
     }
@@ -97,8 +97,8 @@ impl SubjectHost {
         }
     }
 
-    /// Reads everything once, in the other order, after subject `loaded` was loaded,
-    /// and leaves it alone.
+    /// Reads everything once, in reverse order, after subject `loaded` was loaded. Its time without
+    /// load begins.
     pub fn after(&mut self, loaded: usize) -> SubjectReading {
         let cpu = self.cpu(loaded);
         if let Some(idle) = self.idle.get_mut(loaded) {
@@ -115,7 +115,7 @@ impl SubjectHost {
         }
     }
 
-    /// All subjects are left alone from now on, and the time before does not count.
+    /// No subject has load from now on, and earlier times without load do not count.
     pub fn begin_idle(&mut self) {
         for (tree, idle) in self.trees.iter_mut().zip(&mut self.idle) {
             *idle = IdleTime::NONE;
@@ -131,8 +131,8 @@ impl SubjectHost {
         }
     }
 
-    /// The share of one processor that each subject used while it was left alone since
-    /// [`SubjectHost::begin_idle`]; `None` for one that could not be read.
+    /// The share of one processor that each subject used while it had no load since
+    /// [`SubjectHost::begin_idle`]; `None` if it could not be read.
     pub fn idle_shares(&mut self) -> Vec<Option<f64>> {
         for subject in 0..self.trees.len() {
             self.end_idle(subject);
@@ -145,7 +145,7 @@ impl SubjectHost {
         self.strain.read()
     }
 
-    /// Processor time of one subject, when it can be read.
+    /// CPU time of one subject, if it can be read.
     pub fn cpu(&mut self, subject: usize) -> Option<Nanos> {
         cpu(self.trees.get_mut(subject)?)
     }
@@ -155,7 +155,7 @@ impl SubjectHost {
         tree.switches(SWITCHES_THREADS_MAX).ok()?
     }
 
-    /// The effort of one subject, however many threads it has, if that can be read.
+    /// The effort of one subject, however many threads it has, if it can be read.
     pub fn effort_of_all(&self, subject: usize) -> Option<Effort> {
         self.effort(subject, usize::MAX)
     }
@@ -165,26 +165,24 @@ impl SubjectHost {
         tree.effort(threads_max).ok()?
     }
 
-    /// Memory of one subject's processes with shared pages counted once, when it
-    /// can be read.
+    /// Memory of one subject's processes with shared pages counted once, if it can be read.
     pub fn proportional_memory(&mut self, subject: usize) -> Option<ProportionalMemory> {
         let tree = self.trees.get_mut(subject)?.as_mut()?;
         tree.proportional_memory().ok()
     }
 
-    /// Descriptors of the one of a subject's processes that is nearest to its
-    /// limit, when they can be read.
+    /// Descriptors of a subject's process that is nearest to its limit, if they can be read.
     pub fn descriptors(&mut self, subject: usize) -> Option<InUse> {
         let tree = self.trees.get_mut(subject)?.as_mut()?;
         tree.descriptors().ok().map(in_use)
     }
 
-    /// Memory of one subject's processes, when it can be read.
+    /// Memory of one subject's processes, if it can be read.
     pub fn rss_bytes(&mut self, subject: usize) -> Option<u64> {
         self.trees.get_mut(subject)?.as_mut()?.rss_bytes().ok()
     }
 
-    /// Processor time of one subject's threads, when it can be read.
+    /// CPU time of one subject's threads, if it can be read.
     pub fn threads(&mut self, subject: usize) -> Option<ThreadTimes> {
         self.trees.get_mut(subject)?.as_mut()?.thread_times().ok()
     }

@@ -1,10 +1,10 @@
-//! The way to a capacity on servers whose capacity is known: the search, the grid around
-//! what it found, the blocks on that grid and their interval. `make simulations` draws all
-//! studies and prints the tables that `docs/explain/statistics/curves.md` quotes, a test a tenth of them.
+//! The estimate of a capacity on servers whose capacity is known: the search, the grid around its
+//! result, the blocks on that grid and their interval. `make simulations` draws all studies, and
+//! prints the tables that `docs/explain/statistics/curves.md` quotes. A usual test draws a tenth.
 
 #![allow(
     clippy::disallowed_macros,
-    reason = "the tables go to whoever runs it by hand"
+    reason = "the tables are read after a run by hand"
 )]
 
 use abx_evidence::Objective;
@@ -16,23 +16,23 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{ABOVE_CLOSED, grid, halve, probe_ns};
 
-/// A server that responds in order, and whose work is exponential.
+/// A server that responds in order, and whose service times are exponential.
 #[derive(Debug, Clone, Copy)]
 struct Server {
     /// Its highest throughput, per second.
     full: f64,
-    /// Whether requests come at random, or at equal distances.
     arrivals: Arrivals,
-    /// How long a slice is, in s, of which a tenth is not counted.
+    /// The length of a slice, of which a tenth is not counted.
     slice_s: f64,
-    /// For so long each rate is offered in each block.
+    /// How long each rate is offered in each block.
     block_s: f64,
-    /// Of the tries of a rate, the share in which it stands still for 50 ms.
+    /// The share of tries in which the server stalls for 50 ms.
     stalls: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Arrivals {
+    /// At equal distances.
     Constant,
     Random,
 }
@@ -92,8 +92,8 @@ impl Server {
         text.parse().expect("an objective")
     }
 
-    /// The response times of requests that come for so long at a rate, without the first
-    /// tenth: each waits for those before it. Source: Lindley (1952).
+    /// The response times of requests that arrive at a rate for some seconds, without the first
+    /// tenth: each request waits for the earlier ones. Source: Lindley (1952).
     fn slice(self, random: &mut ChaCha8Rng, rate: f64, speed: f64, seconds: f64) -> Vec<f64> {
         let mut exponential = |mean: f64| -mean * (1.0 - random.random::<f64>()).ln();
         let (mut at, mut waits, mut times) = (0.0, 0.0, Vec::new());
@@ -117,7 +117,7 @@ impl Server {
     fn is_met(self, random: &mut ChaCha8Rng, rate: f64, seconds: f64) -> bool {
         let is_stalled = random.random_bool(self.stalls);
         let mut times = self.slice(random, rate, 1.0, seconds);
-        // All that come within a stall wait for its end, at least.
+        // Requests that arrive during a stall wait at least for its end.
         let hit = if is_stalled {
             (rate * 0.05) as usize
         } else {
@@ -127,8 +127,8 @@ impl Server {
         p99(&mut times) < self.limit()
     }
 
-    /// The rate that the search finds; with one try of 1 s for each, or as it is.
-    fn found(self, random: &mut ChaCha8Rng, is_short: bool) -> f64 {
+    /// The rate that the search finds; with a single try of 1 s for each rate if `is_short`.
+    fn searched(self, random: &mut ChaCha8Rng, is_short: bool) -> f64 {
         let ceiling = ABOVE_CLOSED * self.full;
         if is_short {
             let (mut met, mut missed) = (0.0, ceiling);
@@ -150,7 +150,8 @@ impl Server {
         result.expect("no try fails")
     }
 
-    /// The estimate of the blocks on the grid around a rate. Each start draws a speed, 1 % apart.
+    /// The estimate of the blocks on the grid around a rate. The speed varies by 1 % from start to
+    /// start.
     fn measured(self, random: &mut ChaCha8Rng, around: f64) -> CapacityEstimate {
         let rates = grid(&[around]);
         let mut values = vec![Vec::with_capacity(BLOCKS); rates.len()];
@@ -174,7 +175,7 @@ impl Server {
     }
 }
 
-/// The 99th percentile; none of nothing.
+/// The 99th percentile; infinite without any times.
 fn p99(times: &mut [f64]) -> f64 {
     if times.is_empty() {
         return f64::INFINITY;
@@ -190,21 +191,21 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 }
 
 fn is_full() -> bool {
-    std::env::var_os("ABX_SIMULATIONS").is_some_and(|it| it == "full")
+    std::env::var_os("ABX_SIMULATIONS").is_some_and(|value| value == "full")
 }
 
 fn studies(total: u64) -> u64 {
     if is_full() { total } else { total / 10 }
 }
 
-/// All of them, or three that differ most.
+/// All servers, or the three that differ most.
 fn servers() -> impl Iterator<Item = Server> {
-    let is_drawn = |place: usize| is_full() || [0, 2, 3].contains(&place);
-    let places = SERVERS.into_iter().enumerate();
-    places.filter_map(move |(place, server)| is_drawn(place).then_some(server))
+    let is_drawn = |index: usize| is_full() || [0, 2, 3].contains(&index);
+    let indexed = SERVERS.into_iter().enumerate();
+    indexed.filter_map(move |(index, server)| is_drawn(index).then_some(server))
 }
 
-/// Mean and spread, of logarithms.
+/// The mean and the standard deviation of logarithms.
 fn moments(logs: &[f64]) -> (f64, f64) {
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
@@ -213,23 +214,23 @@ fn moments(logs: &[f64]) -> (f64, f64) {
 
 #[test]
 fn the_search_finds_a_capacity_well_enough_for_its_grid() {
-    // Method: the search on each server, and one with one try of 1 s for each rate. In at
-    // least 95 of 100 the grid around what is found, 15 % to each side, reaches beyond the
-    // capacity; one try is seen to fail where there are stalls.
+    // Method: the search on each server, as it is and with a single try of 1 s for each rate. In at
+    // least 95 of 100 studies the grid around its result, 15 % to each side, contains the capacity.
+    // With stalls, single tries miss that.
     println!("| server | arrivals | stalls | tries | off by | spread | on the grid |");
     println!("|---|---|---|---|---|---|---|");
     for server in servers() {
         for is_short in [true, false] {
             let studies = studies(200);
-            let result = (0..studies).map(|seed| {
+            let logs = (0..studies).map(|seed| {
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
-                (server.found(&mut random, is_short) / server.capacity()).ln()
+                (server.searched(&mut random, is_short) / server.capacity()).ln()
             });
-            let values: Vec<f64> = result.collect();
-            let (mean, spread) = moments(&values);
-            let reaches = |log: &f64| (0.85..1.15).contains(&(-log).exp());
-            let near = values.iter().filter(|log| reaches(log)).count();
-            let near = near as f64 / studies as f64;
+            let logs: Vec<f64> = logs.collect();
+            let (mean, spread) = moments(&logs);
+            let is_on_grid = |log: &f64| (0.85..1.15).contains(&(-log).exp());
+            let count = logs.iter().filter(|log| is_on_grid(log)).count();
+            let near = count as f64 / studies as f64;
             println!(
                 "| {}/s | {:?} | {:.0} % | {} | {:+.1} % | {:.1} % | {:.1} % |",
                 server.full,
@@ -251,10 +252,10 @@ fn the_search_finds_a_capacity_well_enough_for_its_grid() {
 }
 
 #[test]
-fn a_capacity_is_that_of_slices_as_long_as_they_were() {
-    // Method: search, grid and ten blocks. Where a block offers each rate for 800 times as
-    // long as the objective allows, the estimate is off by at most 1 %; the shorter, the
-    // higher it is, since a queue has no time to grow, and that is seen.
+fn the_estimate_of_a_capacity_depends_on_the_length_of_slices() {
+    // Method: search, grid and ten blocks. If a block offers each rate for 800 times as long as the
+    // objective allows, the estimate is off by at most 1 %. Shorter blocks give higher estimates,
+    // since a queue has no time to grow: below 200 times, they are more than 1 % too high.
     println!(
         "| server | arrivals | slices | in a block | limits | studies | off by | holds truth |"
     );
@@ -264,12 +265,12 @@ fn a_capacity_is_that_of_slices_as_long_as_they_were() {
         let (mut logs, mut held) = (Vec::new(), 0);
         for seed in 0..studies {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let around = server.found(&mut random, false);
+            let around = server.searched(&mut random, false);
             let truth = server.capacity();
             match server.measured(&mut random, around) {
-                CapacityEstimate::Within(ratio_interval) => {
-                    logs.push((ratio_interval.ratio / truth).ln());
-                    held += u64::from(ratio_interval.low <= truth && truth <= ratio_interval.high);
+                CapacityEstimate::Within(interval) => {
+                    logs.push((interval.ratio / truth).ln());
+                    held += u64::from(interval.low <= truth && truth <= interval.high);
                 }
                 CapacityEstimate::AtLeast(rate) => held += u64::from(rate <= truth),
                 CapacityEstimate::AtMost(rate) => held += u64::from(truth <= rate),

@@ -1,4 +1,4 @@
-//! How a block loads its subjects, by subjects of a script.
+//! How a block loads its subjects, with scripted subjects.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub fn pilot(interleave: Interleave) -> PilotRecord {
     }
 }
 
-/// One block of subjects of which the last is a server that does nothing.
+/// Measures one block. The last of the generator's subjects is the ceiling.
 fn block(
     generator: &mut ScriptedGenerator,
     interleave: Interleave,
@@ -64,6 +64,7 @@ fn block_of_seed(
     (run.result, ended)
 }
 
+/// The subjects of each round, in the order of its slices.
 fn subjects(block: &BlockLoad) -> Vec<Vec<&str>> {
     let rounds = block.rounds.iter().map(|round| &round.slices);
     let names = rounds.map(|slices| slices.iter().map(|slice| slice.subject.as_str()));
@@ -72,7 +73,7 @@ fn subjects(block: &BlockLoad) -> Vec<Vec<&str>> {
 
 #[test]
 fn each_round_has_one_slice_of_each_in_random_order() {
-    // Method: three subjects that differ, and the calls that the generator received about them.
+    // Method: three subjects that differ, and a ceiling; the slices in the record.
     let behaviours = [1_000.0, 2_000.0, 4_000.0, 9_000.0].map(Behaviour::steady);
     let mut generator = ScriptedGenerator::new(&behaviours);
     let (block, ended) = block(&mut generator, Interleave::Slices);
@@ -80,15 +81,15 @@ fn each_round_has_one_slice_of_each_in_random_order() {
     let rounds = subjects(&block);
     assert_eq!(rounds.len(), ROUNDS as usize);
     for (number, round) in rounds.iter().enumerate() {
-        let mut texts = round.clone();
-        texts.sort_unstable();
-        let is_fifth = number % CEILING_EVERY as usize == 0;
-        let expected: &[&str] = if is_fifth {
+        let mut names = round.clone();
+        names.sort_unstable();
+        let has_ceiling = number % CEILING_EVERY as usize == 0;
+        let expected: &[&str] = if has_ceiling {
             &["a", "b", "c", "d"]
         } else {
             &["a", "b", "c"]
         };
-        assert_eq!(texts, expected);
+        assert_eq!(names, expected);
     }
     let firsts: Vec<&str> = rounds.iter().map(|round| round[0]).collect();
     assert!(
@@ -97,11 +98,8 @@ fn each_round_has_one_slice_of_each_in_random_order() {
     );
     for (name, ok) in [("a", 90), ("b", 180), ("c", 360)] {
         let slices = block.rounds.iter().flat_map(|round| &round.slices);
-        let mine = slices.filter(|slice| slice.subject == name);
-        assert!(
-            mine.map(|slice| slice.ok).all(|number| number == ok),
-            "{name}"
-        );
+        let mut slices = slices.filter(|slice| slice.subject == name);
+        assert!(slices.all(|slice| slice.ok == ok), "{name}");
         assert_eq!(block.histograms[name].response.count(), 20 * ok);
         let warm_up = block.sides[name].warm_up.as_ref().unwrap();
         assert_eq!(warm_up.wall_ns, WARM_UP_NS);
@@ -110,9 +108,9 @@ fn each_round_has_one_slice_of_each_in_random_order() {
 }
 
 #[test]
-fn nobody_is_always_the_first_to_be_warmed_up() {
-    // Method: two subjects beside a ceiling in blocks of 20 seeds, and the subject that the
-    // generator had to load first.
+fn no_subject_is_always_the_first_to_warm_up() {
+    // Method: two subjects and a ceiling in blocks of 20 seeds, and the subject that the generator
+    // loaded first.
     let behaviours = [1_000.0, 1_000.0, 9_000.0].map(Behaviour::steady);
     let first = |seed| {
         let mut generator = ScriptedGenerator::new(&behaviours);
@@ -127,9 +125,9 @@ fn nobody_is_always_the_first_to_be_warmed_up() {
 }
 
 #[test]
-fn a_subject_that_fails_is_loaded_no_more_and_the_others_go_on() {
-    // Method: it has responses in its warm-up and four slices, or in none; or one of its
-    // connections has no response for 10 s from then on. By slices and by trials.
+fn a_subject_that_fails_is_loaded_no_more_and_the_others_continue() {
+    // Method: a subject that responds in its warm-up and four slices, or never, and then falls
+    // silent, or leaves one connection without a response for 10 s. By slices and by trials.
     let steady = Behaviour::steady(1_000.0);
     let silent = |after| Behaviour {
         silent_after: after,
@@ -149,8 +147,8 @@ fn a_subject_that_fails_is_loaded_no_more_and_the_others_go_on() {
             let mut generator = ScriptedGenerator::new(&[steady, failing, steady]);
             let (block, ended) = block(&mut generator, interleave);
             ended.unwrap();
-            let texts = subjects(&block).concat();
-            let count = |name| texts.iter().filter(|text| **text == name).count();
+            let loaded = subjects(&block).concat();
+            let count = |name| loaded.iter().filter(|subject| **subject == name).count();
             assert_eq!((count("a"), count("b")), (20, expected), "{failing:?}");
             assert_eq!(generator.open_pools(), 0);
         }
@@ -159,18 +157,18 @@ fn a_subject_that_fails_is_loaded_no_more_and_the_others_go_on() {
 
 #[test]
 fn trials_have_one_pool_at_a_time_and_a_warm_up_each() {
-    // Method: two subjects beside a ceiling; the calls that the generator received, in order.
+    // Method: two subjects and a ceiling; the slices that the generator made, in order.
     let behaviours = [1_000.0, 2_000.0, 9_000.0].map(Behaviour::steady);
     let mut generator = ScriptedGenerator::new(&behaviours);
     let (block, ended) = block(&mut generator, Interleave::Trials);
     ended.unwrap();
     assert_eq!(block.rounds.len(), ROUNDS as usize);
     for round in generator.slices.chunks(6) {
-        let [pair, first, other, second, _, ceiling] = round else {
+        let [warm_up, first, other_warm_up, second, _, ceiling] = round else {
             panic!("two subjects and a ceiling: {round:?}");
         };
-        assert_eq!((pair.0, other.0), (first.0, second.0));
-        assert_eq!((pair.1, first.1), (WARM_UP_NS, SLICE_NS));
+        assert_eq!((warm_up.0, other_warm_up.0), (first.0, second.0));
+        assert_eq!((warm_up.1, first.1), (WARM_UP_NS, SLICE_NS));
         assert_ne!(first.0, second.0);
         assert_eq!(ceiling.0, 2);
     }

@@ -1,4 +1,4 @@
-//! How long a study of a broken subject takes, by subjects of a script: in virtual time.
+//! How long a study of a broken subject takes, with scripted subjects in virtual time.
 
 use abx_sys::Nanos;
 use rand::SeedableRng;
@@ -11,13 +11,13 @@ use crate::measure::planned_load::SubjectPlans;
 use crate::measure::running_subjects::{Abort, Cache};
 
 const SECOND: u64 = 1_000_000_000;
-/// As plans of the script have it.
+/// The timeout of scripted plans.
 const TIMEOUT: Nanos = Nanos(10 * SECOND);
 
 const STEADY: Behaviour = Behaviour::steady(1_000.0);
 
-/// Behaves wrongly from this slice on: goes mute, leaves some connections without a response, or
-/// sends wrong responses.
+/// Subjects that break from this slice on: one that falls silent, two that leave some connections
+/// without a response, and one that sends wrong responses.
 fn broken_from(slice: usize) -> [Behaviour; 4] {
     [
         Behaviour {
@@ -39,7 +39,7 @@ fn broken_from(slice: usize) -> [Behaviour; 4] {
     ]
 }
 
-/// The pilot and one block; when it ended.
+/// Runs the pilot and one block; returns the result, and when they ended.
 fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, Nanos) {
     let mut generator = ScriptedGenerator::new(&[STEADY, broken]);
     let plans = generator.plans();
@@ -60,8 +60,8 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
         let run = SubjectRun::new("one", &mut running, &planned, &pilot, &mut random);
         let mut run = run.without(failed.into_iter().collect());
         let ended = run.measure(|_| {});
-        let mine = run.result.rounds.iter().flat_map(|round| &round.slices);
-        let count = mine.filter(|slice| slice.subject == "a").count();
+        let slices = run.result.rounds.iter().flat_map(|round| &round.slices);
+        let count = slices.filter(|slice| slice.subject == "a").count();
         let rounds = pilot.rounds as usize;
         assert!(ended.is_err() || count == rounds, "{count} of {rounds}");
         ended
@@ -69,7 +69,7 @@ fn study_of(broken: Behaviour, deadline: Option<Nanos>) -> (Result<(), Abort>, N
     (ended, generator.now)
 }
 
-/// Does this for each of so many numbers, all at once: studies rest in real time.
+/// Runs a study for each number, all at once: studies rest in real time.
 fn at_once(numbers: impl Iterator<Item = u64>, study: impl Fn(u64) + Sync) {
     let study = &study;
     std::thread::scope(|scope| {
@@ -81,8 +81,8 @@ fn at_once(numbers: impl Iterator<Item = u64>, study: impl Fn(u64) + Sync) {
 
 #[test]
 fn a_broken_subject_costs_less_than_a_minute_and_the_other_is_measured() {
-    // Method: each way to break, from each eighth of the first 80 slices on, those of the
-    // pilot and of a block.
+    // Method: each way to break, from every eighth of the first 80 slices on, which are slices of
+    // the pilot and of the block.
     at_once((0..80).step_by(8), |slice| {
         for broken in broken_from(slice as usize) {
             let (ended, now) = study_of(broken, None);
@@ -94,8 +94,8 @@ fn a_broken_subject_costs_less_than_a_minute_and_the_other_is_measured() {
 
 #[test]
 fn the_budget_bounds_pilot_and_blocks_by_a_timeout_at_most() {
-    // Method: a deadline at every other second, in the pilot and in the block, with a subject
-    // that breaks in either. What has begun is waited for.
+    // Method: a deadline at every other second, in the pilot and in the block, with a subject that
+    // breaks in either. A slice that has begun may end after the deadline.
     at_once((0..30).step_by(2), |second| {
         let deadline = Nanos(second * SECOND);
         for broken in [10, 50].map(broken_from).concat() {

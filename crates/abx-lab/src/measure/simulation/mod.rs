@@ -1,5 +1,5 @@
-//! Pilot, search for rates and blocks on a load generator that follows a script:
-//! no servers, no connections, no waiting for slices. For tests only.
+//! Pilot, search for rates and blocks on a load generator that follows a script: no servers, no
+//! connections, and no waits for slices. For tests only.
 
 pub mod blocks;
 mod broken;

@@ -1,4 +1,4 @@
-//! The settings of the pilot, by subjects of a script.
+//! What the pilot sets, with scripted subjects.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use crate::measure::pilot::{PilotOptions, pilot};
 use crate::measure::running_subjects::Abort;
 use abx_study::PilotEffort;
 
+/// Runs the pilot of all of the generator's subjects.
 fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
     let plans = generator.plans();
     let study = study(None);
@@ -22,8 +23,8 @@ fn piloted(generator: &mut ScriptedGenerator) -> Result<PilotRecord, Abort> {
 
 #[test]
 fn the_slowest_subject_sets_the_slices_of_all() {
-    // Method: 50 connections wait 50 ms for each response of the slower one, which is
-    // half as fast in its first 2.2 s.
+    // Method: 50 connections wait 50 ms for each response of the slower subject, which is half as
+    // fast in its first 2.2 s.
     let slow = Behaviour {
         cold_ns: 2_200_000_000,
         ..Behaviour::steady(1_000.0)
@@ -37,8 +38,8 @@ fn the_slowest_subject_sets_the_slices_of_all() {
     assert_eq!(pilot.discard_ns, 100_000_000);
     let throughput = ["a", "b"].map(|name| pilot.subjects[name].throughput_per_s.round());
     assert_eq!(throughput, [5_000.0, 1_000.0]);
-    // The first of them showed how long bins have to be: twice the 100 ms that a response takes
-    // then.
+    // Its first slice showed how long bins have to be: twice the 100 ms that a response takes at
+    // first.
     assert!(pilot.subjects["a"].settled && pilot.subjects["b"].settled);
     assert_eq!(pilot.subjects["a"].warm_up_ns, 0);
     assert_eq!(pilot.subjects["b"].warm_up_ns, 10 * 200_000_000);
@@ -46,7 +47,7 @@ fn the_slowest_subject_sets_the_slices_of_all() {
     assert_eq!(generator.open_pools(), 0);
 }
 
-/// The pilot's result for the second of two subjects, and for how many slices it was loaded.
+/// The pilot of a steady subject and this one, how the latter failed, and its number of slices.
 fn second(behaviour: Behaviour) -> (PilotRecord, Option<String>, usize) {
     let mut generator = ScriptedGenerator::new(&[Behaviour::steady(5_000.0), behaviour]);
     let pilot = piloted(&mut generator).unwrap();
@@ -54,17 +55,17 @@ fn second(behaviour: Behaviour) -> (PilotRecord, Option<String>, usize) {
     let slices = generator
         .slices
         .iter()
-        .filter(|(number, _)| *number == 1)
+        .filter(|(subject, _)| *subject == 1)
         .count();
     let failed = pilot.subjects["b"].failed.clone();
     (pilot, failed, slices)
 }
 
 #[test]
-fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
-    // Method: the second one falls silent after three slices; or leaves 10 of its 50
-    // connections without a response for 10 s; or all of its responses are wrong. What it
-    // would need does not set the slices of the others.
+fn a_subject_that_fails_is_left_at_once_and_the_others_continue() {
+    // Method: the second subject falls silent after three slices, or leaves 10 of its 50
+    // connections without a response for 10 s, or gives only wrong responses. It does not set the
+    // slices of the others.
     let steady = Behaviour::steady(1_000.0);
     let silent = Behaviour {
         silent_after: 3,
@@ -105,8 +106,8 @@ fn a_subject_that_fails_is_left_at_once_and_the_others_go_on() {
 }
 
 #[test]
-fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
-    // Method: one request in each slice that has no response within 50 ms.
+fn short_timeouts_are_no_reason_to_leave_a_subject() {
+    // Method: in each slice, one request has no response within 50 ms.
     let hasty = Behaviour {
         mute: (0, 1),
         ..Behaviour::steady(1_000.0)
@@ -118,13 +119,13 @@ fn what_costs_no_time_is_no_reason_to_leave_a_subject() {
         .for_each(|plan| plan.timeout = Duration::from_nanos(50_000_000));
     let study = study(None);
     let mut running = generator.running();
-    let pilot_record = pilot(&mut running, &study, &plans, PilotOptions::default()).unwrap();
-    assert_eq!(pilot_record.subjects["b"].failed, None);
+    let record = pilot(&mut running, &study, &plans, PilotOptions::default()).unwrap();
+    assert_eq!(record.subjects["b"].failed, None);
 }
 
 #[test]
-fn no_slice_begins_that_would_end_behind_the_deadline() {
-    // Method: a deadline that has come.
+fn no_slice_begins_that_would_end_after_the_deadline() {
+    // Method: a deadline that has passed.
     let mut generator = ScriptedGenerator::new(&[1_000.0, 5_000.0].map(Behaviour::steady));
     let plans = generator.plans();
     let study = study(None);
@@ -138,9 +139,9 @@ fn no_slice_begins_that_would_end_behind_the_deadline() {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The pilot's result for a load over 10,000 connections to three subjects, each of which takes 0.3
-/// s for a response, and how long it took.
-fn of_many_connections(terms: PilotOptions, first: Behaviour) -> (PilotRecord, u64) {
+/// The pilot of a load over 10,000 connections to three subjects, two of which take 0.3 s for a
+/// response, and how long the pilot took in ns.
+fn of_many_connections(options: PilotOptions, first: Behaviour) -> (PilotRecord, u64) {
     let slow = Behaviour {
         has_edges: true,
         ..Behaviour::steady(10_000.0 / 0.3)
@@ -153,39 +154,37 @@ fn of_many_connections(terms: PilotOptions, first: Behaviour) -> (PilotRecord, u
     let mut plans = generator.plans();
     plans.iter_mut().for_each(|plan| plan.connections = 10_000);
     let study = study(None);
-    let pilot_record = pilot(&mut generator.running(), &study, &plans, terms).unwrap();
-    (pilot_record, generator.now.0)
+    let record = pilot(&mut generator.running(), &study, &plans, options).unwrap();
+    (record, generator.now.0)
 }
 
 #[test]
-fn many_connections_cost_a_few_slices_each_and_not_one_for_each_bin() {
-    // Method: slices whose edges wait for all connections, for two response times, 0.6 s.
-    // Of two slices for each subject 40 bins of 200 ms are made, and 20 of a quick look.
+fn many_connections_cost_a_few_slices_per_subject_and_not_one_per_bin() {
+    // Method: slices whose edges wait two response times, 0.6 s, for all connections. Two slices
+    // per subject give 40 bins of 200 ms, or 20 bins in a quick pilot.
     let steady = Behaviour::steady(10_000.0 / 0.3);
     for (effort, most_ns) in [
         (PilotEffort::Usual, 3 * 12 * SECOND),
         (PilotEffort::Quick, 3 * 7 * SECOND),
     ] {
-        let terms = PilotOptions {
+        let options = PilotOptions {
             effort,
             ..PilotOptions::default()
         };
-        let (pilot, took_ns) = of_many_connections(terms, steady);
+        let (pilot, took_ns) = of_many_connections(options, steady);
         assert!(took_ns < most_ns, "{effort:?}: {took_ns}");
         assert_eq!((pilot.slice_ns + 500_000) / 1_000_000, 1_500);
-        for (name, pilot_subject) in &pilot.subjects {
-            assert!(
-                pilot_subject.settled && !pilot_subject.cut_short && pilot_subject.warm_up_ns == 0,
-                "{name}"
-            );
-            assert_eq!(pilot_subject.switch_ns / 1_000_000, 600, "{name}");
+        for (name, subject) in &pilot.subjects {
+            assert!(subject.settled && !subject.cut_short, "{name}");
+            assert_eq!(subject.warm_up_ns, 0, "{name}");
+            assert_eq!(subject.switch_ns / 1_000_000, 600, "{name}");
         }
     }
 }
 
 #[test]
 fn a_warm_up_over_many_connections_is_found() {
-    // Method: the first one is half as fast for its first 2 s under load.
+    // Method: the first subject is half as fast for its first 2 s under load.
     let cold = Behaviour {
         cold_ns: 2 * SECOND,
         ..Behaviour::steady(10_000.0 / 0.3)
@@ -198,28 +197,27 @@ fn a_warm_up_over_many_connections_is_found() {
 }
 
 #[test]
-fn a_pilot_keeps_to_its_time_and_says_whom_it_did_not_see_settle() {
-    // Method: 8 s for three subjects that would take 6 s each; 14 s, of which the first one leaves
-    // enough for the others; 1 s; and none at all. A subject that has too little left is loaded for
-    // a moment, and its throughput is known.
+fn a_pilot_keeps_to_its_time_and_reports_which_subjects_it_cut_short() {
+    // Method: 8 s for three subjects that would take 6 s each; 14 s, of which the first subject
+    // leaves enough for the others; 1 s; and 0 s. A subject that has too little time left is loaded
+    // for a moment, and its throughput is known.
     let steady = Behaviour::steady(10_000.0 / 0.3);
     for (within_ns, cut_short) in [(8 * SECOND, 3), (14 * SECOND, 1), (SECOND, 3), (0, 3)] {
-        let terms = PilotOptions {
+        let options = PilotOptions {
             effort: PilotEffort::Quick,
             within_ns: Some(within_ns),
             ..PilotOptions::default()
         };
-        let (pilot, took_ns) = of_many_connections(terms, steady);
-        let each = pilot.subjects.values();
-        assert!(
-            each.clone()
-                .all(|subject| subject.settled != subject.cut_short)
-        );
-        let count = each.clone().filter(|subject| subject.cut_short).count();
+        let (pilot, took_ns) = of_many_connections(options, steady);
+        for subject in pilot.subjects.values() {
+            assert_ne!(subject.settled, subject.cut_short, "{within_ns}");
+            assert_eq!(subject.throughput_per_s.round(), 33_333.0, "{within_ns}");
+        }
+        let subjects = pilot.subjects.values();
+        let count = subjects.filter(|subject| subject.cut_short).count();
+        assert_eq!(pilot.subjects.len(), 3);
         assert_eq!(count, cut_short, "{within_ns}");
         let least_ns = 3 * 1_200_000_000;
         assert!(took_ns < within_ns.max(least_ns), "{within_ns}: {took_ns}");
-        let each = each.map(|subject| subject.throughput_per_s.round());
-        assert!(each.eq([33_333.0; 3]), "{within_ns}");
     }
 }

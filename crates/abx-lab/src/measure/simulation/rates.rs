@@ -1,4 +1,4 @@
-//! Which rates are found, by subjects of a script.
+//! Which rates the search finds, with scripted subjects.
 
 use std::cell::RefCell;
 
@@ -6,12 +6,13 @@ use abx_engine::schedule::Arrivals;
 use abx_model::LoadOptions;
 
 use super::scripted::{Behaviour, CONNECTIONS, ScriptedGenerator};
-use crate::measure::rate_search::{FoundCapacity, RateSearch};
+use crate::measure::rate_search::RateSearch;
 use crate::measure::running_subjects::Abort;
 use crate::process::pending::Pending;
 use abx_study::Load;
 use abx_study::rates::{RateSpec, Spacing};
 
+/// The rates that the search finds for two subjects of these capacities.
 fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
     let mut generator = ScriptedGenerator::new(&capacities.map(Behaviour::steady));
     let load = Load {
@@ -35,33 +36,31 @@ fn rates(capacities: [f64; 2], rate: RateSpec) -> Result<Vec<f64>, Abort> {
     let result = search.loads(&mut running, &load, &plans);
     drop(running);
     assert_eq!(generator.open_pools(), 0);
-    // Each try is reported, and its result for each subject.
+    // Every try is reported, and a capacity for each subject.
     let tried = tried.into_inner();
-    for found_capacity in &search.capacities {
-        let tries = tried
-            .iter()
-            .filter(|name| **name == found_capacity.subject)
-            .count();
-        assert!((7..=11).contains(&tries), "{found_capacity:?}");
+    for (estimate, capacity) in search.capacities.iter().zip(&capacities) {
+        let names = tried.iter();
+        let tries = names.filter(|name| **name == estimate.subject).count();
+        assert!((7..=11).contains(&tries), "{estimate:?}");
+        assert!(
+            (estimate.per_s / capacity - 1.0).abs() < 0.02,
+            "{estimate:?}"
+        );
     }
-    let near = |(found_capacity, capacity): (&FoundCapacity, &f64)| {
-        (found_capacity.per_s / capacity - 1.0).abs() < 0.02
-    };
-    assert!(search.capacities.iter().zip(&capacities).all(near));
     assert_eq!(
         search.capacities.len(),
         if tried.is_empty() { 0 } else { 2 }
     );
     let rate = |load: &Load| match load.pacing.arrivals {
         Arrivals::Constant { per_s } => f64::from(per_s.amount()),
-        _ => panic!("constant distances were asked for"),
+        _ => panic!("the request was for constant distances"),
     };
     result.map(|loads| loads.iter().map(rate).collect())
 }
 
 #[test]
 fn a_share_is_one_of_the_slowest_subject() {
-    // Method: a quarter, beside one that is three times as fast.
+    // Method: a quarter, with another subject that is three times as fast.
     let quarter = RateSpec::Share {
         share: 0.25,
         spacing: Spacing::Constant,
@@ -70,28 +69,28 @@ fn a_share_is_one_of_the_slowest_subject() {
 }
 
 #[test]
-fn rates_reach_around_what_each_subject_keeps_to() {
-    // Method: beyond its capacity a subject needs 1 s for each response, below it 1 ms.
+fn rates_reach_around_the_capacity_of_each_subject() {
+    // Method: a subject needs 1 s for each response above its capacity, and 1 ms below it.
     let objective = RateSpec::Objective {
         objective: "p99<50ms".parse().unwrap(),
         spacing: Spacing::Constant,
     };
-    let values = rates([1_000.0, 3_000.0], objective).unwrap();
+    let rates = rates([1_000.0, 3_000.0], objective).unwrap();
     for capacity in [1_000.0, 3_000.0] {
-        let around = values
+        let around = rates
             .iter()
             .filter(|rate| (*rate / capacity - 1.0).abs() < 0.16);
-        assert!(around.count() >= 7, "{capacity} of {values:?}");
-        let near = values
+        assert!(around.count() >= 7, "{capacity} of {rates:?}");
+        let has_near = rates
             .iter()
             .any(|rate| (rate / capacity - 1.0).abs() < 0.01);
-        assert!(near, "{capacity} of {values:?}");
+        assert!(has_near, "{capacity} of {rates:?}");
     }
 }
 
 #[test]
-fn nothing_can_be_found_of_subjects_that_respond_to_nothing() {
-    // Method: a share of nothing.
+fn a_share_of_a_subject_without_responses_is_no_rate() {
+    // Method: half of a throughput of zero.
     let half = RateSpec::Share {
         share: 0.5,
         spacing: Spacing::Constant,

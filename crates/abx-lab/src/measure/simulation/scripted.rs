@@ -1,4 +1,4 @@
-//! A load generator that follows a script, and subjects that exist in it only.
+//! A load generator that follows a script, and subjects that exist only in this script.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -31,27 +31,28 @@ use abx_study::{Load, PilotEffort, Pin, Study, WaitChoice};
 /// Connections of each plan.
 pub const CONNECTIONS: u32 = 50;
 
-/// How a subject of the script behaves.
+/// How a scripted subject behaves.
 #[derive(Debug, Clone, Copy)]
 pub struct Behaviour {
     /// Its highest throughput, per second.
     pub capacity_per_s: f64,
-    /// For how long under load its throughput is half of that.
+    /// How long under load its throughput is half of that.
     pub cold_ns: u64,
     /// Whether a slice continues for two response times until all clocks are closed.
     pub has_edges: bool,
-    /// How far its slices are off at most, at random: 0.1 is 10 %.
+    /// The largest random deviation of its slices: 0.1 is 10 %.
     pub spread: f64,
     /// The number of slices after which it no longer responds.
     pub silent_after: usize,
-    /// Slices after which it leaves a request of each of so many connections unanswered.
+    /// The number of slices after which it leaves requests without a response, and on how many
+    /// connections.
     pub mute: (usize, u64),
-    /// Slices after which all of its responses are wrong.
+    /// The number of slices after which all of its responses are wrong.
     pub wrong_after: usize,
 }
 
 impl Behaviour {
-    /// Sends so many responses per second from the first slice to the last.
+    /// Sends this many responses per second from the first slice to the last.
     pub const fn steady(capacity_per_s: f64) -> Behaviour {
         Behaviour {
             capacity_per_s,
@@ -65,7 +66,7 @@ impl Behaviour {
     }
 }
 
-/// Responds by the script. It distinguishes subjects by their ports, which count from 1.
+/// Responds according to the script. It distinguishes subjects by their ports, which count from 1.
 pub struct ScriptedGenerator {
     behaviours: Vec<Behaviour>,
     pools: BTreeMap<u64, LoadPlan>,
@@ -113,7 +114,7 @@ impl ScriptedGenerator {
         RunningSubjects::new(self, meter, processes, names)
     }
 
-    /// The same load for each of them.
+    /// The same load for each subject.
     pub fn plans(&self) -> Vec<LoadPlan> {
         (1..)
             .zip(&self.behaviours)
@@ -121,16 +122,16 @@ impl ScriptedGenerator {
             .collect()
     }
 
-    /// The tally of one slice by the script.
-    fn response(&mut self, pool: PoolId, plan: &SlicePlan) -> SliceTally {
+    /// The tally of one slice according to the script.
+    fn tally(&mut self, pool: PoolId, plan: &SlicePlan) -> SliceTally {
         let SliceEnd::AfterNs(wall_ns) = plan.end else {
             panic!("slices of the lab end after a time");
         };
         let load = &self.pools[&pool.number()];
         let subject = usize::from(load.address.port()) - 1;
-        let mine = self.slices.iter().filter(|(number, _)| *number == subject);
+        let earlier = self.slices.iter().filter(|(loaded, _)| *loaded == subject);
         let (before, before_ns) =
-            mine.fold((0, 0), |(count, ns), (_, number)| (count + 1, ns + number));
+            earlier.fold((0, 0), |(count, sum_ns), (_, ns)| (count + 1, sum_ns + ns));
         self.slices.push((subject, wall_ns));
         let behaviour = self.behaviours[subject];
         let measured_ns = wall_ns - plan.discard_ns;
@@ -151,7 +152,7 @@ impl ScriptedGenerator {
             return slice;
         }
         let noise = self.random.random_range(-1.0..=1.0);
-        // While it is cold it gives half as many responses, those that are not counted first.
+        // While cold, it gives half as many responses; the discarded part comes first.
         let cold_ns = behaviour
             .cold_ns
             .saturating_sub(before_ns + plan.discard_ns);
@@ -172,24 +173,24 @@ impl ScriptedGenerator {
             1_000_000
         };
         let is_wrong = before >= behaviour.wrong_after;
-        let response = [Outcome::Ok, Outcome::WrongStatus][usize::from(is_wrong)];
-        // When each comes in the counted part: twice as far apart while it is cold.
+        let outcome = [Outcome::Ok, Outcome::WrongStatus][usize::from(is_wrong)];
+        // Responses come in the counted part, twice as far apart while the subject is cold.
         let first_ns = self.now.0 + plan.discard_ns;
         let apart_ns = measured_ns as f64 * warmth / responded.max(1) as f64;
-        (0..responded).for_each(|number| {
+        for number in 0..responded {
             let loaded_ns = (number as f64 + 0.5) * apart_ns;
             let late_ns = loaded_ns.min(cold_ns as f64 / 2.0);
             let done_ns = first_ns + (loaded_ns + late_ns) as u64;
-            slice.tally.record(&sample(done_ns, response_ns, response));
-        });
+            slice.tally.record(&sample(done_ns, response_ns, outcome));
+        }
         if behaviour.has_edges {
             let in_flight = f64::from(load.connections * load.pipeline);
             slice.wall_ns += (2e9 * in_flight / capacity_per_s) as u64;
         }
         slice.tally.clocked = if is_wrong { 0 } else { responded };
-        let (after, mute) = behaviour.mute;
-        if before >= after {
-            (0..mute).for_each(|_| slice.tally.outcomes.add(Outcome::Timeout));
+        let (mute_after, connections) = behaviour.mute;
+        if before >= mute_after {
+            (0..connections).for_each(|_| slice.tally.outcomes.add(Outcome::Timeout));
             slice.wall_ns += load.timeout_ns();
         }
         slice.tally.unsent = within(offered_per_s) - responded;
@@ -241,7 +242,7 @@ impl LoadGenerator for ScriptedGenerator {
         plan: &SlicePlan,
         _: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError> {
-        let slice = self.response(pool, plan);
+        let slice = self.tally(pool, plan);
         self.now = self.now.plus(Nanos(slice.wall_ns));
         Ok(slice)
     }

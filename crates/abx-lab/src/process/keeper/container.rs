@@ -1,5 +1,5 @@
-//! The container of a kept command: its stop and its removal. Each of abx, guardian and keeper that
-//! is left does that, and only by the name that this start has given it.
+//! Stops and removes the container of a kept command. Each of abx, guardian and keeper that is left
+//! does that, and only by the name that this start has given the container.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -8,37 +8,38 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// How often a wait for a keeper checks whether it is to end.
+/// How often a wait checks whether it is over.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How much longer than a server may take to stop its engine may take for it.
+/// How much longer than the server itself its engine may take to stop it.
 const STOP_LONGER: Duration = Duration::from_secs(10);
 /// How long one try to remove a container may take.
 const REMOVE_WITHIN: Duration = Duration::from_secs(20);
-/// An engine that is still busy with the end of a container refuses the first tries.
+/// An engine that is still ending a container refuses the first tries.
 const REMOVE_TRIES: usize = 3;
 
-/// A container that the kept command has the engine run.
+/// A container that the engine runs for the kept command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptContainer {
-    /// The program that runs it.
+    /// The program of the engine.
     pub engine: String,
-    /// Its name, which no other start has.
+    /// The name of the container, which no other start uses.
     pub name: String,
 }
 
 impl KeptContainer {
-    /// How much longer than another one the keeper of a container may take to end.
+    /// How much longer than another keeper the keeper of a container may take to end.
     pub(super) const STOP_GRACE: Duration = Duration::from_secs(80);
 
-    /// Has its server stop, by the signal that the container was started with, and killed when
-    /// it takes longer; whether there was one to stop.
+    /// Has its server stopped by the signal that the container was started with, and killed if it
+    /// takes longer. Returns whether there was a container to stop.
     pub fn stop(&self, within: Duration) -> bool {
+        // The engine takes whole seconds.
         let seconds = within.as_secs() + u64::from(within.subsec_nanos() > 0);
         let seconds = seconds.to_string();
         self.carry_out(&["stop", "-t", &seconds], within + STOP_LONGER)
     }
 
-    /// Removes it, running or not, with all that it wrote.
+    /// Removes it, running or not, with its volumes.
     pub fn remove(&self) {
         for _ in 0..REMOVE_TRIES {
             if self.carry_out(&["rm", "--force", "--volumes"], REMOVE_WITHIN) {
@@ -47,7 +48,7 @@ impl KeptContainer {
         }
     }
 
-    /// Whether the engine carried out the command.
+    /// Gives the engine a command for this container; returns whether it succeeded.
     fn carry_out(&self, words: &[&str], within: Duration) -> bool {
         let mut command = Command::new(&self.engine);
         command.args(words).arg(&self.name).stdout(Stdio::null());
@@ -55,14 +56,14 @@ impl KeptContainer {
     }
 }
 
-/// Runs a command that only talks to the engine, and ends it when it takes too long; whether it
-/// succeeded. A terminal's Ctrl-C does not reach it.
+/// Runs a command of the engine, and ends it if it takes too long. Returns whether it succeeded. A
+/// terminal's Ctrl-C does not reach it.
 fn run_within(command: &mut Command, within: Duration) -> io::Result<bool> {
     let mut child = command.stdin(Stdio::null()).process_group(0).spawn()?;
     wait_within(&mut child, within)
 }
 
-/// Waits until a command has ended, and ends it when it takes too long; whether it succeeded.
+/// Waits until a command has ended, and ends it if it takes too long. Returns whether it succeeded.
 ///
 /// # Errors
 /// `TimedOut`; the error of the kernel.
@@ -81,8 +82,8 @@ pub fn wait_within(child: &mut Child, within: Duration) -> io::Result<bool> {
     }
 }
 
-/// A program of a test. It is written by a shell, since one that this process had open for
-/// writing could not be run while another test's child has just been forked.
+/// Writes a program for a test. A shell writes it: if this process had the file open for writing,
+/// it could not be run while another test's child has just been forked.
 #[cfg(test)]
 pub fn write_program(at: &std::path::Path, text: &str) {
     let write = r#"printf '#!/bin/sh\n%s\n' "$1" >"$2" && chmod 755 "$2""#;
@@ -96,9 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_container_of_its_own_name_is_spoken_of() {
-        // Method: an engine that writes down its commands, and fails the first time that it is to
-        // remove something.
+    fn the_engine_gets_commands_only_for_this_container() {
+        // Method: an engine that logs its commands, and fails the first time that it removes
+        // something.
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let script = format!(
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_engine_that_hangs_is_ended() {
-        // Method: one that would take a minute, and has a moment.
+        // Method: a command that would take a minute, and may take 50 ms.
         let mut command = Command::new("sleep");
         let ended = run_within(command.arg("60"), Duration::from_millis(50));
         assert_eq!(ended.unwrap_err().kind(), io::ErrorKind::TimedOut);

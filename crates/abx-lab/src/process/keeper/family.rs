@@ -11,12 +11,12 @@ use abx_sys::tree::{RelativeState, descendants};
 use super::Stop;
 use super::wakes::Wakes;
 
-/// Between two rounds of killing, for processes that were being forked in the meantime; doubled up
-/// to the second value for processes that the kernel cannot end at once.
+/// The first pause between two rounds of killing, for processes that were forked meanwhile. It
+/// doubles up to [`KILL_PAUSE_MAX`] for processes that the kernel cannot end at once.
 pub const KILL_PAUSE: Duration = Duration::from_millis(10);
 pub const KILL_PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// The command and what it has started.
+/// The command and all that it has started.
 pub struct ProcessFamily {
     main: u32,
     outlives_main: bool,
@@ -25,8 +25,8 @@ pub struct ProcessFamily {
 }
 
 impl ProcessFamily {
-    /// The family of a command with this process number; it may outlive a command that
-    /// fails, or ends with it.
+    /// The family of a command with this process number. If the command fails, the family may
+    /// outlive it, or else ends with it.
     pub fn new(main: u32, outlives_main: bool) -> ProcessFamily {
         ProcessFamily {
             main,
@@ -43,9 +43,9 @@ impl ProcessFamily {
 
     /// Sleeps until the command has ended, or its end is requested; returns whether it has ended.
     ///
-    /// A command that ends well while others of its tree run has gone into the
-    /// background; then the tree's end is the command's, as it is in a family that
-    /// outlives its command.
+    /// A command that succeeds while other processes of its tree run has gone into the background.
+    /// The end of the tree is then the end of the command, as in a family that outlives its
+    /// command.
     pub fn watch(&mut self, wakes: &mut Wakes) -> io::Result<bool> {
         loop {
             let is_alone = !self.reap()?;
@@ -59,7 +59,7 @@ impl ProcessFamily {
         }
     }
 
-    /// Waits until nothing is left, at most so long, and signals no process.
+    /// Waits until no process is left, at most for `within`, and signals none.
     pub fn wait(&mut self, within: Duration, wakes: &mut Wakes) -> io::Result<()> {
         let deadline = Nanos::now().plus(within.into());
         while self.reap()? {
@@ -72,11 +72,11 @@ impl ProcessFamily {
         Ok(())
     }
 
-    /// Ends whatever is left and returns how many processes had to be killed.
+    /// Ends the remaining processes, and returns how many had to be killed.
     ///
-    /// Every child of the keeper is signalled once: the command, and then the processes that its
-    /// end leaves behind and the keeper adopts. So each parent may end its own children in its own
-    /// way first.
+    /// It signals every child of the keeper once: the command, and then the processes that the
+    /// keeper adopts after the command's end. So each parent may end its children in its own way
+    /// first.
     pub fn stop(&mut self, stop: Stop, wakes: &mut Wakes) -> io::Result<usize> {
         let deadline = Nanos::now().plus(stop.within.into());
         let keeper = std::process::id();
@@ -92,7 +92,7 @@ impl ProcessFamily {
                     let _ = relative.process.signal(stop.signal);
                 }
                 if relative.state == RelativeState::Stopped {
-                    // Until it continues, it receives nothing but SIGKILL.
+                    // Until it continues, it receives no signal except SIGKILL.
                     let _ = relative.process.signal(Signal::Cont);
                 }
             }
@@ -101,7 +101,7 @@ impl ProcessFamily {
         Ok(0)
     }
 
-    /// Kills until nothing is left and returns how many processes that took.
+    /// Kills until no process is left, and returns how many were killed.
     pub fn kill(&mut self, wakes: &mut Wakes) -> io::Result<usize> {
         let mut killed = HashSet::new();
         let mut pause = KILL_PAUSE;
@@ -117,16 +117,16 @@ impl ProcessFamily {
         Ok(killed.len())
     }
 
-    /// Reaps ended children; returns whether anything is left.
+    /// Reaps ended children; returns whether any process is left.
     ///
-    /// The kernel hands orphans over before their parent can be reaped, so "no
-    /// child" is the proof that the whole tree has ended.
+    /// The kernel hands orphans over before their parent can be reaped, so "no child" proves that
+    /// the whole tree has ended.
     pub fn reap(&mut self) -> io::Result<bool> {
         loop {
             match reap()? {
                 Reaped::Ended { pid, exit } => {
                     if pid == self.main {
-                        // Its number may come again for one of its descendants.
+                        // A descendant may get the same number later.
                         self.main_exit.get_or_insert(exit);
                     }
                     self.last_exit = Some(exit);
@@ -137,8 +137,8 @@ impl ProcessFamily {
         }
     }
 
-    /// How the command ended: how it failed, or for one that went into the background,
-    /// how the last of its tree ended.
+    /// How the command failed or, if it went into the background, how the last process of its tree
+    /// ended.
     pub fn exit(&self) -> Option<Exit> {
         let failure = self.main_exit.filter(|exit| *exit != Exit::Code(0));
         failure.or(self.last_exit)

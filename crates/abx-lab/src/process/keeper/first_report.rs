@@ -1,4 +1,4 @@
-//! The wait for a keeper's report about its start.
+//! Waits for a keeper's report about its start.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -11,19 +11,17 @@ use super::protocol::{KeeperReport, StartFailure};
 /// How a start went.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FirstReport {
-    /// The command runs, since this moment.
+    /// The command runs since this moment.
     Started { keeper: u32, since: Nanos },
-    /// It does not run.
     Failed(StartFailure),
-    /// No report came for too long, or the keeper is gone; so many bytes of files had been made,
-    /// `None` without a report of any.
+    /// No report came for too long, or the keeper is gone. `made` has the bytes of files at the
+    /// last report, `None` without a report of any.
     Silent { made: Option<u64> },
-    /// The wait was to end.
     Stopped,
 }
 
-/// Waits for the report of how the start went. Each report of files that are being made restarts
-/// `silence_max`, and is passed on.
+/// Waits for the report of how the start went. Each report of files that are being made is passed
+/// on, and restarts `silence_max`.
 pub fn first_report(
     reports: &Receiver<KeeperReport>,
     silence_max: Duration,
@@ -45,7 +43,7 @@ pub fn first_report(
                 last_report = Instant::now();
             }
             Err(RecvTimeoutError::Timeout) if last_report.elapsed() < silence_max => {}
-            // Any other report of a keeper does not concern a start.
+            // Other reports do not concern a start.
             Ok(_) | Err(_) => return FirstReport::Silent { made },
         }
         if is_stopped() {
@@ -65,11 +63,11 @@ mod tests {
 
     #[test]
     fn making_files_is_no_silence() {
-        // Method: reports of files, one after a twentieth of the silence that is allowed,
-        // for longer than that in all; then the start.
+        // Method: reports of files after every twentieth of the allowed silence, in all for longer
+        // than that; then the start.
         let allowed = Duration::from_secs(1);
         let (sender, reports) = channel();
-        let teller = std::thread::spawn(move || {
+        let reporter = std::thread::spawn(move || {
             for bytes in 1..=25 {
                 std::thread::sleep(allowed / 20);
                 sender.send(KeeperReport::Making { bytes }).unwrap();
@@ -86,13 +84,13 @@ mod tests {
         let since = Nanos(5);
         assert_eq!(first, FirstReport::Started { keeper: 7, since });
         assert_eq!(passed_on.into_inner(), (1..=25).collect::<Vec<u64>>());
-        teller.join().unwrap();
+        reporter.join().unwrap();
     }
 
     #[test]
-    fn silence_tells_what_was_made_before() {
-        // Method: silence from the start, and after a report of files; a keeper that is gone; each
-        // way to end the wait early.
+    fn silence_has_the_bytes_that_were_made_before() {
+        // Method: silence from the start, and after a report of files; a stop; and a keeper that is
+        // gone.
         let (sender, reports) = channel();
         let wait = |is_stopped: bool| first_report(&reports, SHORT, &|| is_stopped, &|_| {});
         assert_eq!(wait(false), FirstReport::Silent { made: None });

@@ -1,8 +1,8 @@
-//! The inside of a guardian: it has a keeper, and is there when the keeper is killed.
+//! The inside of a guardian, which starts a keeper and cleans up if the keeper is killed.
 //!
-//! It sleeps as long as the keeper runs. It adopts the processes that a killed keeper leaves, and
-//! ends them. When the guardian is killed, its pipe to the keeper closes, and the keeper ends the
-//! processes that it keeps.
+//! It sleeps while the keeper runs. It adopts the processes that a killed keeper leaves behind, and
+//! ends them. If the guardian is killed, its pipe to the keeper closes, and the keeper ends its
+//! processes.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ use super::protocol::{KeeperCommand, KeeperPlan, KeeperReport, KeeperRole, Start
 use super::scratch;
 use super::wakes::Wakes;
 
-/// Runs a keeper with a plan, and returns when nothing of both is left.
+/// Runs a keeper with a plan, and returns when no process of both is left.
 ///
 /// # Errors
 /// The error of the kernel; the keeper then ends the command that it keeps.
@@ -23,7 +23,7 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     set_name(c"guardian")?;
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
-    let order = KeeperCommand {
+    let command = KeeperCommand {
         role: KeeperRole::Keeper,
         plan,
         owner,
@@ -38,8 +38,8 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     };
     let mut pipe = keeper.stdin.take();
     if let Some(pipe) = &mut pipe {
-        // A keeper that does not read has ended, which is seen below.
-        let _ = order.write(pipe);
+        // A keeper that does not read has ended, which the loop below notices.
+        let _ = command.write(pipe);
     }
     let mut family = ProcessFamily::new(keeper.id(), false);
     family.reap()?;
@@ -51,20 +51,20 @@ pub fn guard(plan: KeeperPlan, owner: String) -> io::Result<()> {
     }
     family.kill(&mut wakes)?;
     if family.main_exit() != Some(Exit::Code(0)) {
-        if let Some(container) = &order.plan.container {
+        if let Some(container) = &command.plan.container {
             container.remove();
-            // The engine's processes for it end by themselves then, or now.
+            // The engine's processes end with the container, or now.
             family.kill(&mut wakes)?;
         }
         KeeperReport::Lost.send();
-        // abx may still want to read the log, so until it closes the pipe.
+        // abx may still read the log, so this waits until it closes the pipe.
         io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     }
-    scratch::clear(&order.plan, &order.owner);
+    scratch::clear(&command.plan, &command.owner);
     Ok(())
 }
 
-/// Starts this very program again, with the same words.
+/// Starts this program again, with the same arguments.
 fn start_keeper() -> io::Result<Child> {
     Command::new("/proc/self/exe")
         .arg0("keeper")

@@ -15,26 +15,26 @@ use super::protocol::{KeeperPlan, KeeperReport, StartFailure};
 use super::scratch;
 use super::wakes::Wakes;
 
-/// How much of files is made between two reports of it.
+/// The bytes of files that are made between two reports.
 const REPORT_EVERY_BYTES: u64 = 1 << 20;
 
-/// How long the engine of a container may take to clean up after one that has ended.
+/// How long a container engine may take to clean up after a container has ended.
 const TIDY_WITHIN: Duration = Duration::from_secs(5);
 
-/// Runs a plan, and returns when nothing of it is left.
+/// Runs a plan, and returns when no process of it is left.
 ///
 /// # Errors
-/// The error of the kernel; its guardian then ends what is left.
+/// The error of the kernel; the guardian then ends the remaining processes.
 pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     set_name(c"keeper")?;
     let mut wakes = Wakes::new()?;
     adopt_orphans()?;
-    let mut figure = 0;
+    let mut reported = 0;
     let made = scratch::make(plan, owner, &mut |bytes| {
-        if bytes < figure + REPORT_EVERY_BYTES {
+        if bytes < reported + REPORT_EVERY_BYTES {
             Ok(())
         } else {
-            figure = bytes;
+            reported = bytes;
             report_making(bytes, &mut wakes)
         }
     });
@@ -60,7 +60,7 @@ pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
     } else if let Some(container) = &plan.container
         && container.stop(plan.stop.within)
     {
-        // Its engine has some tidying up to do, and would take a signal for a wish.
+        // The engine still cleans up, and a signal would interrupt that.
         family.wait(TIDY_WITHIN, &mut wakes)?;
     }
     let killed = match has_ended.and_then(|_| family.stop(plan.stop, &mut wakes)) {
@@ -77,25 +77,24 @@ pub fn run_command(plan: &KeeperPlan, owner: &str) -> io::Result<()> {
         report_exit(&family);
     }
     KeeperReport::Finished { killed }.send();
-    // abx may still want to read the log, so until it closes the pipe.
+    // abx may still read the log, so this waits until it closes the pipe.
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     scratch::clear(plan, owner);
     Ok(())
 }
 
-/// Prepares this process as the command is to find it, then starts the command; its number,
-/// and when it began.
+/// Sets up this process for the command, and starts the command. Returns its process number, and
+/// when it began.
 fn start(plan: &KeeperPlan) -> Result<(u32, Nanos), StartFailure> {
     let log = &plan.log;
+    let log_failed = |error: io::Error| other(format!("its log file {}: {error}", log.display()));
     let output = OpenOptions::new()
         .create(true)
         .append(true)
         .open(log)
-        .map_err(|error| other(format!("its log file {}: {error}", log.display())))?;
-    let errors = output
-        .try_clone()
-        .map_err(|error| other(format!("its log file {}: {error}", log.display())))?;
-    // Otherwise a missing directory looks like a missing command.
+        .map_err(log_failed)?;
+    let errors = output.try_clone().map_err(log_failed)?;
+    // Otherwise a missing directory would look like a missing command.
     if !plan.directory.is_dir() {
         return Err(other(format!(
             "{} is not a directory that can be entered",
@@ -138,7 +137,7 @@ fn other(why: String) -> StartFailure {
     StartFailure::Other(why)
 }
 
-/// Reports to abx how many bytes of files were made; an error when no process needs them any more.
+/// Reports to abx how many bytes of files were made; an error if a stop was requested meanwhile.
 fn report_making(bytes: u64, wakes: &mut Wakes) -> io::Result<()> {
     if wakes.sleep(Some(Nanos(0)))? {
         return Err(io::Error::other("a stop was requested"));

@@ -9,16 +9,16 @@ use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
 
 /// How much longer than its plan's `within` a keeper may take to end its tree.
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(10);
-/// So many looks in a row must find nothing. One is not enough: a process that forks while /proc is
-/// read, and ends before its own turn, hides its child from that look.
+/// This many looks in a row must find nothing. A single look is not enough: a process that forks
+/// while /proc is read, and ends before its own turn, hides its child from that look.
 const EMPTY_LOOKS: usize = 3;
 
-/// Kills these processes, all that is below them, and the processes that abx adopted because the
-/// keeper and its guardian were both gone. Waits until they have ended, but not forever: the kernel
-/// cannot end everything at once.
+/// Kills these processes, all processes below them, and those that abx adopted because the keeper
+/// and its guardian were both gone. Waits until they have ended, but not forever: the kernel cannot
+/// end everything at once.
 ///
-/// `group` is the guardian's process group. A keeper is in it too: one that was killed before it
-/// reported its number may still have to end, and only then leaves its family.
+/// `group` is the guardian's process group, which has the keeper too: a keeper that was killed
+/// before it reported its number may still have to end, and leaves its family only then.
 pub fn end_what_is_left(roots: &[Process], group: u32) {
     let deadline = Instant::now() + STOP_GRACE;
     let mut pause = KILL_PAUSE;
@@ -35,9 +35,8 @@ pub fn end_what_is_left(roots: &[Process], group: u32) {
     }
 }
 
-/// Kills all of it that runs; returns whether there was anything.
-///
-/// Children first: without their keeper they would have to be found again.
+/// Kills the processes that run, children first: without their keeper they would have to be found
+/// again. Returns whether there were any.
 fn kill_once(roots: &[Process], group: u32) -> bool {
     let below = roots.iter().filter(|root| root.is_alive());
     let below = below.flat_map(|root| descendants(root.pid).unwrap_or_default());

@@ -1,12 +1,12 @@
-//! Keeping one server under test.
+//! Keeps one server under test.
 //!
 //! abx starts itself again as a *guardian*, in a process group of its own, and the guardian starts
-//! itself again as a *keeper*. The keeper starts the server, adopts whatever the server forks, and
-//! ends all of it on request or when its pipe closes.
+//! itself again as a *keeper*. The keeper starts the server, adopts the processes that the server
+//! forks, and ends them all on request or when its pipe closes.
 //!
-//! Each of the three is there when the others are killed: a keeper that is left alone has no pipe
-//! any more; the processes of a killed keeper are adopted by its guardian, and by abx when that is
-//! gone too. They have different names, since people kill by name.
+//! Each of the three cleans up when the others are killed: the pipe of a keeper that is left alone
+//! closes. The guardian adopts the processes of a killed keeper, and abx adopts them if the
+//! guardian is gone too. The three have different names, since people kill by name.
 //!
 //! [`Keeper`] is the handle in abx, [`keep`] the body of the other two.
 
@@ -45,8 +45,9 @@ pub use protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile};
 use protocol::{KeeperCommand, KeeperReport, KeeperRole, StartFailure};
 pub use role::keep;
 pub(crate) use scratch::sweep_once;
-/// How long a keeper may be silent before the command runs: it reports every part of the files that
-/// it makes, however long all of them take.
+
+/// How long a keeper may be silent before the command runs. It reports its progress with files, so
+/// they may take longer than this.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// Why a command is not running under a keeper.
@@ -75,7 +76,7 @@ pub enum KeeperError {
     )]
     Stalled {
         command: String,
-        /// Bytes that were made.
+        /// Bytes of the files that exist.
         made: u64,
         /// Bytes of all files.
         bytes: u64,
@@ -100,37 +101,36 @@ pub enum KeeperError {
 /// Whether the server runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessState {
-    /// It runs. A server that went into the background runs, too.
+    /// It runs, possibly in the background.
     Running,
     Exited(Exit),
-    /// The keeper is gone without a report, so it must have been killed.
+    /// The keeper is gone without a report, so it was killed.
     Lost,
 }
 
-/// How the life of a kept command ended.
+/// How a kept command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessEnd {
     /// How the command itself ended, `None` if that was not seen.
     pub exit: Option<Exit>,
-    /// The means that ended it.
     pub manner: EndManner,
 }
 
-/// The means that ended a kept command and all that it had started.
+/// What ended a kept command and all that it had started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndManner {
-    /// It had ended before it was requested to stop.
+    /// It had ended before abx requested that.
     ByItself,
     /// Everything ended in time after the stop signal.
     WhenTold,
-    /// So many processes did not end in time and were killed.
+    /// This many processes did not end in time and were killed.
     Killed(usize),
     /// The keeper did not respond; it and its processes were killed.
     KeeperLost,
 }
 
-/// A command that runs under its keeper; stopped when dropped.
+/// A command that runs under its keeper. It is stopped when this is dropped.
 #[derive(Debug)]
 pub struct Keeper {
     guardian: Child,
@@ -140,7 +140,7 @@ pub struct Keeper {
     pipe: Option<ChildStdin>,
     reports: Receiver<KeeperReport>,
     plan: KeeperPlan,
-    /// Identifies this start in its scratch folder.
+    /// The text that identifies this start in its scratch folder.
     owner: String,
     since: Nanos,
     until: Option<Nanos>,
@@ -220,7 +220,7 @@ impl Keeper {
         let reports = match read_reports(stdout) {
             Ok(reports) => reports,
             Err(error) => {
-                // It has no plan yet, so there is nothing but itself.
+                // It has no plan yet, so it has started nothing.
                 let _ = guardian.kill();
                 let _ = guardian.wait();
                 return Err(error);
@@ -244,7 +244,8 @@ impl Keeper {
         })
     }
 
-    /// Takes the keeper's number, when it is the guardian's child: all below it may be killed.
+    /// Notes the keeper's number, if it is the guardian's child: all processes below it may be
+    /// killed.
     fn note_keeper(&mut self, number: u32) {
         let stat = ProcessStat::read(number).ok().flatten();
         let is_ours = |stat: &ProcessStat| stat.parent == self.guardian.id();
@@ -252,14 +253,14 @@ impl Keeper {
         self.processes.extend(keeper);
     }
 
-    /// Gives the keeper its plan. A keeper that is gone will not report, which shows the same.
+    /// Gives the keeper its plan. If the keeper is gone, its missing report will show that.
     fn hand_over_plan(&mut self) -> Result<(), KeeperError> {
-        let order = KeeperCommand {
+        let command = KeeperCommand {
             role: KeeperRole::Guardian,
             plan: self.plan.clone(),
             owner: self.owner.clone(),
         };
-        match self.pipe.as_mut().map(|pipe| order.write(pipe)) {
+        match self.pipe.as_mut().map(|pipe| command.write(pipe)) {
             Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(KeeperError::CannotStart {
                     command: self.plan.program.clone(),
@@ -312,9 +313,8 @@ impl Keeper {
         }
     }
 
-    /// The last lines that the command has printed, on standard output and
-    /// standard error, made harmless for a terminal. Empty when there are none
-    /// or the log file cannot be read.
+    /// The last lines that the command has printed on standard output and standard error, made
+    /// harmless for a terminal. Empty without output, or if the log file cannot be read.
     #[must_use]
     pub fn output_tail(&self, lines: usize) -> String {
         log_tail(&self.plan.log, self.output_start, lines).unwrap_or_default()
@@ -327,8 +327,8 @@ impl Keeper {
         log.map_or(0, |log| log.len().saturating_sub(self.output_start))
     }
 
-    /// Ends the command and all that it has started. Waits for that, at most
-    /// the plan's `within` and ten seconds.
+    /// Ends the command and all that it has started, and waits for that: at most for the plan's
+    /// `within` and ten seconds.
     #[must_use]
     pub fn stop(mut self) -> ProcessEnd {
         self.finish()
@@ -367,9 +367,9 @@ impl Keeper {
                 EndManner::KeeperLost
             }
         };
-        // It has closed its standard output or was killed, so this is short.
+        // The guardian has closed its standard output or was killed, so this is short.
         let _ = self.guardian.wait();
-        // If both were killed, no other process is there to do it.
+        // If guardian and keeper were killed, only abx can still do it.
         scratch::clear(&self.plan, &self.owner);
         let ending = ProcessEnd {
             exit: self.exited,
@@ -379,7 +379,7 @@ impl Keeper {
         ending
     }
 
-    /// Reads the keeper's remaining reports, until it ends or its time is over.
+    /// Reads the remaining reports until the keeper ends or its time is over.
     fn wait_for_the_end(&mut self) {
         let grace = match self.plan.container {
             None => STOP_GRACE,
@@ -402,8 +402,8 @@ impl Drop for Keeper {
     }
 }
 
-/// Reads a keeper's reports on a thread of its own, which sleeps in between, so that no thread with
-/// other work ever waits for a pipe.
+/// Reads a keeper's reports on a thread of its own, so that no thread with other work ever waits
+/// for a pipe.
 fn read_reports(stdout: ChildStdout) -> io::Result<Receiver<KeeperReport>> {
     let (sender, reports) = channel();
     std::thread::Builder::new()

@@ -1,5 +1,5 @@
-//! Processes of a start whose abx, guardian and keeper were all killed at once. No process was left
-//! to adopt them, so a later run finds them by marks that only they have.
+//! Ends processes of a start whose abx, guardian and keeper were all killed at once. No process was
+//! left to adopt them, so a later run recognizes them by marks that only they have.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,15 +15,15 @@ use super::container::KeptContainer;
 use super::family::{KILL_PAUSE, KILL_PAUSE_MAX};
 use super::protocol::SCRATCH_EMPTY;
 
-/// The kernel cannot end everything at once; this is how long it is waited for.
+/// How long to wait for the kernel, which cannot end everything at once.
 const END_WITHIN: Duration = Duration::from_secs(10);
-/// So many looks in a row must find nothing, since a process may fork during one.
+/// This many looks in a row must find nothing, since a process may fork during a look.
 const EMPTY_LOOKS: usize = 3;
-/// The lowest bits of a descriptor's flags: 0 if it is only read.
+/// The lowest bits of a descriptor's flags: 0 if the descriptor is read-only.
 const ACCESS_MODE: u32 = 0o3;
 
-/// Kills all processes of the start whose folder and container these are; whether none is left.
-/// Its keeper must have ended.
+/// Kills all processes of the start with this folder and container, whose keeper must have ended.
+/// Returns whether none is left.
 pub fn end_orphans(scratch: &Path, container: Option<&KeptContainer>) -> bool {
     let name = container.map(|container| container.name.as_str());
     let deadline = Instant::now() + END_WITHIN;
@@ -34,7 +34,7 @@ pub fn end_orphans(scratch: &Path, container: Option<&KeptContainer>) -> bool {
             return true;
         }
         for orphan in orphans {
-            // One that may not be signalled is found again until the time is over.
+            // A process that may not be signalled turns up again until the time is over.
             let _ = orphan.signal(Signal::Kill);
         }
         std::thread::sleep(pause);
@@ -43,10 +43,11 @@ pub fn end_orphans(scratch: &Path, container: Option<&KeptContainer>) -> bool {
     false
 }
 
-/// All processes of the start, stopped.
+/// All processes of the start, suspended.
 ///
-/// SUBTLE: One that only its parent shows to be of the start, such as a worker with a title in
-/// place of its environment, must not be started between a look and the end of its parent.
+/// SUBTLE: Only its parent shows that a process without a mark belongs to the start, such as a
+/// worker whose title has replaced its environment. No such process may start between a look and
+/// the end of its parent.
 fn frozen(scratch: &Path, name: Option<&str>, deadline: Instant) -> HashSet<Process> {
     let mut frozen = HashSet::new();
     let mut empty_looks = 0;
@@ -67,7 +68,7 @@ fn frozen(scratch: &Path, name: Option<&str>, deadline: Instant) -> HashSet<Proc
     frozen
 }
 
-/// The processes that this start certainly made, and all below them.
+/// The processes that have a mark of this start, and all processes below them.
 fn orphans(scratch: &Path, name: Option<&str>) -> io::Result<HashSet<Process>> {
     let marks = Marks::of(scratch, name)?;
     let mut orphans = HashSet::new();
@@ -79,7 +80,7 @@ fn orphans(scratch: &Path, name: Option<&str>) -> io::Result<HashSet<Process>> {
         let Some(pid) = pid.filter(|pid| *pid != std::process::id()) else {
             continue;
         };
-        // Before its marks are read: its number may be another's after that.
+        // Before its marks are read: afterwards another process may have its number.
         let Some(process) = Process::find(pid)? else {
             continue;
         };
@@ -97,12 +98,12 @@ fn orphans(scratch: &Path, name: Option<&str>) -> io::Result<HashSet<Process>> {
 struct Marks<'a> {
     /// `TMPDIR` as its keeper set it.
     variable: Vec<u8>,
-    /// Device and inode of the files in its folder: the output of its commands goes there.
+    /// Device and inode of the files in its folder, to which the output of its commands goes.
     files: HashSet<(u64, u64)>,
-    /// The mount namespace of this process, in which the folder's path has its meaning.
+    /// The mount namespace of this process, in which the folder's path is valid.
     namespace: Option<std::path::PathBuf>,
-    /// The container's name, a word of its monitor: podman gives that no other mark, and forgets
-    /// it if it is killed before the container has started.
+    /// The container's name, which is an argument of its monitor. Podman gives the monitor no other
+    /// mark, and forgets it if it is killed before the container has started.
     name: Option<&'a str>,
 }
 
@@ -110,32 +111,34 @@ impl Marks<'_> {
     fn of<'a>(scratch: &Path, name: Option<&'a str>) -> io::Result<Marks<'a>> {
         let mut variable = b"TMPDIR=".to_vec();
         variable.extend(scratch.join(SCRATCH_EMPTY).as_os_str().as_encoded_bytes());
-        let files = fs::read_dir(scratch)?.flatten();
-        let files = files.filter_map(|entry| entry.metadata().ok());
+        let files = fs::read_dir(scratch)?
+            .flatten()
+            .filter_map(|entry| entry.metadata().ok())
+            .filter(|file| file.is_file())
+            .map(|file| (file.dev(), file.ino()))
+            .collect();
         Ok(Marks {
             variable,
-            files: { files.filter(|file| file.is_file()) }
-                .map(|file| (file.dev(), file.ino()))
-                .collect(),
+            files,
             namespace: fs::read_link("/proc/self/ns/mnt").ok(),
             name,
         })
     }
 
-    /// Whether a process has one of them. One of another user, which cannot be read, has none.
+    /// Whether a process has a mark. A process of another user cannot be read, and has none.
     fn has(&self, pid: u32) -> bool {
         self.is_in_environment(pid)
-            || self.is_in_words(pid)
+            || self.is_in_arguments(pid)
             || [1, 2].iter().any(|number| self.is_written(pid, *number))
     }
 
-    fn is_in_words(&self, pid: u32) -> bool {
+    fn is_in_arguments(&self, pid: u32) -> bool {
         let Some(name) = self.name else {
             return false;
         };
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).any(|word| {
-            let value = word.strip_prefix(b"--name=").unwrap_or(word);
+        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).any(|argument| {
+            let value = argument.strip_prefix(b"--name=").unwrap_or(argument);
             value == name.as_bytes()
         })
     }
@@ -149,7 +152,7 @@ impl Marks<'_> {
             && fs::read_link(format!("/proc/{pid}/ns/mnt")).ok() == self.namespace
     }
 
-    /// Whether it prints into a file of the folder: others may only read there.
+    /// Whether a process prints into a file of the folder: other programs may only read it.
     fn is_written(&self, pid: u32, number: u32) -> bool {
         let Ok(file) = fs::metadata(format!("/proc/{pid}/fd/{number}")) else {
             return false;
@@ -173,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// Ends it with the test, also if that fails.
+    /// A process that ends with its test, even if the test fails.
     struct Sleeper(Child);
 
     impl Sleeper {
@@ -191,8 +194,8 @@ mod tests {
 
     #[test]
     fn only_processes_with_a_mark_of_the_start_are_ended() {
-        // Method: a shell with a child that has the variable; one that prints into the log; one
-        // that has the container's name as a word; and others that read the log, have the
+        // Method: a shell with a child that has the variable; a process that prints into the log;
+        // one that has the container's name as an argument; and others that read the log, have the
         // folder of another start, run in the folder, or have a longer name.
         let folder = tempfile::tempdir().unwrap();
         let scratch = folder.path().join("abx-1-one-80");

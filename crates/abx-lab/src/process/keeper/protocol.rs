@@ -17,30 +17,30 @@ use abx_study::launch::Stop;
 /// The folder in a plan's scratch folder that is empty except for the plan's files.
 pub const SCRATCH_EMPTY: &str = "dir";
 
-/// The command that a keeper is to run, and how.
+/// The command that a keeper has to run, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeeperPlan {
-    /// The program; looked for in `PATH` when it holds no slash.
+    /// The program; searched in `PATH` if it contains no slash.
     pub program: String,
     pub arguments: Vec<String>,
     /// The directory that it starts in.
     pub directory: PathBuf,
     /// Added to the environment of abx itself.
     pub environment: BTreeMap<String, String>,
-    /// The CPUs that it may use; `None` leaves them as they are.
+    /// The CPUs that it may use; `None` for those of abx.
     pub cpus: Option<Vec<usize>>,
-    /// Its limit on open descriptors; `None` leaves it as it is.
+    /// Its limit on open descriptors; `None` for that of abx.
     pub descriptors: Option<DescriptorLimit>,
     /// The file that its standard output and standard error are appended to.
     pub log: PathBuf,
-    /// A folder of this start alone, with the folder [`SCRATCH_EMPTY`] in
-    /// it: made before the start, removed when everything has ended.
+    /// A folder of this start alone, with the folder [`SCRATCH_EMPTY`] in it. It is made before the
+    /// start, and removed when everything has ended.
     pub scratch: Option<PathBuf>,
     /// Files that are made in [`SCRATCH_EMPTY`] before the start.
     #[serde(default)]
     pub files: Vec<ScratchFile>,
     pub stop: Stop,
-    /// The container that it has an engine run: stopped in its place, and removed.
+    /// The container that an engine runs for it: stopped instead of the command, and removed.
     #[serde(default)]
     pub container: Option<KeptContainer>,
     /// Whether the processes that it has started may continue when the command itself has failed.
@@ -61,7 +61,7 @@ pub struct ScratchFile {
 #[serde(rename_all = "snake_case")]
 pub enum FileContent {
     Text(String),
-    /// So many bytes drawn from the seed: the same seed gives the same bytes.
+    /// This many bytes, drawn from the seed: the same seed gives the same bytes.
     Random {
         seed: u64,
         bytes: u64,
@@ -69,7 +69,6 @@ pub enum FileContent {
 }
 
 impl FileContent {
-    /// Its length.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         match self {
@@ -84,16 +83,15 @@ impl FileContent {
 pub(super) struct KeeperCommand {
     pub role: KeeperRole,
     pub plan: KeeperPlan,
-    /// Identifies this start in the folder that it makes. No other start has the same text.
+    /// The text that identifies this start in its folder; no other start has the same text.
     #[serde(default)]
     pub owner: String,
 }
 
-/// The role of a process for a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeeperRole {
-    /// It has a keeper, and is there when the keeper is killed.
+    /// Starts a keeper, and cleans up if the keeper is killed.
     Guardian,
     Keeper,
 }
@@ -102,17 +100,17 @@ impl KeeperCommand {
     /// Writes it as one line.
     ///
     /// # Errors
-    /// The reader has gone; or the plan holds a path that is no text.
+    /// The reader is gone, or the plan has a path that is not UTF-8.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         to.write_all(&line)
     }
 
-    /// Reads one line; `None` when the writer has gone before it had written any.
+    /// Reads one line; `None` if the writer has gone before it wrote one.
     ///
     /// # Errors
-    /// The line is no whole order.
+    /// The line is not a complete command.
     pub fn read(from: &mut impl BufRead) -> io::Result<Option<KeeperCommand>> {
         let mut line = String::new();
         from.read_line(&mut line)?;
@@ -128,23 +126,23 @@ impl KeeperCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeeperReport {
-    /// So many bytes of the plan's files were made so far.
+    /// This many bytes of the plan's files were made so far.
     Making { bytes: u64 },
-    /// The command runs, below the keeper with this process number, since this moment of the
+    /// The command runs below the keeper with this process number, since this moment of the
     /// monotonic clock.
     Started { keeper: u32, since_ns: u64 },
     /// The command does not run; the keeper ends.
     Failed { why: StartFailure },
     /// The command has ended, at this moment of the monotonic clock.
     Exited { exit: Exit, at_ns: u64 },
-    /// Nothing is left; so many processes had to be killed. The keeper ends.
+    /// No process is left; this many had to be killed. The keeper ends.
     Finished { killed: usize },
     /// The keeper was killed, and its guardian has ended the remaining processes.
     Lost,
 }
 
 impl KeeperReport {
-    /// Sends it to abx. When abx is gone there is no reader, and the closed pipe shows the same.
+    /// Sends it to abx. If abx is gone, the write fails, and the closed pipe shows that.
     pub fn send(&self) {
         let mut line = serde_json::to_vec(self).expect("a report is made of numbers and text");
         line.push(b'\n');
@@ -157,11 +155,9 @@ impl KeeperReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StartFailure {
-    /// There is no such program.
     CommandNotFound,
-    /// It may not be executed.
     PermissionDenied,
-    /// The guardian has no keeper, and this is why.
+    /// Why the guardian could not start a keeper.
     NoKeeper(String),
     Other(String),
 }
@@ -172,7 +168,7 @@ mod tests {
 
     #[test]
     fn reports_are_short_lines() {
-        // Method: every kind of report, written out; the other side may be read by a person.
+        // Method: several kinds of report, written out, since people may read them in a trace.
         let text = |report: KeeperReport| serde_json::to_string(&report).unwrap();
         assert_eq!(
             text(KeeperReport::Started {

@@ -1,4 +1,4 @@
-//! Where the processes begin that abx starts to keep a server.
+//! The entry of the processes that abx starts to keep a server.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,14 +7,14 @@ use super::guard::guard;
 use super::keep::run_command;
 use super::protocol::{KeeperCommand, KeeperRole};
 
-/// The body of a guardian and of a keeper: reads from standard input which of them it is,
-/// and its plan, and returns when nothing of that is left.
+/// The body of a guardian and of a keeper. It reads its role and its plan from standard input, and
+/// returns when no process of the plan is left.
 #[must_use]
 pub fn keep() -> ExitCode {
     // Both wait for the end of standard input later: the lock must be gone by then.
-    let order = KeeperCommand::read(&mut io::stdin().lock());
-    let played = match order {
-        // abx has gone before it had a plan.
+    let command = KeeperCommand::read(&mut io::stdin().lock());
+    let result = match command {
+        // abx ended before it sent a plan.
         Ok(None) => Ok(()),
         Ok(Some(KeeperCommand {
             role: KeeperRole::Guardian,
@@ -28,7 +28,7 @@ pub fn keep() -> ExitCode {
         })) => run_command(&plan, &owner),
         Err(error) => Err(error),
     };
-    match played {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "abx keeper: {error}");

@@ -1,6 +1,5 @@
-//! The folder of one start: made with its files before the command starts, and
-//! removed when nothing of it is left. Only the keeper makes it, so that it is
-//! never there without one.
+//! The folder of one start. It is made with its files before the command starts, and removed when
+//! no process of the start is left. Only the keeper makes it, so that it never exists without one.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -18,28 +17,27 @@ use super::container::KeptContainer;
 use super::orphans::end_orphans;
 use super::protocol::{FileContent, KeeperPlan, SCRATCH_EMPTY, ScratchFile, StartFailure};
 
-/// The file in a scratch folder that names the start it belongs to. The keeper locks it for as long
-/// as it runs.
+/// The file in a scratch folder that names its start. The keeper locks it as long as it runs.
 const OWNER: &str = "owner";
 /// The file in a scratch folder that names the container of its start, if it has one.
 const CONTAINER: &str = "container";
 
-/// Makes the folder and its files, and reports after each part how many bytes were made;
-/// an error of `pair` ends it. The folder is in use until the returned lock is dropped.
+/// Makes the folder and its files. After each part, `on_made` gets the number of bytes so far; its
+/// error ends the making. The folder is in use until the returned lock is dropped.
 ///
 /// # Errors
 /// Which file could not be written, and why.
 pub fn make(
     plan: &KeeperPlan,
     owner: &str,
-    pair: &mut dyn FnMut(u64) -> io::Result<()>,
+    on_made: &mut dyn FnMut(u64) -> io::Result<()>,
 ) -> Result<Option<File>, StartFailure> {
     let Some(scratch) = &plan.scratch else {
         return Ok(None);
     };
     let folder = scratch.join(SCRATCH_EMPTY);
-    let failed = |what: &Path, error: io::Error| {
-        StartFailure::Other(format!("its folder {}: {error}", what.display()))
+    let failed = |path: &Path, error: io::Error| {
+        StartFailure::Other(format!("its folder {}: {error}", path.display()))
     };
     let lock = fs::create_dir(scratch)
         .and_then(|()| claim(scratch, owner))
@@ -54,7 +52,7 @@ pub fn make(
     let mut made = 0;
     let mut add = |bytes: u64| {
         made += bytes;
-        pair(made)
+        on_made(made)
     };
     for file in &plan.files {
         let path = folder.join(&file.path);
@@ -66,7 +64,7 @@ pub fn make(
 /// Writes the owner of a new folder, and locks that file.
 fn claim(scratch: &Path, owner: &str) -> io::Result<File> {
     let mut file = File::create_new(scratch.join(OWNER))?;
-    // A file system without locks only keeps later runs from sweeping the folder.
+    // On a file system without locks, later runs merely do not sweep the folder.
     let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     file.write_all(owner.as_bytes())?;
     Ok(file)
@@ -80,22 +78,23 @@ pub fn clear(plan: &KeeperPlan, owner: &str) {
     let path = scratch.join(OWNER);
     match fs::read_to_string(&path) {
         Ok(text) if text == owner => remove(scratch),
-        // A keeper that was killed before it could write into the file holds no lock either.
+        // A keeper that was killed before it wrote into the file holds no lock any more.
         Ok(text) if text.is_empty() && lock_if_free(&path).is_some() => remove(scratch),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A keeper that was killed before it could make the file leaves an empty folder.
+            // A keeper that was killed before it made the file leaves an empty folder.
             let _ = fs::remove_dir(scratch);
         }
         Ok(_) | Err(_) => {}
     }
 }
 
-/// Removes a folder, [`OWNER`] last: the rest of an interrupted removal can still be swept.
+/// Removes a folder, [`OWNER`] last, so that a later run can sweep the rest of an interrupted
+/// removal.
 fn remove(scratch: &Path) {
     let Ok(entries) = fs::read_dir(scratch) else {
         return;
     };
-    // Files that cannot be removed stay in the folder for temporary files.
+    // A folder with files that cannot be removed stays.
     for entry in entries.flatten().filter(|entry| entry.file_name() != OWNER) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let _ = if is_folder {
@@ -110,8 +109,8 @@ fn remove(scratch: &Path) {
     }
 }
 
-/// Ends and removes the processes and folders of killed starts in the folder for temporary files,
-/// once per process.
+/// Ends the processes of killed starts, and removes their folders from the folder for temporary
+/// files, once per process.
 pub(crate) fn sweep_once() {
     static SWEPT: Once = Once::new();
     SWEPT.call_once(|| sweep(&std::env::temp_dir()));
@@ -120,8 +119,8 @@ pub(crate) fn sweep_once() {
 /// Removes the folders in `temporary` whose abx and keeper were both killed, and ends the processes
 /// of their starts that still run.
 ///
-/// A folder stays if its [`OWNER`] file is missing, belongs to another user or is locked, or if
-/// the process that its name gives is alive.
+/// A folder stays if its [`OWNER`] file is missing, belongs to another user or is locked, or if the
+/// process in its name is alive.
 fn sweep(temporary: &Path) {
     let Ok(entries) = fs::read_dir(temporary) else {
         return;
@@ -142,7 +141,7 @@ fn sweep(temporary: &Path) {
             if let Some(container) = &container {
                 container.remove();
             }
-            // A folder that a process still uses shows the next run which one that is.
+            // The folder of processes that still run stays: it shows the next run which they are.
             if end_orphans(&entry.path(), container.as_ref()) {
                 remove(&entry.path());
             }
@@ -156,7 +155,7 @@ fn is_of_this_user(folder: &Path) -> bool {
     metadata.is_ok_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// The container of a start, which its engine continues to run if the start was killed.
+/// The container of a start, which its engine still runs if the start was killed.
 fn kept_container(scratch: &Path) -> Option<KeptContainer> {
     let text = fs::read(scratch.join(CONTAINER)).ok()?;
     serde_json::from_slice(&text).ok()
@@ -181,7 +180,7 @@ fn write(
     match &file.content {
         FileContent::Text(text) => fs::write(path, text),
         FileContent::Random { seed, bytes } => {
-            // By whole blocks: byte by byte it takes ten times as long in a debug build.
+            // In blocks: byte by byte takes ten times as long in a debug build.
             let mut out = BufWriter::new(File::create(path)?);
             let mut random = ChaCha8Core::seed_from_u64(*seed);
             let mut words = <ChaCha8Core as BlockRngCore>::Results::default();
@@ -240,8 +239,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_another_start_has_made_is_not_removed() {
-        // Method: a folder that stood before, with a file; one that another start has made; and
-        // the start's own, which is removed.
+        // Method: a folder that existed before, with a file; a folder of another start; and the
+        // start's own, which is removed.
         let folder = tempfile::tempdir().unwrap();
         let foreign = folder.path().join("foreign");
         fs::create_dir(&foreign).unwrap();
@@ -261,8 +260,8 @@ mod tests {
 
     #[test]
     fn a_folder_whose_keeper_was_killed_before_it_named_its_owner_is_removed() {
-        // Method: the files that a keeper has made before each step of its claim: the folder, and
-        // the file without a word in it, which stays as long as a keeper has locked it.
+        // Method: the state before each step of a keeper's claim: the folder alone, and the folder
+        // with an empty file, which stays as long as a keeper has locked it.
         let folder = tempfile::tempdir().unwrap();
         let scratch = folder.path().join("new");
         let plan = scratch_plan(&scratch);
@@ -280,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_sweep_removes_the_container_of_a_killed_start() {
-        // Method: an engine that writes down its commands.
+        // Method: an engine that logs its commands.
         let temporary = tempfile::tempdir().unwrap();
         let at = |name: &str| temporary.path().join(name);
         let script = format!("echo \"$@\" >>{}", at("calls").display());
@@ -302,15 +301,15 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_removes_the_folders_of_dead_processes_that_abx_has_made_and_nothing_else() {
+    fn a_sweep_removes_only_folders_that_abx_made_and_whose_processes_are_dead() {
         // Method: a folder whose keeper and abx are gone; one whose keeper runs, by its lock; one
         // whose abx runs, by its number; folders of such a name without an owner file, or with a
-        // folder or a link in its place; and another name.
+        // folder or a link in its place; and other names.
         let temporary = tempfile::tempdir().unwrap();
         let dead = dead_process();
-        let place = |name: String| temporary.path().join(name);
+        let at = |name: String| temporary.path().join(name);
         let made = |name: String| {
-            let plan = scratch_plan(&place(name));
+            let plan = scratch_plan(&at(name));
             let lock = make(&plan, "one", &mut |_| Ok(())).unwrap();
             fs::write(&plan.log, "x").unwrap();
             lock
@@ -321,19 +320,19 @@ mod tests {
         drop(made(format!("abx-{dead}-noport")));
         drop(made(format!("other-{dead}-x-8080")));
         let bare = |name: &str| {
-            let folder = place(format!("abx-{dead}-{name}-8080"));
+            let folder = at(format!("abx-{dead}-{name}-8080"));
             fs::create_dir_all(folder.join(SCRATCH_EMPTY)).unwrap();
             folder
         };
         bare("foreign");
         fs::create_dir(bare("folder").join(OWNER)).unwrap();
-        fs::write(place("target".to_owned()), "x").unwrap();
+        fs::write(at("target".to_owned()), "x").unwrap();
         let link = bare("link").join(OWNER);
-        std::os::unix::fs::symlink(place("target".to_owned()), link).unwrap();
+        std::os::unix::fs::symlink(at("target".to_owned()), link).unwrap();
         let count = || fs::read_dir(temporary.path()).unwrap().count();
         let before = count();
         sweep(temporary.path());
-        assert!(!place(format!("abx-{dead}-my-server-8080")).exists());
+        assert!(!at(format!("abx-{dead}-my-server-8080")).exists());
         assert_eq!(count(), before - 1);
         drop(lock);
         sweep(temporary.path());
@@ -349,8 +348,8 @@ mod tests {
 
     #[test]
     fn made_files_have_their_length_and_depend_on_the_seed_alone() {
-        // Method: lengths around a block's; the same bytes drawn at once, and with
-        // another seed.
+        // Method: lengths around that of a block, compared with bytes that are drawn at once, and
+        // with those of another seed.
         let folder = tempfile::tempdir().unwrap();
         for bytes in [0, 1, 255, 256, 257, 200_000] {
             let made = |name: &str, seed| {
@@ -358,12 +357,12 @@ mod tests {
                 write(&path, &random(seed, bytes), &mut |_| Ok(())).unwrap();
                 std::fs::read(path).unwrap()
             };
-            let (this_bytes, other) = (made("one", 7), made("other", 8));
-            let mut drawn = vec![0; this_bytes.len()];
+            let (content, other) = (made("one", 7), made("other", 8));
+            let mut drawn = vec![0; content.len()];
             ChaCha8Rng::seed_from_u64(7).fill_bytes(&mut drawn);
-            assert_eq!(this_bytes.len() as u64, bytes);
-            assert!(this_bytes == drawn, "{bytes}");
-            assert!(bytes < 2 || this_bytes != other, "{bytes}");
+            assert_eq!(content.len() as u64, bytes);
+            assert!(content == drawn, "{bytes}");
+            assert!(bytes < 2 || content != other, "{bytes}");
         }
     }
 }

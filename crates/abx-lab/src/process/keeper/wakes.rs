@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 pub struct Wakes {
     epoll: Epoll,
     events: Events,
-    /// Gets a byte with every SIGCHLD.
+    /// Receives a byte with every SIGCHLD.
     child_ended: UnixStream,
     /// Receives a byte with every signal that requests the end.
     end_requested: UnixStream,
@@ -21,14 +21,14 @@ const END_REQUESTED: u64 = 1;
 const PIPE: u64 = 2;
 
 impl Wakes {
-    /// Takes the signals over, of which none is lost from now on.
+    /// Takes over the signals. None is lost from now on.
     pub fn new() -> io::Result<Wakes> {
         let epoll = Epoll::new()?;
         let child_ended = signals(&[SIGCHLD])?;
         let end_requested = signals(&[SIGTERM, SIGINT, SIGHUP])?;
         epoll.add(&child_ended, CHILD_ENDED, Interest::all())?;
         epoll.add(&end_requested, END_REQUESTED, Interest::all())?;
-        // Nothing follows the order: any event is the pipe's end.
+        // No data follows the command: any event is the end of the pipe.
         epoll.add(io::stdin(), PIPE, Interest::all())?;
         Ok(Wakes {
             epoll,
@@ -38,8 +38,8 @@ impl Wakes {
         })
     }
 
-    /// Sleeps until something happens, at most `timeout`; returns whether the end was requested
-    /// meanwhile.
+    /// Sleeps until something happens, at most for `timeout`; returns whether the end was
+    /// requested.
     pub fn sleep(&mut self, timeout: Option<Nanos>) -> io::Result<bool> {
         self.epoll.wait(&mut self.events, timeout)?;
         // A signal may cut the wait short before its byte became an event, so the bytes themselves
@@ -51,7 +51,7 @@ impl Wakes {
     }
 }
 
-/// A stream that gets a byte with each of these signals.
+/// A stream that receives a byte with each of these signals.
 fn signals(signals: &[i32]) -> io::Result<UnixStream> {
     let (receiver, sender) = UnixStream::pair()?;
     receiver.set_nonblocking(true)?;
@@ -61,7 +61,7 @@ fn signals(signals: &[i32]) -> io::Result<UnixStream> {
     Ok(receiver)
 }
 
-/// Empties the stream; returns whether anything was in it.
+/// Empties the stream; returns whether it had any bytes.
 fn drain(stream: &mut UnixStream) -> io::Result<bool> {
     let mut bytes = [0; 64];
     let mut had_bytes = false;

@@ -1,4 +1,4 @@
-//! Lines `marker NAME` in the output of a command, and the other parts of that output.
+//! Separates lines `marker NAME` in the output of a command from the rest of that output.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -6,20 +6,19 @@ pub mod fuzz;
 use abx_sys::Nanos;
 use abx_verdict::timer::Marker;
 
-/// The beginning of such a line.
 const BEGIN: &[u8] = b"marker ";
-/// The longest such line; longer ones are output like any other.
+/// The longest line of a marker, in bytes; a longer line is output like any other.
 const LINE_MAX: usize = 4096;
-/// The most markers of one run: a table of more is of no use.
+/// The most markers of one run: a longer table is of no use.
 const MARKERS_MAX: usize = 10_000;
 
 /// Reads the output of a command, in pieces of any length.
 #[derive(Debug)]
 pub struct MarkerLines {
     started: Nanos,
-    /// A line that may yet be a marker's.
+    /// An unfinished line that may be a marker's.
     line: Vec<u8>,
-    /// Whether the line is not a marker, and continues.
+    /// Whether an unfinished line is not a marker's, and was handed on.
     is_other: bool,
     /// When the last piece came.
     last: Nanos,
@@ -31,12 +30,12 @@ pub struct MarkerLines {
 pub struct TooManyMarkers;
 
 impl TooManyMarkers {
-    /// How many are allowed.
+    /// The most markers that are allowed.
     pub const MOST: usize = MARKERS_MAX;
 }
 
 impl MarkerLines {
-    /// Those of a command that was started at this moment.
+    /// The reader of a command that was started at this moment.
     pub fn new(started: Nanos) -> MarkerLines {
         MarkerLines {
             started,
@@ -47,7 +46,7 @@ impl MarkerLines {
         }
     }
 
-    /// Takes the bytes of a moment; hands on those that are no marker.
+    /// Takes bytes that came at one moment, and hands on those of other lines.
     pub fn take(
         &mut self,
         at: Nanos,
@@ -82,7 +81,7 @@ impl MarkerLines {
         Ok(self.markers)
     }
 
-    /// Whether the line so far can be the beginning of a marker's.
+    /// Whether the unfinished line can become a marker.
     fn may_be_marker(&self) -> bool {
         let line = &self.line;
         let begins = line.starts_with(BEGIN) || BEGIN.starts_with(line);
@@ -111,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// The names that were found, and the rest, of pieces that come 1 ns after each other.
+    /// The markers and the other output of pieces that come 1 ns after each other.
     fn read(pieces: &[&[u8]]) -> (Vec<(String, u64)>, String) {
         let mut rest = Vec::new();
         let mut other = |bytes: &[u8]| rest.extend_from_slice(bytes);
@@ -120,13 +119,13 @@ mod tests {
             lines.take(Nanos(at), piece, &mut other).unwrap();
         }
         let markers = lines.finish(&mut other).unwrap().into_iter();
-        let names = markers.map(|marker| (marker.name, marker.at_ns)).collect();
-        (names, String::from_utf8_lossy(&rest).into_owned())
+        let pairs = markers.map(|marker| (marker.name, marker.at_ns)).collect();
+        (pairs, String::from_utf8_lossy(&rest).into_owned())
     }
 
     #[test]
     fn a_marker_is_a_line_of_its_own() {
-        // Method: lines that are markers and lines that only look so.
+        // Method: lines that are markers, and lines that only resemble them.
         let text = "marker a\r\nhello\nmarker  two words \n marker no\nmarker\nmarker \nmarkers x\n\
                     say marker b\nmarker last";
         let (pairs, rest) = read(&[text.as_bytes()]);
@@ -139,34 +138,33 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_has_the_time_at_which_its_line_was_whole() {
-        // Method: two markers in one piece, and one that comes in two; a prompt without the
-        // end of a line is handed on at once.
+    fn a_marker_has_the_time_at_which_its_line_was_complete() {
+        // Method: two markers in one piece, and one in two pieces. A prompt without the end of a
+        // line is handed on at once.
         let mut handed = 0;
         let mut lines = MarkerLines::new(Nanos(0));
         let mut count = |bytes: &[u8]| handed += bytes.len();
         lines.take(Nanos(1), b"password: ", &mut count).unwrap();
         assert_eq!(handed, 10);
         let (pairs, _) = read(&[b"marker a\nmarker b\nmark", b"er c\n"]);
-        let found_pairs: Vec<(&str, u64)> =
-            pairs.iter().map(|(name, at)| (&name[..], *at)).collect();
-        assert_eq!(found_pairs, [("a", 1), ("b", 1), ("c", 2)]);
+        let expected = [("a", 1_u64), ("b", 1), ("c", 2)].map(|(name, at)| (name.to_owned(), at));
+        assert_eq!(pairs, expected);
     }
 
     #[test]
-    fn what_is_too_much_is_output_or_refused() {
+    fn a_line_that_is_too_long_is_output_and_too_many_markers_are_refused() {
         // Method: a line that is too long for a name, and one marker too many.
         let long = format!("marker {}\n", "x".repeat(LINE_MAX));
         assert_eq!(read(&[long.as_bytes()]), (vec![], long));
         let many = "marker a\n".repeat(MARKERS_MAX + 1);
         let mut lines = MarkerLines::new(Nanos(0));
-        let taken = lines.take(Nanos(1), many.as_bytes(), &mut |_| {});
-        assert_eq!(taken, Err(TooManyMarkers));
+        let result = lines.take(Nanos(1), many.as_bytes(), &mut |_| {});
+        assert_eq!(result, Err(TooManyMarkers));
     }
 
     #[test]
-    fn what_fuzzing_kept_is_output_or_a_marker() {
-        // Method: the fuzz target's body, on kept inputs and changes of them.
+    fn inputs_that_fuzzing_kept_are_output_or_markers() {
+        // Method: the fuzz target's body, on kept inputs and mutations of them.
         abx_corpus::replay("marker_lines", 2_000, fuzz::any_bytes);
     }
 
@@ -175,19 +173,19 @@ mod tests {
         fn any_split_of_the_bytes_gives_the_same(
             parts in prop::collection::vec("(marker )?[a-c \n]{0,6}", 0..12), length in any::<u8>(),
         ) {
-            // Method: the fuzz target's body, on any text, whole and cut in pieces.
+            // Method: the fuzz target's body, on any text, at once and in pieces.
             fuzz::any_bytes(&[&[length], parts.concat().as_bytes()].concat());
         }
 
         #[test]
-        fn any_bytes_are_handed_on_but_for_markers(
+        fn any_bytes_except_markers_are_handed_on(
             parts in prop::collection::vec(prop_oneof![
                 Just(b"marker ".to_vec()), Just(b"\n".to_vec()), Just(vec![b'x'; LINE_MAX]),
                 prop::collection::vec(any::<u8>(), 0..6),
             ], 0..9),
             length in any::<u8>(),
         ) {
-            // Method: the fuzz target's body, on bytes that are no text and lines that are long.
+            // Method: the fuzz target's body, on bytes that are not text, and on long lines.
             fuzz::any_bytes(&[&[length], &parts.concat()[..]].concat());
         }
     }

@@ -10,7 +10,7 @@ use abx_sys::tree::{Relative, RelativeState, descendants};
 /// No process has this number.
 const NO_PROCESS: u32 = 0;
 
-/// The kernel cuts names of programs to so many bytes.
+/// The kernel cuts names of programs to this many bytes.
 const NAME_BYTES: usize = 15;
 
 /// The processes of a subject that run.
@@ -25,7 +25,7 @@ pub struct FamilyRoles {
 }
 
 impl FamilyRoles {
-    /// Those of a container with this first process, which is the main one.
+    /// The roles in a container with this first process, which is the main one.
     ///
     /// # Errors
     /// As [`FamilyRoles::of`].
@@ -41,11 +41,11 @@ impl FamilyRoles {
         Ok(FamilyRoles::below(NO_PROCESS, relatives, worker))
     }
 
-    /// Those below a keeper. Workers are all that have this program name and no child of
-    /// it; without a name all but the main one that have no child.
+    /// The roles below a keeper. Workers are the processes that have this program name and no child
+    /// of that name; without a name, all processes without a child, except the main one.
     ///
     /// # Errors
-    /// The error of the kernel when /proc cannot be read.
+    /// The error of the kernel if /proc cannot be read.
     pub fn of(keeper: u32, worker: Option<&str>) -> io::Result<FamilyRoles> {
         Ok(FamilyRoles::below(keeper, descendants(keeper)?, worker))
     }
@@ -71,8 +71,9 @@ impl FamilyRoles {
         let cut = |name: &str| name.bytes().take(NAME_BYTES).collect::<Vec<u8>>();
         let is_of_kind = |name: &String| worker.is_none_or(|worker| cut(worker) == name.as_bytes());
         let of_kind = || {
-            let each = relatives.iter().zip(names);
-            each.filter(|(_, name)| is_of_kind(name))
+            let named = relatives.iter().zip(names);
+            named
+                .filter(|(_, name)| is_of_kind(name))
                 .map(|(relative, _)| relative)
         };
         let parents: HashSet<u32> = of_kind().map(|relative| relative.parent).collect();
@@ -82,14 +83,15 @@ impl FamilyRoles {
         };
         let workers: Vec<&Relative> = of_kind().filter(is_worker).collect();
         let parent = workers.first().map(|relative| relative.parent);
-        let mut everything = relatives.iter().map(|relative| relative.process);
+        let processes: Vec<Process> = relatives.iter().map(|relative| relative.process).collect();
         FamilyRoles {
-            supervisor: everything
-                .clone()
+            supervisor: processes
+                .iter()
+                .copied()
                 .find(|process| Some(process.pid) == parent),
             main,
             workers: workers.iter().map(|relative| relative.process).collect(),
-            all: everything.by_ref().collect(),
+            all: processes,
         }
     }
 }
@@ -98,8 +100,8 @@ impl FamilyRoles {
 mod tests {
     use super::*;
 
-    /// The roles below the keeper 1, by number, parent and name: the workers' numbers and that of
-    /// their supervisor.
+    /// The numbers of the workers and of their supervisor below the keeper 1, in a family of
+    /// processes by number, parent and name.
     fn roles(family: &[(u32, u32, &str)], worker: Option<&str>) -> (Vec<u32>, Option<u32>) {
         let relative = |(pid, parent, _): &(u32, u32, &str)| Relative {
             process: Process {
@@ -121,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn workers_are_told_from_who_watches_over_them() {
-        // Method: families as servers really have them: a master of two; one process
-        // alone; a web server that starts php-cgi, which has workers of its own; the same
-        // from a starter that has gone, so that they came to the keeper.
+    fn workers_are_separated_from_their_supervisor() {
+        // Method: families of real servers: a master of two workers; a single process; a web server
+        // that starts php-cgi, which has its own workers; php-cgi whose starter has gone, so that
+        // the keeper adopted it; and a name that the kernel cuts.
         let nginx = [(2, 1, "nginx"), (3, 2, "nginx"), (4, 2, "nginx")];
         assert_eq!(roles(&nginx, None), (vec![3, 4], Some(2)));
         assert_eq!(roles(&nginx, Some("nginx")), (vec![3, 4], Some(2)));

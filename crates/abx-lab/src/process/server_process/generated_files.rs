@@ -1,4 +1,4 @@
-//! The files that abx made for one start of a subject, and how they leave memory.
+//! The files that abx made for one start of a subject, which can be dropped from memory.
 
 use std::fs::File;
 use std::io;
@@ -13,12 +13,12 @@ use abx_study::GeneratedFile;
 #[derive(Debug, Default)]
 pub struct GeneratedFiles {
     paths: Vec<PathBuf>,
-    /// Whether they were seen to be on the disk: only such can be dropped.
+    /// Whether they were synced to the disk: only such pages can be dropped.
     are_on_disk: bool,
 }
 
 impl GeneratedFiles {
-    /// Those that a study has made in this folder.
+    /// The files that a study has made in this folder.
     #[must_use]
     pub fn within(folder: &Path, files: &[GeneratedFile]) -> GeneratedFiles {
         GeneratedFiles {
@@ -27,8 +27,8 @@ impl GeneratedFiles {
         }
     }
 
-    /// Drops them from memory, and counts the pages that stayed there; the limit
-    /// is all pages. Without files it is `None`.
+    /// Drops the files from memory, and counts the pages that stayed there; the limit is all pages.
+    /// `None` without files.
     ///
     /// # Errors
     /// The error of the kernel for the first file that cannot be opened, written to the disk, or
@@ -65,20 +65,19 @@ mod tests {
 
     #[test]
     fn pages_of_all_files_are_counted_against_their_sum() {
-        // Method: one file, two of the same length, twice; none at all; and one that
-        // is not there.
+        // Method: one file; two of the same length, twice; no file; and one that does not exist.
         let folder = tempfile::tempdir().unwrap();
         for name in ["a", "b"] {
             std::fs::write(folder.path().join(name), vec![1; 10_000]).unwrap();
         }
-        let result = made(folder.path(), &["a"]).drop_from_memory();
-        let each = result.unwrap().unwrap().limit.unwrap();
-        assert!(each > 0);
+        let in_use = made(folder.path(), &["a"]).drop_from_memory();
+        let pages = in_use.unwrap().unwrap().limit.unwrap();
+        assert!(pages > 0);
         let mut both = made(folder.path(), &["a", "b"]);
         for _ in 0..2 {
             let in_use = both.drop_from_memory().unwrap().unwrap();
-            assert_eq!(in_use.limit, Some(2 * each));
-            assert!(in_use.count <= 2 * each);
+            assert_eq!(in_use.limit, Some(2 * pages));
+            assert!(in_use.count <= 2 * pages);
         }
         assert_eq!(made(folder.path(), &[]).drop_from_memory().unwrap(), None);
         assert!(made(folder.path(), &["a", "c"]).drop_from_memory().is_err());

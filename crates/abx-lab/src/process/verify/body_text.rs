@@ -1,4 +1,4 @@
-//! Bodies of responses in messages: their beginning, and where two of them differ first.
+//! Bodies of responses in messages: the beginning of a body, and the first difference of two.
 
 use abx_engine::BODY_START_BYTES;
 use abx_ledger::is_hidden;
@@ -8,11 +8,11 @@ const REASON_LETTERS: usize = 200;
 /// Characters before and after a difference that a message shows.
 const LETTERS_BEFORE: usize = 16;
 const LETTERS_AFTER: usize = 24;
-/// A body of which a larger share cannot be printed is not text.
+/// A body with a larger share of unprintable characters is not text.
 const UNPRINTABLE_MAX: f64 = 0.1;
 
-/// The beginning of a body after a message, as the reason that a server gives; empty for a body
-/// that is empty or is not text.
+/// The beginning of a body, to follow a message as the reason that the server gives; empty for a
+/// body that is empty or not text.
 pub fn reason(body: &[u8]) -> String {
     let text = printable(body);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -26,11 +26,12 @@ pub fn reason(body: &[u8]) -> String {
     format!("; the response's body: `{shown}{rest}`")
 }
 
-/// Where two bodies differ first, with the text there in each.
-pub fn first_difference(bytes: &[u8], other: &[u8]) -> String {
-    let mut pairs = bytes.iter().zip(other);
-    let shorter = bytes.len().min(other.len());
-    let place = pairs
+/// Where two bodies differ first, with the text of each at that place.
+pub fn first_difference(first: &[u8], second: &[u8]) -> String {
+    let shorter = first.len().min(second.len());
+    let place = first
+        .iter()
+        .zip(second)
         .position(|(byte, other)| byte != other)
         .unwrap_or(shorter);
     if place == BODY_START_BYTES {
@@ -47,15 +48,15 @@ pub fn first_difference(bytes: &[u8], other: &[u8]) -> String {
     let byte = place + 1;
     format!(
         "they differ first at byte {byte}: {} and {}",
-        around(bytes),
-        around(other)
+        around(first),
+        around(second)
     )
 }
 
 /// Stands for bytes that cannot be printed.
 const UNPRINTABLE: char = '\u{fffd}';
 
-/// A text without characters that act on a terminal; line ends and tabs stay.
+/// The text of bytes, without characters that act on a terminal; line ends and tabs stay.
 fn printable(bytes: &[u8]) -> String {
     let acts = |letter: char| letter.is_control() && !letter.is_whitespace();
     let text = String::from_utf8_lossy(bytes);
@@ -68,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_reason_is_the_beginning_of_a_text() {
-        // Method: a text with line ends, a long one, one with escapes, nothing, and bytes.
+        // Method: a text with line ends, a long one, one with an escape, and bodies that are empty
+        // or not text.
         assert_eq!(
             reason(b"{\n  \"error\": \"bad json\"\n}\n"),
             "; the response's body: `{ \"error\": \"bad json\" }`"
@@ -83,33 +85,36 @@ mod tests {
             !escape.contains('\x1b') && escape.contains("clears"),
             "{escape}"
         );
-        for nothing in [
+        for body in [
             &b""[..],
             b" \r\n",
             b"\x1f\x8b\x08\x00\x00\xff\xfe",
             &[0; 300],
         ] {
-            assert_eq!(reason(nothing), "", "{nothing:?}");
+            assert_eq!(reason(body), "", "{body:?}");
         }
     }
 
     #[test]
-    fn a_difference_is_shown_with_what_is_around_it() {
-        // Method: another letter, a body that continues, one that is empty, and two that are the
-        // same as far as they were kept.
-        let place =
-            |this_text: &str, other: &str| first_difference(this_text.as_bytes(), other.as_bytes());
+    fn a_difference_is_shown_with_the_text_around_it() {
+        // Method: bodies that differ in one letter, a body that continues, one that is empty, and
+        // two that are the same as far as abx keeps them.
+        let difference =
+            |first: &str, second: &str| first_difference(first.as_bytes(), second.as_bytes());
         assert_eq!(
-            place("{\"price\": 10, \"a\": 1}", "{\"price\": 12, \"a\": 1}"),
+            difference("{\"price\": 10, \"a\": 1}", "{\"price\": 12, \"a\": 1}"),
             "they differ first at byte 12: `{\"price\": 10, \"a\": 1}` and `{\"price\": 12, \"a\": 1}`"
         );
         assert_eq!(
-            place("ab", "abc"),
+            difference("ab", "abc"),
             "they differ first at byte 3: `ab` and `abc`"
         );
-        assert_eq!(place("", "x"), "they differ first at byte 1: `` and `x`");
+        assert_eq!(
+            difference("", "x"),
+            "they differ first at byte 1: `` and `x`"
+        );
         let long = "x".repeat(100);
-        let text = place(&format!("{long}a{long}"), &format!("{long}b{long}"));
+        let text = difference(&format!("{long}a{long}"), &format!("{long}b{long}"));
         let around = |letter| format!("`…{}{letter}{}…`", &long[..16], &long[..23]);
         let expected = format!(
             "they differ first at byte 101: {} and {}",

@@ -1,17 +1,15 @@
-//! How a user can handle a status that was not expected. A status that reports an error is never to
-//! be expected instead (RFC 9110, section 15).
+//! How a user can handle an unexpected status. abx never advises to expect a status that reports an
+//! error (RFC 9110, section 15).
 
 use abx_engine::HeadFields;
 use abx_evidence::ExpectedStatus;
 
-/// The status that came, with the request for it.
+/// The status of a response, with its request.
 pub struct WrongStatus<'a> {
     pub got: u16,
-    /// The method of the request.
     pub method: &'a str,
-    /// Whether it was to open a WebSocket.
+    /// Whether the request was to open a WebSocket.
     pub is_websocket: bool,
-    /// The fields of the response's head.
     pub head_fields: &'a HeadFields,
 }
 
@@ -21,14 +19,13 @@ pub fn is_server_failure(status: u16) -> bool {
 }
 
 impl WrongStatus<'_> {
-    /// The remedy.
     pub fn remedy(&self) -> String {
         match (
             self.got,
             &self.head_fields.location,
             &self.head_fields.allow,
         ) {
-            // A 304 may name where its page is, but leads nowhere.
+            // A 304 may name the location of its page, but does not lead there.
             (300..=303 | 305..=399, Some(location), _) => leads_to(location),
             (401, ..) => {
                 "it requires credentials: send them (`--user NAME:PASSWORD` or `--bearer TOKEN`, \
@@ -74,7 +71,7 @@ impl WrongStatus<'_> {
     }
 }
 
-/// The remedy for a redirection: abx follows none, since it would measure two requests.
+/// The remedy for a redirect: abx does not follow it, since it would measure two requests.
 fn leads_to(location: &str) -> String {
     let location = location.escape_debug();
     let message = format!("it leads to {location}");
@@ -101,14 +98,14 @@ mod tests {
 
     #[test]
     fn each_status_has_the_remedy_of_its_meaning() {
-        // Method: every kind, with the word that its remedy must hold; only a status that
-        // may be meant is one to expect.
+        // Method: every kind of status, with a part of its remedy. Only a remedy for a status that
+        // may be intended mentions how to expect it.
         let head_fields = HeadFields {
             server: None,
             location: Some("/new/".to_owned()),
             allow: Some("POST, PUT".to_owned()),
         };
-        for (got, word, is_expected) in [
+        for (got, part, may_be_intended) in [
             (301, "/new/", false),
             (308, "`--path`", false),
             (401, "--bearer", false),
@@ -126,33 +123,33 @@ mod tests {
             (99, "correct the server", false),
         ] {
             let text = remedy(got, &head_fields, false);
-            assert!(text.contains(word), "{got}: {text}");
+            assert!(text.contains(part), "{got}: {text}");
             assert_eq!(
                 text.contains("--expect-status"),
-                is_expected,
+                may_be_intended,
                 "{got}: {text}"
             );
         }
-        let nothing = HeadFields::default();
-        assert!(remedy(405, &nothing, false).contains("`-m`"));
-        assert!(remedy(404, &nothing, true).contains("its WebSocket path"));
-        assert!(remedy(426, &nothing, true).contains("its WebSocket path"));
-        assert!(remedy(401, &nothing, true).contains("--bearer"));
+        let no_fields = HeadFields::default();
+        assert!(remedy(405, &no_fields, false).contains("`-m`"));
+        assert!(remedy(404, &no_fields, true).contains("its WebSocket path"));
+        assert!(remedy(426, &no_fields, true).contains("its WebSocket path"));
+        assert!(remedy(401, &no_fields, true).contains("--bearer"));
     }
 
     #[test]
-    fn a_redirection_is_told_by_where_it_leads() {
-        // Method: a path, URLs, and one with a control character.
-        let leads = |location: &str| {
+    fn the_remedy_for_a_redirect_names_its_location() {
+        // Method: a path, URLs, and a path with a control character.
+        let remedy_for = |location: &str| {
             let head_fields = HeadFields {
                 location: Some(location.to_owned()),
                 ..HeadFields::default()
             };
             remedy(302, &head_fields, false)
         };
-        assert!(leads("/a").contains("/a: give that path"));
-        assert!(leads("http://h/a").contains("http://h/a: give that URL"));
-        assert!(leads("https://h/a").contains("https://h/a: give that URL"));
-        assert!(leads("/\u{1b}[2J").contains("\\u{1b}"));
+        assert!(remedy_for("/a").contains("/a: give that path"));
+        assert!(remedy_for("http://h/a").contains("http://h/a: give that URL"));
+        assert!(remedy_for("https://h/a").contains("https://h/a: give that URL"));
+        assert!(remedy_for("/\u{1b}[2J").contains("\\u{1b}"));
     }
 }

@@ -23,7 +23,7 @@ use abx_study::service::names;
 use abx_study::study_file::{RunSpec, ServiceSpec, StudyFile, SubjectSpec};
 use abx_study::subject::{Source, Subject};
 
-/// A study whose subjects are looked at.
+/// A study whose subjects are checked.
 #[derive(Debug)]
 pub struct CheckedStudy {
     pub file: StudyFile,
@@ -35,11 +35,11 @@ pub struct CheckEnvironment<'a> {
     /// The program that becomes a keeper when given `keeper_arguments`.
     pub program: &'a Path,
     pub keeper_arguments: &'a [&'a str],
-    /// Where installations and builds are.
+    /// The folder of installations and builds.
     pub cache: &'a Path,
     /// Receives each subject after its check.
     pub watch: &'a mut dyn FnMut(&CheckedSubject),
-    /// Given a handle, before anything is started, that ends the check.
+    /// Receives a handle that ends the check, before anything is started.
     pub on_stopper: &'a mut dyn FnMut(Stopper),
 }
 
@@ -55,7 +55,7 @@ pub enum CheckError {
     Engine(#[from] EngineError),
 }
 
-/// One look at the subjects of one study.
+/// The checks of the subjects of one study.
 struct SubjectChecks<'a> {
     study: &'a CheckedStudy,
     provisions: Vec<Provision>,
@@ -66,28 +66,28 @@ struct SubjectChecks<'a> {
     stopper: Stopper,
     /// The services that run, in the order of the study.
     services: Vec<ServiceProcess>,
-    /// Those that do not, and whether they are there.
+    /// The services that do not run, and why.
     absent: BTreeMap<String, SubjectStatus>,
     /// The first subject that was ready, and its response to each request.
     first: Option<(String, Vec<Verified>)>,
 }
 
 /// The results of a subject that is ready.
-struct Seen {
+struct ReadySubject {
     ready_s: Option<f64>,
     rss_bytes: Option<u64>,
     responses: Vec<Verified>,
 }
 
 /// Starts every subject alone, verifies its response to each request of the study, and stops it.
-/// Ends early, with the results until then, when it is stopped.
+/// A stop ends the check early, with the results until then.
 ///
 /// # Errors
-/// [`CheckError`] when abx itself cannot begin. The problem of a subject is in its
+/// [`CheckError`] if abx itself cannot begin. The problem of a subject is in its
 /// [`CheckedSubject`].
 pub fn check(
     study: &CheckedStudy,
-    around: &mut CheckEnvironment,
+    environment: &mut CheckEnvironment,
 ) -> Result<Vec<CheckedSubject>, CheckError> {
     let prepare = |what| move |source| CheckError::System { what, source };
     let descriptors = abx_sys::limits::raise_descriptor_limit()
@@ -98,12 +98,12 @@ pub fn check(
         cpus: cpus.clone(),
         wait: Wait::Asleep,
     })?;
-    (around.on_stopper)(engine.stopper());
-    let mut look = SubjectChecks {
+    (environment.on_stopper)(engine.stopper());
+    let mut checks = SubjectChecks {
         study,
-        provisions: provision::survey(&study.file, &study.folder, around.cache),
-        program: around.program,
-        keeper_arguments: around.keeper_arguments,
+        provisions: provision::survey(&study.file, &study.folder, environment.cache),
+        program: environment.program,
+        keeper_arguments: environment.keeper_arguments,
         cpus,
         descriptors,
         stopper: engine.stopper(),
@@ -111,56 +111,59 @@ pub fn check(
         absent: BTreeMap::new(),
         first: None,
     };
-    let mut checked = Vec::new();
-    let mut has_ended = |look: &SubjectChecks, checked_subject: CheckedSubject| {
-        let has_ended = look.stopper.is_stopped();
-        if !has_ended {
-            (around.watch)(&checked_subject);
-            checked.push(checked_subject);
+    let mut results = Vec::new();
+    let mut add = |checks: &SubjectChecks, result: CheckedSubject| {
+        let is_stopped = checks.stopper.is_stopped();
+        if !is_stopped {
+            (environment.watch)(&result);
+            results.push(result);
         }
-        has_ended
+        is_stopped
     };
     for service in &study.file.services {
-        let checked_subject = look.at_service(service);
-        if has_ended(&look, checked_subject) {
+        let result = checks.check_service(service);
+        if add(&checks, result) {
             break;
         }
     }
     for subject in &study.file.subjects {
-        let checked_subject = look.at(subject);
-        if has_ended(&look, checked_subject) {
+        let result = checks.check_subject(subject);
+        if add(&checks, result) {
             break;
         }
     }
-    // Later ones may need those before them until their end.
-    while let Some(service) = look.services.pop() {
+    // In reverse order: a service may need earlier ones until its end.
+    while let Some(service) = checks.services.pop() {
         service.stop();
     }
-    Ok(checked)
+    Ok(results)
 }
 
 impl SubjectChecks<'_> {
-    fn at(&mut self, spec: &SubjectSpec) -> CheckedSubject {
-        let mut checked = self.unseen(&spec.name);
-        let lacks = || self.lacks(spec).or_else(|| unbuilt(spec));
-        if let Some((status, why)) = self.missing(&spec.name).or_else(lacks) {
+    fn check_subject(&mut self, spec: &SubjectSpec) -> CheckedSubject {
+        let mut checked = self.result(&spec.name);
+        let obstacle = self
+            .missing(&spec.name)
+            .or_else(|| self.lacks(spec))
+            .or_else(|| unbuilt(spec));
+        if let Some((status, why)) = obstacle {
             (checked.status, checked.why) = (status, Some(why));
             return checked;
         }
-        match self.see(spec) {
-            Ok(seen) => {
-                (checked.ready_s, checked.rss_bytes) = (seen.ready_s, seen.rss_bytes);
+        match self.run_subject(spec) {
+            Ok(ready) => {
+                (checked.ready_s, checked.rss_bytes) = (ready.ready_s, ready.rss_bytes);
                 self.first
-                    .get_or_insert((spec.name.clone(), seen.responses));
+                    .get_or_insert((spec.name.clone(), ready.responses));
             }
             Err(why) => (checked.status, checked.why) = (SubjectStatus::Broken, Some(why)),
         }
         checked
     }
 
-    /// Starts a service, which then runs on.
-    fn at_service(&mut self, spec: &ServiceSpec) -> CheckedSubject {
-        let mut checked = self.unseen(&spec.name);
+    /// Starts a service, which continues to run.
+    fn check_service(&mut self, spec: &ServiceSpec) -> CheckedSubject {
+        let mut checked = self.result(&spec.name);
         let started = match self.missing(&spec.name) {
             Some(missing) => Err(missing),
             None => self
@@ -181,7 +184,8 @@ impl SubjectChecks<'_> {
         checked
     }
 
-    fn unseen(&self, name: &str) -> CheckedSubject {
+    /// The result of a subject or service without a problem, to be completed.
+    fn result(&self, name: &str) -> CheckedSubject {
         CheckedSubject {
             study: self.study.file.name.clone(),
             subject: name.to_owned(),
@@ -192,7 +196,7 @@ impl SubjectChecks<'_> {
         }
     }
 
-    /// The service that a subject cannot do without and that is not there.
+    /// The service that a subject needs and that does not run, if there is one.
     fn lacks(&self, spec: &SubjectSpec) -> Option<(SubjectStatus, String)> {
         let RunSpec::Launch(launch) = &spec.server.run else {
             return None;
@@ -206,12 +210,9 @@ impl SubjectChecks<'_> {
         Some((self.absent[&service.name], why))
     }
 
-    /// The missing need, if there is one.
+    /// The missing needs of a subject or service, if there are any.
     fn missing(&self, name: &str) -> Option<(SubjectStatus, String)> {
-        let provision = self
-            .provisions
-            .iter()
-            .find(|provision| provision.subject() == name)?;
+        let provision = self.provision(name)?;
         if provision.missing().is_empty() {
             return None;
         }
@@ -227,8 +228,8 @@ impl SubjectChecks<'_> {
         Some((status, format!("needs {}", lines.join("; "))))
     }
 
-    /// Starts it, sends it each request, and stops it.
-    fn see(&self, spec: &SubjectSpec) -> Result<Seen, String> {
+    /// Starts a subject, sends it each request, and stops it.
+    fn run_subject(&self, spec: &SubjectSpec) -> Result<ReadySubject, String> {
         let subject = spec.subject(&self.study.folder);
         let mut subject = subject.map_err(|error| error.to_string())?;
         self.equip(&spec.name, &mut subject.source)?;
@@ -241,11 +242,11 @@ impl SubjectChecks<'_> {
             .map_err(|error| error.to_string())?;
         let responses = self.responses_of(&subject, &mut process);
         let rss_bytes = process.tree().and_then(|mut tree| tree.rss_bytes().ok());
-        let ended = process.stop();
+        let end = process.stop();
         let responses = responses.map_err(|error| error.to_string())?;
         self.compare(spec, &responses)?;
-        Ok(Seen {
-            ready_s: ended.ready_s,
+        Ok(ReadySubject {
+            ready_s: end.ready_s,
             rss_bytes,
             responses,
         })
@@ -261,24 +262,22 @@ impl SubjectChecks<'_> {
         ServiceProcess::start(&service, &mut start, None).map_err(|error| error.to_string())
     }
 
-    /// Gives a server the results of its installation; its program is there then.
+    /// Gives a server the results of its installation, and checks that its program exists then.
     fn equip(&self, name: &str, source: &mut Source) -> Result<(), String> {
-        if let Some(had) = self
-            .provisions
-            .iter()
-            .find(|provision| provision.subject() == name)
+        if let Some(provision) = self.provision(name) {
+            provision.equip(source);
+        }
+        if let Source::Command(launch) = source
+            && let Some(program) = launch.missing_program()
         {
-            had.equip(source);
+            return Err(format!("the program `{program}` is missing or not executable"));
         }
-        match source {
-            Source::Command(launch) => match launch.missing_program() {
-                Some(program) => Err(format!(
-                    "the program `{program}` is missing or not executable"
-                )),
-                None => Ok(()),
-            },
-            Source::Address(_) => Ok(()),
-        }
+        Ok(())
+    }
+
+    fn provision(&self, name: &str) -> Option<&Provision> {
+        let mut provisions = self.provisions.iter();
+        provisions.find(|provision| provision.subject() == name)
     }
 
     fn seed(&self) -> u64 {
@@ -313,7 +312,7 @@ impl SubjectChecks<'_> {
         }
     }
 
-    /// Its response to every request of every load, once it is ready.
+    /// The responses of a subject to every request of every load, once it is ready.
     fn responses_of(
         &self,
         subject: &Subject,
@@ -347,16 +346,16 @@ impl SubjectChecks<'_> {
         Ok(responses)
     }
 
-    /// Holds its responses against those of the first subject that was ready.
+    /// Compares the responses of a subject with those of the first subject that was ready.
     fn compare(&self, spec: &SubjectSpec, responses: &[Verified]) -> Result<(), String> {
         let loads = self.study.file.loads.iter();
         let expected = loads.flat_map(|load| load.requests.iter().map(|_| &load.body));
-        for (place, (expect, response)) in expected.zip(responses).enumerate() {
+        for (index, (expect, response)) in expected.zip(responses).enumerate() {
             let mut named = vec![(spec.name.as_str(), response)];
-            if let Some((name, first)) = &self.first
-                && let Some(other) = first.get(place)
+            if let Some((name, responses)) = &self.first
+                && let Some(first) = responses.get(index)
             {
-                named.insert(0, (name, other));
+                named.insert(0, (name, first));
             }
             agree(&named, expect).map_err(|error| error.to_string())?;
         }
@@ -364,7 +363,7 @@ impl SubjectChecks<'_> {
     }
 }
 
-/// Why a subject that is a revision is not started: a comparison builds it first.
+/// Why a subject that is a revision is not started: only a comparison builds it.
 fn unbuilt(spec: &SubjectSpec) -> Option<(SubjectStatus, String)> {
     let revision = spec.server.revision.as_ref()?;
     let why = format!(

@@ -1,8 +1,8 @@
 //! The catalog: the studies of this repository, carried in the program.
 //!
-//! An [`CatalogEntry`] is read where it is, and written to a folder of the cache when it is run:
-//! its servers need files, and its builds a folder. [`check()`] checks which of its subjects start
-//! here and respond correctly.
+//! A [`CatalogEntry`] is read from the program, and written to a folder of the cache to be run: its
+//! servers need files, and its builds a folder. [`check()`] checks which of its subjects start here
+//! and respond correctly.
 
 mod check;
 
@@ -21,20 +21,20 @@ use abx_study::units::hex;
 /// A study of the catalog.
 #[derive(Debug)]
 pub struct CatalogEntry {
-    /// Its name, which is that of its folder.
+    /// The name of the study and of its folder.
     pub name: &'static str,
     files: &'static [File],
 }
 
 #[derive(Debug)]
 struct File {
-    /// Its path in the study's folder.
+    /// Relative to the study's folder.
     path: &'static str,
     bytes: &'static [u8],
     is_program: bool,
 }
 
-/// Why a study of the catalog is not there as files.
+/// Why a study of the catalog could not be written to files.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{}: {source}. Make room there, or set XDG_CACHE_HOME to another folder", path.display()
@@ -47,7 +47,7 @@ pub struct UnpackError {
 /// The studies, in the order of their names.
 static ENTRIES: &[CatalogEntry] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
-/// Bytes of the hash that make a folder's name: far from any accident.
+/// Bytes of the hash in a folder's name: enough that no two contents collide.
 const NAME_BYTES: usize = 8;
 
 /// All studies of the catalog, in the order of their names.
@@ -70,14 +70,13 @@ pub fn meant(name: &str) -> String {
 }
 
 impl CatalogEntry {
-    /// Its description, in Markdown; empty when it has none.
+    /// Its description, in Markdown; empty if it has none.
     #[must_use]
     pub fn readme(&self) -> String {
-        let text = self.text("README.md");
-        text.unwrap_or_default()
+        self.text("README.md").unwrap_or_default()
     }
 
-    /// The first heading of its README, else its name.
+    /// The first heading of its README, or else its name.
     #[must_use]
     pub fn title(&self) -> String {
         let readme = self.readme();
@@ -114,12 +113,12 @@ impl CatalogEntry {
             path: outer.clone(),
             source,
         };
-        // Others see all of it or nothing.
+        // Other processes see the complete folder or none.
         let draft = outer.with_extension(format!("{}.part", std::process::id()));
         self.write(&draft.join(self.name)).map_err(failed)?;
         if fs::rename(&draft, &outer).is_err() {
             if self.is_at(&folder) {
-                // Another abx was faster. The rest of the draft is of no use.
+                // Another abx was faster, so the draft is of no use.
                 let _ = fs::remove_dir_all(&draft);
                 return Ok(folder);
             }
@@ -139,17 +138,16 @@ impl CatalogEntry {
         let mut hash = Sha256::new();
         hash.update(self.name);
         for file in self.files {
-            let lengths = [file.path.len(), file.bytes.len(), file.is_program.into()];
-            lengths
-                .iter()
-                .for_each(|length| hash.update((*length as u64).to_le_bytes()));
+            for number in [file.path.len(), file.bytes.len(), file.is_program.into()] {
+                hash.update((number as u64).to_le_bytes());
+            }
             hash.update(file.path);
             hash.update(file.bytes);
         }
         hex(&hash.finalize()[..NAME_BYTES])
     }
 
-    /// Whether a folder holds just these files.
+    /// Whether a folder has these files, unchanged.
     fn is_at(&self, folder: &Path) -> bool {
         self.files.iter().all(|file| {
             let path = folder.join(file.path);
@@ -178,8 +176,8 @@ mod tests {
 
     #[test]
     fn every_study_of_the_catalog_can_be_read() {
-        // Method: all of them, with their templates, as they are carried and from their folders in
-        // the checkout, where links lead to each other; each has a title of its own.
+        // Method: all studies with their templates, as the program carries them, and from their
+        // folders in the checkout, where links lead to each other. Each has its own title.
         let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
         assert!(entry("nginx-vs-lighttpd").is_some() && entry("no-such-study").is_none());
         for entry in entries() {
@@ -196,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn a_study_in_the_cache_is_what_its_name_says() {
-        // Method: unpacked, found again, changed, and unpacked again.
+    fn a_folder_in_the_cache_always_has_the_content_of_its_name() {
+        // Method: a study that is unpacked, unpacked again, changed, and unpacked once more.
         let cache = tempfile::tempdir().unwrap();
         let entry = entry("nginx-sendfile").unwrap();
         let folder = entry.unpack(cache.path()).unwrap();

@@ -1,4 +1,4 @@
-//! One command of an installation: run to its end, with its output in a log.
+//! Runs one command of an installation to its end, with its output in a log.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,11 +18,11 @@ pub struct LoggedCommand<'a> {
     /// The argument list, not empty.
     pub words: &'a [String],
     pub directory: &'a Path,
-    /// Where its program is looked for.
+    /// The `PATH` in which its program is searched.
     pub path: &'a str,
-    /// The variables that its environment has in addition to that of abx.
+    /// Variables that are added to the environment of abx.
     pub variables: &'a [(String, String)],
-    /// Variables of abx that its environment lacks.
+    /// Variables that are removed from the environment of abx.
     pub without: &'a [&'a str],
     /// When it is ended if it still runs.
     pub deadline: Option<Instant>,
@@ -47,14 +47,14 @@ pub enum CommandError {
     Interrupted,
 }
 
-/// How often it is looked whether a command has ended.
+/// How often abx checks whether a command has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a command may take to end after a stop signal.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
 impl LoggedCommand<'_> {
-    /// Runs it. It stays in abx's process group, so Ctrl-C reaches it too; a signal that only abx
-    /// receives is passed on. It is killed when abx is killed.
+    /// Runs the command. It stays in abx's process group, so Ctrl-C reaches it too. If only abx
+    /// receives a signal, abx ends the command. The command is killed if abx is killed.
     ///
     /// # Errors
     /// One [`CommandError`] for each way to fail.
@@ -70,9 +70,9 @@ impl LoggedCommand<'_> {
             source,
         })?;
         let mut command = Command::new(program);
-        self.without.iter().for_each(|name| {
+        for name in self.without {
             command.env_remove(name);
-        });
+        }
         command
             .args(&self.words[1..])
             .current_dir(self.directory)
@@ -85,7 +85,7 @@ impl LoggedCommand<'_> {
         let status = wait(&mut child, interrupt, self.deadline).map_err(CommandError::Run)?;
         match status {
             Some(status) if status.success() => Ok(()),
-            // The terminal's Ctrl-C went to both, and the command was faster.
+            // The terminal's Ctrl-C reached both, and the command was faster.
             _ if interrupt.is_signalled() => Err(CommandError::Interrupted),
             Some(status) => Err(CommandError::Exit(status)),
             None => Err(CommandError::TooLong),
@@ -99,7 +99,7 @@ impl LoggedCommand<'_> {
     }
 }
 
-/// How the child ended; `None` when it had to be stopped.
+/// How the child ended; `None` if abx had to end it.
 fn wait(
     child: &mut Child,
     interrupt: &Interrupt,
@@ -118,7 +118,7 @@ fn wait(
     }
 }
 
-/// Ends a child and everything below it.
+/// Ends a child and all its descendants.
 fn end(child: &mut Child) -> io::Result<()> {
     let mut family = frozen_family(child.id())?;
     for signal in [Signal::Term, Signal::Cont] {
@@ -137,7 +137,7 @@ fn end(child: &mut Child) -> io::Result<()> {
         }
         sleep(LOOK_EVERY);
     }
-    // Some may have been started since.
+    // More processes may have been started since.
     family.extend(self::family(child.id())?);
     for process in &family {
         process.signal(Signal::Kill)?;
@@ -145,8 +145,8 @@ fn end(child: &mut Child) -> io::Result<()> {
     child.wait().map(|_| ())
 }
 
-/// A process and all its descendants, stopped so that none of them starts another one and ends
-/// before that is seen.
+/// A process and all its descendants, suspended so that none can start another process and end
+/// before abx sees that.
 fn frozen_family(root: u32) -> io::Result<Vec<Process>> {
     let mut frozen: Vec<Process> = Vec::new();
     loop {
@@ -193,8 +193,7 @@ mod tests {
 
     #[test]
     fn a_command_has_its_environment_its_folder_and_its_log() {
-        // Method: a script that prints all three, reads an input that is
-        // empty, and fails.
+        // Method: a script that prints all three, reads an empty input, and fails.
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().canonicalize().unwrap();
         let interrupt = Interrupt::watch().unwrap();
@@ -211,8 +210,8 @@ mod tests {
 
     #[test]
     fn a_stopped_command_leaves_nothing_running() {
-        // Method: a script with a child; it is stopped once both run. Then it has been able to end
-        // in order, and neither process may be there.
+        // Method: a script with a child, which is stopped once both run. It can clean up, and
+        // neither process is left.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let flag = interrupt.flag();
@@ -247,8 +246,8 @@ mod tests {
 
     #[test]
     fn a_command_that_takes_too_long_is_ended_with_its_children() {
-        // Method: a script that waits for a child, with a deadline that has passed, so that its
-        // end and the start of the child are at the same time. The child must be gone.
+        // Method: a script that waits for a child, with a deadline that has passed, so that abx
+        // ends it while it starts the child. The child must be gone.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let words = ["sh", "-c", "sleep 600 & echo $! > pid; wait"].map(str::to_owned);
@@ -271,8 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn a_command_lacks_the_variables_that_it_shall_not_have() {
-        // Method: a script that prints a variable that cargo sets, with and without it.
+    fn variables_of_abx_can_be_removed() {
+        // Method: a script that prints a variable that cargo sets, kept and removed.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();
         let words = ["sh", "-c", "echo ${CARGO_MANIFEST_DIR-none}"].map(str::to_owned);
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         // Method: a name that no program has.
         let folder = tempfile::tempdir().unwrap();
         let interrupt = Interrupt::watch().unwrap();

@@ -1,23 +1,25 @@
-//! The part of a subject's environment that comes from installations for it.
+//! The part of a subject's environment that comes from its installations.
 
 use std::path::Path;
 
-/// The variables by which programs and libraries in the cache are found.
+/// The variables that lead to programs and libraries in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
-    /// `PATH` as abx has it.
+    /// The `PATH` of abx.
     path: String,
+    /// Folders before `path`.
     front: Vec<String>,
+    /// Folders after `path`.
     back: Vec<String>,
     node_path: Vec<String>,
     class_path: Vec<String>,
 }
 
-/// Where Debian keeps servers; the `PATH` of its ordinary users lacks it.
+/// The folder in which Debian keeps servers; the `PATH` of ordinary users lacks it.
 const SERVERS: &str = "/usr/sbin";
 
 impl Environment {
-    /// Nothing gained yet, with this `PATH` below it.
+    /// An environment with this `PATH`, to which nothing was added yet.
     pub fn new(path: &str) -> Environment {
         Environment {
             path: path.to_owned(),
@@ -28,28 +30,26 @@ impl Environment {
         }
     }
 
-    /// A folder of programs, after those that came before and before `PATH`.
+    /// Adds a folder of programs, after those added before, and before the `PATH` of abx.
     pub fn add_programs(&mut self, folder: &Path) {
         self.front.push(folder.to_string_lossy().into_owned());
     }
 
-    /// The folder where packages of the system have their servers.
+    /// Adds the folder in which packages of the system have their servers, unless it is there.
     pub fn add_system_servers(&mut self) {
-        let mut folders = self
-            .path
-            .split(':')
-            .chain(self.back.iter().map(|text| &**text));
+        let back = self.back.iter().map(String::as_str);
+        let mut folders = self.path.split(':').chain(back);
         if !folders.any(|folder| folder == SERVERS) {
             self.back.push(SERVERS.to_owned());
         }
     }
 
-    /// A folder of Node.js modules.
+    /// Adds a folder of Node.js modules.
     pub fn add_node_modules(&mut self, folder: &Path) {
         self.node_path.push(folder.to_string_lossy().into_owned());
     }
 
-    /// A folder of Java archives.
+    /// Adds a folder of Java archives.
     pub fn add_java_archives(&mut self, folder: &Path) {
         let path = folder.join("*");
         self.class_path.push(path.to_string_lossy().into_owned());
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_found_in_the_order_in_which_they_came() {
-        // Method: two folders of programs and one of each other kind.
+    fn folders_keep_the_order_in_which_they_were_added() {
+        // Method: two folders of programs, and one of each other kind.
         let mut environment = Environment::new("/usr/bin:/bin");
         assert_eq!(environment.variables(), []);
         environment.add_programs(Path::new("/c/one"));
@@ -106,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_the_path_already_changes_nothing() {
-        // Method: the folder of servers at the end of `PATH`.
+    fn a_folder_that_is_on_the_path_already_changes_nothing() {
+        // Method: the folder of servers at the end of `PATH`; and an empty `PATH`.
         let mut environment = Environment::new("/bin:/usr/sbin");
         environment.add_system_servers();
         assert_eq!(environment.variables(), []);

@@ -5,34 +5,31 @@ use super::system::System;
 use crate::process::container::{ImagePresence, presence};
 use abx_study::container::ContainerEngine;
 
-/// An image that the engine does not have, or an engine that is not there or gives no response.
+/// The image if the engine does not have it, or an engine if there is none or it fails.
 pub fn missing(subject: &str, image: &str, system: &System) -> Vec<Missing> {
-    let result = ContainerEngine::find(system.path.as_ref(), system.engine.as_deref());
-    let lacks = |what: String, remedy: Remedy| {
+    let missing = |what: String, remedy: Remedy| {
         vec![Missing {
             subject: subject.to_owned(),
             what,
             remedy,
         }]
     };
-    let engine = match result {
+    let engine = match ContainerEngine::find(system.path.as_ref(), system.engine.as_deref()) {
         Ok(engine) => engine,
-        Err(none) => {
+        Err(no_engine) => {
             let how = "install one, such as the package podman, and add it to PATH";
-            return lacks(none.sought, Remedy::ByHand(how.to_owned()));
+            return missing(no_engine.sought, Remedy::ByHand(how.to_owned()));
         }
     };
     match presence(&engine, image) {
         ImagePresence::There(_) => Vec::new(),
         ImagePresence::Missing => {
-            let pull = [engine.name(), "pull".to_owned(), image.to_owned()];
-            let pull = Remedy::Install(vec![pull.to_vec()]);
-            lacks(format!("the image {image}"), pull)
+            let pull = vec![engine.name(), "pull".to_owned(), image.to_owned()];
+            missing(format!("the image {image}"), Remedy::Install(vec![pull]))
         }
         ImagePresence::Unknown(why) => {
-            let name = engine.name();
-            let how = format!("resolve this error of {name}: {why}");
-            lacks(format!("the image {image}"), Remedy::ByHand(how))
+            let how = format!("resolve this error of {}: {why}", engine.name());
+            missing(format!("the image {image}"), Remedy::ByHand(how))
         }
     }
 }

@@ -19,7 +19,7 @@ use super::step::ProvisionStep;
 use super::subject_provision::{PlannedStep, Provision};
 use crate::process::log_tail::{SHOWN_LINES, log_tail};
 
-/// Why not everything is there afterwards.
+/// Why an installation is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     #[error("abx installs nothing more until you do this by hand:{}", lines(.0))]
@@ -61,7 +61,7 @@ pub enum InstallError {
 )]
 pub struct FailedCommand {
     pub subject: String,
-    /// The command as one would type it.
+    /// The command as a user would type it.
     pub command: String,
     pub source: CommandError,
     /// The end of its output.
@@ -69,13 +69,13 @@ pub struct FailedCommand {
     pub log: PathBuf,
 }
 
-/// Held while something is installed into a cache.
+/// The file that is locked while something is installed into a cache.
 const LOCK: &str = "lock";
 /// The output of the system's own installer.
 const PACKAGES_LOG: &str = "packages.log";
 /// The output of the engine that fetches images.
 const IMAGES_LOG: &str = "images.log";
-/// How often it is looked whether another abx is done.
+/// How often abx checks whether another abx is done.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 struct Installation<'a> {
@@ -88,13 +88,13 @@ struct Installation<'a> {
 /// Installs everything that is missing, subject by subject and in the order of their needs.
 /// `notify` receives one line for each command before it runs.
 ///
-/// No package starts a service. While it works, Ctrl-C, SIGTERM and SIGHUP end it and the command
-/// that runs, and reach nothing else by this.
+/// No package starts a service. Meanwhile, Ctrl-C, SIGTERM and SIGHUP end only the installation and
+/// the command that runs.
 ///
 /// # Errors
-/// One [`InstallError`] for each thing that can go wrong. With [`InstallError::ByHand`] as the
-/// first of all nothing was changed; otherwise everything installed before stays, and the next call
-/// continues from there.
+/// One [`InstallError`] for each way to fail. [`InstallError::ByHand`] comes before anything is
+/// changed, if the survey knew of that need. Otherwise everything that was installed stays, and the
+/// next call continues from there.
 pub fn install(provisions: &[Provision], notify: &mut dyn FnMut(&str)) -> Result<(), InstallError> {
     if provisions
         .iter()
@@ -106,17 +106,18 @@ pub fn install(provisions: &[Provision], notify: &mut dyn FnMut(&str)) -> Result
     install_until(interrupt, provisions, notify)
 }
 
-/// Does the work, until it is stopped.
+/// As [`install`], until `interrupt` stops it.
 pub(super) fn install_until(
     interrupt: Interrupt,
     provisions: &[Provision],
     notify: &mut dyn FnMut(&str),
 ) -> Result<(), InstallError> {
-    let missing = provisions.iter().flat_map(Provision::missing);
-    let by_hand = |this_missing: &&Missing| {
-        matches!(this_missing.remedy, Remedy::ByHand(_) | Remedy::Bring(_))
-    };
-    let by_hand: Vec<Missing> = missing.filter(by_hand).cloned().collect();
+    let by_hand: Vec<Missing> = provisions
+        .iter()
+        .flat_map(Provision::missing)
+        .filter(|missing| matches!(missing.remedy, Remedy::ByHand(_) | Remedy::Bring(_)))
+        .cloned()
+        .collect();
     if !by_hand.is_empty() {
         return Err(InstallError::ByHand(by_hand));
     }
@@ -131,10 +132,10 @@ pub(super) fn install_until(
     let _lock = work.lock(&first.cache)?;
     for provision in provisions {
         for planned in &provision.steps {
-            work.have(provision, planned)?;
+            work.take_step(provision, planned)?;
         }
     }
-    // The last command may have succeeded nevertheless; the person wants an end.
+    // Even if the last command succeeded, the user wants to stop.
     if work.interrupt.is_signalled() {
         return Err(InstallError::Interrupted);
     }
@@ -142,7 +143,7 @@ pub(super) fn install_until(
 }
 
 impl Installation<'_> {
-    /// Keeps other installations into the same cache waiting.
+    /// Makes other installations into the same cache wait.
     fn lock(&mut self, cache: &Path) -> Result<File, InstallError> {
         let path = cache.join(LOCK);
         let failed = |source| InstallError::Cache {
@@ -169,13 +170,15 @@ impl Installation<'_> {
         }
     }
 
-    /// Has one step, unless it is there already; others may have brought it.
-    fn have(&mut self, provision: &Provision, planned: &PlannedStep) -> Result<(), InstallError> {
+    /// Takes one step, unless earlier steps have made it unnecessary.
+    fn take_step(
+        &mut self,
+        provision: &Provision,
+        planned: &PlannedStep,
+    ) -> Result<(), InstallError> {
         let subject = &provision.subject;
-        let look = || {
-            let PlannedStep { step, environment } = planned;
-            step.missing(subject, environment, &provision.system)
-        };
+        let PlannedStep { step, environment } = planned;
+        let look = || step.missing(subject, environment, &provision.system);
         let missing = look();
         let commands = match missing.first().map(|missing| &missing.remedy) {
             None => return Ok(()),
@@ -184,13 +187,13 @@ impl Installation<'_> {
             }
             Some(Remedy::Install(commands)) => commands,
         };
-        let log = match &planned.step {
+        let log = match step {
             ProvisionStep::Folder(recipe) => {
-                self.fill(subject, recipe, &planned.environment)?;
+                self.fill(subject, recipe, environment)?;
                 recipe.folder.log()
             }
-            ProvisionStep::Image(_) => self.pull(provision, commands, &planned.environment)?,
-            _ => self.install_packages(provision, commands, &planned.environment)?,
+            ProvisionStep::Image(_) => self.pull(provision, commands, environment)?,
+            _ => self.install_packages(provision, commands, environment)?,
         };
         let missing = look();
         if missing.is_empty() {
@@ -199,7 +202,7 @@ impl Installation<'_> {
         Err(InstallError::StillMissing { missing, log })
     }
 
-    /// Has an engine fetch an image, which keeps it. Returns the log.
+    /// Makes an engine fetch an image, which the engine keeps. Returns the log.
     fn pull(
         &mut self,
         provision: &Provision,
@@ -223,8 +226,7 @@ impl Installation<'_> {
         Ok(log)
     }
 
-    /// Installs packages of the system and starts none of their services.
-    /// Returns the log.
+    /// Installs packages of the system, and starts none of their services. Returns the log.
     fn install_packages(
         &mut self,
         provision: &Provision,
@@ -266,7 +268,7 @@ impl Installation<'_> {
         Ok(log)
     }
 
-    /// Fills a folder of the cache from nothing.
+    /// Empties a folder of the cache, and fills it by its recipe.
     fn fill(
         &mut self,
         subject: &str,
@@ -296,19 +298,20 @@ impl Installation<'_> {
             self.run(subject, &call)?;
         }
         if let Some(sources) = recipe.sources() {
-            let same = sources.fingerprint().is_ok_and(|name| {
-                let folder = folder.path().to_string_lossy();
-                folder.ends_with(&name)
-            });
-            if !same {
+            let path = folder.path().to_string_lossy();
+            let is_unchanged = sources
+                .fingerprint()
+                .is_ok_and(|name| path.ends_with(&name));
+            if !is_unchanged {
                 return Err(InstallError::SourcesChanged {
                     subject: subject.to_owned(),
                     folder: sources.folder.clone(),
                 });
             }
         }
-        let commands = recipe.commands.iter();
-        let content: String = commands
+        let content: String = recipe
+            .commands
+            .iter()
             .map(|words| format!("{}\n", shell_words::join(words)))
             .collect();
         folder.complete(&content).map_err(failed)
@@ -330,7 +333,7 @@ impl Installation<'_> {
     }
 }
 
-/// An empty log in place of the last one.
+/// Replaces the last log by an empty one.
 fn renew(log: &Path) -> Result<(), InstallError> {
     fs::write(log, "").map_err(|source| InstallError::Cache {
         path: log.to_owned(),

@@ -1,4 +1,4 @@
-//! Whether the user, or the system, stopped abx.
+//! Whether the user or the system stopped abx.
 
 use std::io;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Watches Ctrl-C, SIGTERM and a closed terminal while it exists.
 ///
-/// Without it abx would end at once, without restoring what has to be restored. Others that watch
-/// these signals receive them too.
+/// Without it abx would end at once, and restore nothing. Other watchers of these signals receive
+/// them too.
 pub struct Interrupt {
     signalled: Arc<AtomicBool>,
     signals: Vec<SigId>,
@@ -20,7 +20,7 @@ impl Interrupt {
     /// Starts watching.
     ///
     /// # Errors
-    /// The error of the system; not seen.
+    /// The error of the system, which has not been seen to happen.
     pub fn watch() -> io::Result<Interrupt> {
         let mut interrupt = Interrupt {
             signalled: Arc::default(),
@@ -35,7 +35,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Whether abx received a stop signal since then.
+    /// Whether abx has received a stop signal since [`Interrupt::watch`].
     pub fn is_signalled(&self) -> bool {
         self.signalled.load(Ordering::Relaxed)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Something that a subject needs and that is not there.
+/// Something that a subject needs and this machine lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     pub subject: String,
@@ -18,7 +18,7 @@ pub enum Remedy {
     Install(Vec<Vec<String>>),
     /// A person has to do this.
     ByHand(String),
-    /// A person has to bring this program, which no registry has; how they get it.
+    /// A person has to bring this program, which no registry has; how to get it.
     Bring(String),
 }
 

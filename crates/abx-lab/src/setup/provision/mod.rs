@@ -1,10 +1,10 @@
 //! The needs of subjects on this machine: finds which are missing, and installs them.
 //!
-//! [`survey`] looks and changes nothing; [`install`] installs what is missing. Anything other than
-//! a package of the system goes into folders of the cache, each named for its content and complete
-//! or worth nothing, and [`Provision::environment`] gives subjects their places. A need becomes
-//! steps (`step`); `recipe` has the commands that fill folders, `packages` those of the system,
-//! `command` runs them.
+//! [`survey`] only looks; [`install`] installs what is missing. Packages of the system are
+//! installed there. Everything else goes into folders of the cache, which are named for their
+//! content and count only if they are complete. [`Provision::environment`] leads subjects to them.
+//! A need becomes steps (`step`). `recipe` has the commands that fill folders, `packages` those of
+//! the system, and `command` runs them.
 
 pub(crate) mod command;
 mod environment;
@@ -35,19 +35,18 @@ use crate::records::store::user_folder;
 use abx_study::study_file::{Need, RunSpec, ServerSpec, StudyFile};
 use abx_study::subject::{Source, Subject};
 
-/// Finds what each service and subject of a study needs and has: one [`Provision`] for each that
-/// needs something, in the order of the study, services first. `folder` is the study's, `cache`
-/// mostly [`cache_folder`].
+/// Finds the needs of each service and subject of a study, and which are missing: one [`Provision`]
+/// for each that needs something, in the order of the study, services first. `folder` is the
+/// study's, `cache` usually [`cache_folder`].
 ///
-/// Nothing is changed or fetched. It queries the system's package database, and whether python3 can
-/// make environments, and reads all files of builds.
+/// It changes and fetches nothing. It queries the system's package database, checks whether python3
+/// can make environments, and reads all files of builds.
 #[must_use]
 pub fn survey(study: &StudyFile, folder: &Path, cache: &Path) -> Vec<Provision> {
     survey_on(&System::here(), study, folder, cache)
 }
 
-/// The same for subjects of a command line, which need images and nothing else that abx
-/// could have.
+/// The provisions of subjects of a command line, for which abx can only fetch images.
 #[must_use]
 pub fn survey_images(subjects: &[Subject], cache: &Path) -> Vec<Provision> {
     let server = |subject: &Subject| {
@@ -71,15 +70,15 @@ pub fn survey_images(subjects: &[Subject], cache: &Path) -> Vec<Provision> {
         .collect()
 }
 
-/// Where installations and builds are kept: `$XDG_CACHE_HOME/abx`, else
-/// `~/.cache/abx`, else in the folder for temporary files.
+/// The folder of installations and builds: `$XDG_CACHE_HOME/abx`, or else `~/.cache/abx`, or else
+/// one in the folder for temporary files.
 #[must_use]
 pub fn cache_folder() -> PathBuf {
     user_folder("XDG_CACHE_HOME", ".cache")
 }
 
 fn survey_on(system: &System, study: &StudyFile, folder: &Path, cache: &Path) -> Vec<Provision> {
-    // Commands run in other folders than abx does.
+    // Commands run in other folders than abx, so relative paths would differ.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (folder, cache) = (absolute(folder), absolute(cache));
     let subjects = study
@@ -117,14 +116,13 @@ fn provision(
     let mut environment = Environment::new(&system.path);
     let mut planned = Vec::new();
     for step in steps {
-        let mut missings = step.missing(name, &environment, system);
+        let mut new = step.missing(name, &environment, system);
         if missing.is_empty() {
-            missings.extend(step.missing_program(name, &environment));
+            new.extend(step.missing_program(name, &environment));
         }
         // A tool may be among the packages that are missing already.
-        missings
-            .retain(|this_missing| !missing.iter().any(|other| other.what == this_missing.what));
-        missing.extend(missings);
+        new.retain(|item| !missing.iter().any(|known| known.what == item.what));
+        missing.extend(new);
         let before = environment.clone();
         step.add_to(&mut environment);
         planned.push(PlannedStep {

@@ -1,9 +1,9 @@
-//! Packages of the system (Debian and its kin).
+//! Packages of the system (Debian and its derivatives).
 
 use super::missing::{Missing, Remedy};
 use super::system::System;
 
-/// Refreshes apt's package lists; once for each installation is enough.
+/// Refreshes apt's package lists; once per installation is enough.
 pub const UPDATE: [&str; 2] = ["apt-get", "update"];
 
 const INSTALL: [&str; 5] = [
@@ -11,7 +11,7 @@ const INSTALL: [&str; 5] = [
     "install",
     "-y",
     "--no-install-recommends",
-    // The next word is a name, whatever it begins with.
+    // The following arguments are names, whatever they begin with.
     "--",
 ];
 
@@ -21,17 +21,17 @@ pub const VARIABLES: [(&str, &str); 2] = [
     ("NEEDRESTART_SUSPEND", "1"),
 ];
 
-/// Those of these packages that are not installed, with the command that would install them all.
+/// The packages that are not installed, each with the command that would install all of them.
 pub fn missing(subject: &str, packages: &[String], system: &System) -> Vec<Missing> {
     let has_packages = system.has_packages();
     let is_missing = |package: &&String| !has_packages || !system.has_package(package);
-    let missing: Vec<&str> = packages
+    let names: Vec<&str> = packages
         .iter()
         .filter(is_missing)
         .map(String::as_str)
         .collect();
     let remedy = if has_packages {
-        remedy(&missing, system.is_root)
+        remedy(&names, system.is_root)
     } else {
         Remedy::ByHand(
             "install it with this system's package manager: abx installs packages only on \
@@ -39,12 +39,12 @@ pub fn missing(subject: &str, packages: &[String], system: &System) -> Vec<Missi
                 .to_owned(),
         )
     };
-    let item = |package: &&str| Missing {
+    let missing = |name: &&str| Missing {
         subject: subject.to_owned(),
-        what: format!("the package {package}"),
+        what: format!("the package {name}"),
         remedy: remedy.clone(),
     };
-    missing.iter().map(item).collect()
+    names.iter().map(missing).collect()
 }
 
 fn remedy(packages: &[&str], is_root: bool) -> Remedy {
@@ -65,8 +65,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_installs_and_others_are_told_the_line() {
-        // Method: two packages, both ways.
+    fn root_installs_and_other_users_get_a_command() {
+        // Method: two packages, for root and for another user.
         let commands = [
             vec!["apt-get", "update"],
             vec![
@@ -92,22 +92,22 @@ mod tests {
     }
 
     #[test]
-    fn packages_are_asked_of_the_system() {
-        // Method: one that this test needs itself, one that no system has, on the machine as it is;
-        // and a machine without dpkg.
+    fn the_system_knows_which_packages_are_missing() {
+        // Method: a package that every Debian has and one that no system has, on this machine; and
+        // a machine without dpkg.
         let names = ["dpkg".to_owned(), "abx-has-no-such-package".to_owned()];
         let mut system = System::here();
         if system.has_packages() {
-            let missings = missing("web", &names, &system);
-            let what: Vec<&str> = missings
+            let missing = missing("web", &names, &system);
+            let what: Vec<&str> = missing
                 .iter()
                 .map(|missing| missing.what.as_str())
                 .collect();
             assert_eq!(what, ["the package abx-has-no-such-package"]);
         }
         system.path = String::new();
-        let missings = missing("web", &names, &system);
-        assert_eq!(missings.len(), 2);
-        assert!(matches!(&missings[0].remedy, Remedy::ByHand(how) if how.contains("Debian")));
+        let missing = missing("web", &names, &system);
+        assert_eq!(missing.len(), 2);
+        assert!(matches!(&missing[0].remedy, Remedy::ByHand(how) if how.contains("Debian")));
     }
 }

@@ -1,7 +1,7 @@
-//! While packages are installed, no service starts.
+//! Keeps services from starting while packages are installed.
 //!
-//! Debian's maintainer scripts run `policy-rc.d` before they start one, and status 101 forbids it.
-//! The machine's own file is put aside meanwhile and restored afterwards.
+//! Debian's maintainer scripts run `policy-rc.d` before they start a service, and status 101
+//! forbids that. The machine's own file is put aside meanwhile, and restored afterwards.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -10,33 +10,32 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The temporary script, with an explanation for a person who finds it.
-const NO: &str = "#!/bin/sh
+/// The temporary script, with an explanation for people who find it.
+const REFUSAL: &str = "#!/bin/sh
 # Put here by abx while it installs packages, so that no service starts. When no
 # installation runs, it may be removed; a file that ends in .abx-saved is the one
 # that was here before.
 exit 101
 ";
 
-/// The response no, until it is dropped or [`Policy::restore`]d.
+/// Refuses starts of services until it is dropped or [`Policy::restore`]d.
 pub struct Policy {
     path: PathBuf,
     is_restored: bool,
-    /// Its folder, locked: one installation at a time.
+    /// The folder of the script, locked: one installation at a time.
     _lock: File,
 }
 
 impl Policy {
-    /// Forbids starts from now on. First repairs what a killed abx left.
+    /// Refuses starts from now on. Before that, it repairs the state that a killed abx left.
     ///
     /// # Errors
-    /// The error of the system, `WouldBlock` while another installation has it; then nothing has
-    /// changed.
+    /// The error of the system; `WouldBlock`, without any change, while another installation runs.
     pub fn refuse(path: &Path) -> io::Result<Policy> {
         let lock = File::open(path.parent().unwrap_or(Path::new("/")))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         put_back(path)?;
-        // SUBTLE: a second name first, so that there is a script at every moment.
+        // SUBTLE: A second name comes first, so that a script exists at every moment.
         if fs::symlink_metadata(path).is_ok() {
             fs::hard_link(path, beside(path, "saved"))?;
         }
@@ -50,7 +49,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Restores the policy that was there before.
+    /// Restores the policy from before.
     ///
     /// # Errors
     /// The error of the system.
@@ -63,22 +62,22 @@ impl Policy {
 impl Drop for Policy {
     fn drop(&mut self) {
         if !self.is_restored {
-            // Where an error is on its way already, this one has no place.
+            // Another error is on its way already, so this one is not reported.
             let _ = put_back(&self.path);
         }
     }
 }
 
-/// Takes our response away and puts the one back that was there before, if any.
+/// Removes our script, and restores the one from before, if there was one.
 fn put_back(path: &Path) -> io::Result<()> {
     let saved = beside(path, "saved");
     if fs::symlink_metadata(&saved).is_ok() {
         fs::rename(&saved, path)?;
-        // Two names of one file stay when one is renamed to the other.
+        // If both are names of the same file, the rename leaves both.
         return remove(&saved);
     }
     match fs::read(path) {
-        Ok(content) if content == NO.as_bytes() => remove(path),
+        Ok(content) if content == REFUSAL.as_bytes() => remove(path),
         _ => Ok(()),
     }
 }
@@ -98,8 +97,8 @@ fn write_executable(path: &Path) -> io::Result<()> {
         .create_new(true)
         .mode(0o755)
         .open(path)?;
-    io::Write::write_all(&mut file, NO.as_bytes())?;
-    // The mask of a careful root would keep it from being run.
+    io::Write::write_all(&mut file, REFUSAL.as_bytes())?;
+    // The umask of a careful root would keep the script from running.
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     file.set_permissions(mode)
 }
@@ -116,22 +115,22 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
-    /// A folder in the place of `/usr/sbin`, with this file or none.
-    fn place(own_text: Option<&str>) -> (tempfile::TempDir, PathBuf) {
+    /// A folder in the place of `/usr/sbin`, with a script of this text, if any.
+    fn place(script: Option<&str>) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("policy-rc.d");
-        if let Some(text) = own_text {
+        if let Some(text) = script {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
         }
         (folder, path)
     }
 
-    fn assert_as_before(path: &Path, own_text: Option<&str>) {
+    fn assert_as_before(path: &Path, script: Option<&str>) {
         let folder = path.parent().unwrap();
         let count = fs::read_dir(folder).unwrap().count();
-        assert_eq!(count, usize::from(own_text.is_some()));
-        if let Some(text) = own_text {
+        assert_eq!(count, usize::from(script.is_some()));
+        if let Some(text) = script {
             assert_eq!(fs::read_to_string(path).unwrap(), text);
             let mode = fs::metadata(path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o750);
@@ -139,41 +138,41 @@ mod tests {
     }
 
     #[test]
-    fn the_check_says_no_until_it_is_restored() {
-        // Method: with and without a file before; the file itself is run.
-        for own_text in [None, Some("#!/bin/sh\nexit 104\n")] {
-            let (_folder, path) = place(own_text);
+    fn the_policy_refuses_starts_until_it_is_restored() {
+        // Method: with and without a script before; the new script is run.
+        for script in [None, Some("#!/bin/sh\nexit 104\n")] {
+            let (_folder, path) = place(script);
             let policy = Policy::refuse(&path).unwrap();
             let mode = fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o755);
-            let response = Command::new("sh").arg(&path).status().unwrap();
-            assert_eq!(response.code(), Some(101));
+            let status = Command::new("sh").arg(&path).status().unwrap();
+            assert_eq!(status.code(), Some(101));
             policy.restore().unwrap();
-            assert_as_before(&path, own_text);
+            assert_as_before(&path, script);
         }
     }
 
     #[test]
-    fn a_failure_on_the_way_restores_it_too() {
-        // Method: a panic while it is held.
-        for own_text in [None, Some("mine")] {
-            let (_folder, path) = place(own_text);
+    fn a_failed_installation_restores_the_policy_too() {
+        // Method: a panic while starts are refused.
+        for script in [None, Some("mine")] {
+            let (_folder, path) = place(script);
             let failed = std::panic::catch_unwind(|| {
                 let _policy = Policy::refuse(&path).unwrap();
                 panic!("an installation that fails");
             });
             assert!(failed.is_err());
-            assert_as_before(&path, own_text);
+            assert_as_before(&path, script);
         }
     }
 
     #[test]
-    fn what_a_killed_installation_left_is_put_right() {
-        // Method: one that never ends, stopped after each of its steps, then a whole one.
-        for own_text in [None, Some("mine")] {
+    fn the_policy_of_a_killed_installation_is_restored() {
+        // Method: an installation that is killed after each of its steps, and then a complete one.
+        for script in [None, Some("mine")] {
             for steps in 0..=1 {
-                let (_folder, path) = place(own_text);
-                if own_text.is_some() {
+                let (_folder, path) = place(script);
+                if script.is_some() {
                     fs::hard_link(&path, beside(&path, "saved")).unwrap();
                 }
                 write_executable(&beside(&path, "draft")).unwrap();
@@ -181,7 +180,7 @@ mod tests {
                     fs::rename(beside(&path, "draft"), &path).unwrap();
                 }
                 Policy::refuse(&path).unwrap().restore().unwrap();
-                assert_as_before(&path, own_text);
+                assert_as_before(&path, script);
             }
         }
     }

@@ -1,5 +1,4 @@
-//! How a folder of the cache is filled: by a language's own installer, or by the
-//! study's build.
+//! How a folder of the cache is filled: by a language's own installer, or by the study's build.
 
 pub(crate) mod content_hash;
 pub(crate) mod folder;
@@ -19,9 +18,9 @@ pub struct Recipe {
     /// Its name for the user: `ws@8 from npm`.
     pub what: String,
     pub folder: CacheFolder,
-    /// Files that are written into it first: names and texts.
+    /// The names and texts of files that are written into the folder first.
     pub files: Vec<(&'static str, String)>,
-    /// Run one after the other, each an argument list.
+    /// The commands to run in order, each an argument list.
     pub commands: Vec<Vec<String>>,
     kind: RecipeKind,
 }
@@ -35,19 +34,20 @@ enum RecipeKind {
     Build(Sources),
 }
 
-/// The parts of a build.
+/// What the result of a build depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sources {
-    /// The argument list as written.
+    /// The argument list as the study file has it.
     pub command: Vec<String>,
     pub study: PathBuf,
-    /// Where it runs; everything below belongs to it.
+    /// The folder in which the command runs; everything below is a source.
     pub folder: PathBuf,
+    /// The names of the earlier steps.
     pub before: Vec<String>,
 }
 
-/// The plugin that copies the files fetched by Maven, with a version that Maven 3.6.3 and later
-/// run.
+/// The plugin that copies the files that Maven has fetched, in a version that runs on Maven 3.6.3
+/// and later.
 const COPY_DEPENDENCIES: &str =
     "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
 
@@ -67,7 +67,7 @@ impl Recipe {
         })
     }
 
-    /// Packages of the Python Package Index, in an environment of their own.
+    /// Packages of the Python Package Index, in a virtual environment.
     pub fn pypi(list: &[String], cache: &Path) -> Recipe {
         Recipe::listed(RecipeKind::Pypi, "pypi", list, cache, |folder| {
             let python = format!("{folder}/bin/python");
@@ -84,7 +84,7 @@ impl Recipe {
         })
     }
 
-    /// Crates with a program.
+    /// Programs of crates.
     pub fn cargo(list: &[String], cache: &Path) -> Recipe {
         Recipe::listed(RecipeKind::Cargo, "cargo", list, cache, |folder| {
             vec![command(
@@ -94,10 +94,10 @@ impl Recipe {
         })
     }
 
-    /// Artifacts of Maven and all that they need when they run.
+    /// Artifacts of Maven, and all that they need at run time.
     ///
     /// # Errors
-    /// The first text that names no artifact.
+    /// The first text that does not name an artifact.
     pub fn maven<'a>(list: &'a [String], cache: &Path) -> Result<Recipe, &'a str> {
         let parse = |text: &'a String| Artifact::parse(text).ok_or(text.as_str());
         let artifacts: Vec<Artifact> = list.iter().map(parse).collect::<Result<_, _>>()?;
@@ -120,13 +120,13 @@ impl Recipe {
     /// A build by the study's own command.
     ///
     /// # Errors
-    /// When the sources cannot be taken in.
+    /// [`ContentHashError`] if the sources cannot be hashed.
     pub fn build(
         subject: &str,
         sources: Sources,
         cache: &Path,
     ) -> Result<Recipe, ContentHashError> {
-        // Without the subject: those that are built alike share it.
+        // Without the subject's name: subjects with equal builds share the folder.
         let name = format!("build-{}", sources.fingerprint()?);
         let folder = CacheFolder::new(cache, &name);
         Ok(Recipe {
@@ -157,7 +157,7 @@ impl Recipe {
         }
     }
 
-    /// The folder that it is built from, when it is a build.
+    /// The sources, if it is a build.
     pub fn sources(&self) -> Option<&Sources> {
         match &self.kind {
             RecipeKind::Build(sources) => Some(sources),
@@ -165,20 +165,19 @@ impl Recipe {
         }
     }
 
-    /// Where its commands run.
+    /// The folder in which its commands run.
     pub fn directory(&self) -> &Path {
         let sources = self.sources();
         sources.map_or(self.folder.path(), |sources| &sources.folder)
     }
 
-    /// Whether everything is there.
     pub fn is_complete(&self) -> bool {
-        // An environment of Python leads to the system's interpreter, which may have gone.
+        // A virtual environment links to the system's interpreter, which may have gone.
         let has_python = || self.folder.path().join("bin/python").exists();
         self.folder.is_complete() && (self.kind != RecipeKind::Pypi || has_python())
     }
 
-    /// Adds what later commands and the subject find by it.
+    /// Adds the folders in which later commands and the subject find its results.
     pub fn add_to(&self, environment: &mut Environment) {
         let folder = self.folder.path();
         match self.kind {
@@ -194,39 +193,41 @@ impl Recipe {
 }
 
 impl Sources {
-    /// Changes with the command, with every file below the folder, and with what
-    /// was had before.
+    /// A name that changes with the command, with every file below the folder, and with the earlier
+    /// steps.
     ///
     /// # Errors
-    /// [`ContentHashError`]: some of it cannot be taken in.
+    /// [`ContentHashError`] if the sources cannot be hashed.
     pub fn fingerprint(&self) -> Result<String, ContentHashError> {
         let mut fingerprint = ContentHash::new("build");
         fingerprint.add_words(&self.command);
-        // Where the study lies matters only to a command that names it.
+        // The study's folder matters only to a command that names it.
         fingerprint.add_words(&self.filled(None));
         fingerprint.add_words(&self.before);
         fingerprint.add_folder(&self.folder)?;
         Ok(fingerprint.name())
     }
 
-    /// The argument list as it is run; `{build}` stays when it is not known yet.
+    /// The argument list with its placeholders filled; `{build}` stays if it is not known yet.
     fn filled(&self, build: Option<&Path>) -> Vec<String> {
         let values = PlaceholderValues {
-            // A build has neither of these two, and a study file with them is refused.
+            // A study file with either of these two in a build is refused.
             port: 0,
             dir: Path::new(""),
             study: &self.study,
-            // A build is named for its content, and abx is none of it.
+            // A build is named for its content, and abx is no part of that.
             abx: None,
             build,
             paths: &[],
         };
-        let words = self.command.iter();
-        words.map(|word| fill(word, &values)).collect()
+        self.command
+            .iter()
+            .map(|word| fill(word, &values))
+            .collect()
     }
 }
 
-/// The words, and the list after a `--`, whatever its own words begin with.
+/// These words, and the list after a `--`, so that its words may begin with a dash.
 fn command(words: &[&str], list: &[String]) -> Vec<String> {
     let words = words.iter().copied().chain(["--"]);
     let list = list.iter().map(String::as_str);
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn each_language_has_its_own_installer() {
-        // Method: the commands of each as a table.
+        // Method: a table of the commands of each language.
         let cache = Path::new("/c");
         let names = list(&["one", "two@2"]);
         let artifacts = list(&["g:a:1"]);
@@ -291,7 +292,7 @@ mod tests {
 
     #[test]
     fn each_list_has_its_own_folder() {
-        // Method: the same list twice, another one, and another installer.
+        // Method: the same list twice, another list, and another installer.
         let cache = Path::new("/c");
         let folder = |words: &[&str]| Recipe::npm(&list(words), cache).folder;
         assert_eq!(folder(&["a", "b"]), folder(&["a", "b"]));
@@ -301,39 +302,35 @@ mod tests {
     }
 
     #[test]
-    fn each_folder_is_found_by_its_own_variable() {
-        // Method: what one recipe of each kind adds.
+    fn each_kind_of_folder_has_its_own_variable() {
+        // Method: the variables that one recipe of each kind adds.
         let cache = Path::new("/c");
-        let this_texts = list(&["g:a:1"]);
+        let names = list(&["g:a:1"]);
         let variables = |recipe: &Recipe| {
             let mut environment = Environment::new("/bin");
             recipe.add_to(&mut environment);
             let folder = recipe.folder.path().to_string_lossy().into_owned();
-            let pairs = environment.variables().into_iter();
-            let texts =
-                pairs.map(|(name, value)| format!("{name}={value}").replace(&folder, "DIR"));
-            texts.collect::<Vec<_>>()
+            environment
+                .variables()
+                .into_iter()
+                .map(|(name, value)| format!("{name}={value}").replace(&folder, "DIR"))
+                .collect::<Vec<_>>()
         };
         let npm = [
             "PATH=DIR/node_modules/.bin:/bin",
             "NODE_PATH=DIR/node_modules",
         ];
-        assert_eq!(variables(&Recipe::npm(&this_texts, cache)), npm);
-        assert_eq!(
-            variables(&Recipe::pypi(&this_texts, cache)),
-            ["PATH=DIR/bin:/bin"]
-        );
-        assert_eq!(
-            variables(&Recipe::cargo(&this_texts, cache)),
-            ["PATH=DIR/bin:/bin"]
-        );
-        let maven = Recipe::maven(&this_texts, cache).unwrap();
+        assert_eq!(variables(&Recipe::npm(&names, cache)), npm);
+        let programs = ["PATH=DIR/bin:/bin"];
+        assert_eq!(variables(&Recipe::pypi(&names, cache)), programs);
+        assert_eq!(variables(&Recipe::cargo(&names, cache)), programs);
+        let maven = Recipe::maven(&names, cache).unwrap();
         assert_eq!(variables(&maven), ["CLASSPATH=DIR/jars/*"]);
     }
 
     #[test]
     fn an_environment_of_python_without_its_interpreter_is_not_complete() {
-        // Method: a stamped folder whose link leads nowhere, then somewhere.
+        // Method: a complete folder whose link leads nowhere, and then to a program.
         let cache = tempfile::tempdir().unwrap();
         let recipe = Recipe::pypi(&list(&["a"]), cache.path());
         recipe.folder.empty().unwrap();

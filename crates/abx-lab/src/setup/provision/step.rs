@@ -1,4 +1,4 @@
-//! One thing that a subject needs, and how it is found and had.
+//! One need of a subject: how abx checks for it, and how it is installed.
 
 use std::path::{Path, PathBuf};
 
@@ -11,32 +11,31 @@ use super::system::System;
 use abx_study::program::find;
 use abx_study::study_file::Need;
 
-/// A need, made out for this machine.
+/// A step towards a need on this machine.
 #[derive(Debug, Clone)]
 pub enum ProvisionStep {
     Image(String),
     Packages(Vec<String>),
-    /// The tool that a recipe needs itself.
+    /// The tool that a recipe runs.
     Tool(Tool),
     Folder(Recipe),
     Bring {
-        /// A name on `PATH` or a path.
+        /// A name on `PATH`, or a path.
         program: String,
         /// How a person gets it.
         how: String,
         study: PathBuf,
     },
-    /// It cannot be had as it is written.
+    /// The need cannot be installed as the study file has it.
     Impossible {
         what: String,
-        /// The change that is required.
+        /// How to change the study file.
         how: String,
     },
 }
 
-/// An installer of a language.
+/// The package installer of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are the tools' own")]
 pub enum Tool {
     Npm,
     Python,
@@ -53,7 +52,7 @@ pub struct Owner<'a> {
 }
 
 impl ProvisionStep {
-    /// The steps by which a need is had; `before` are those that come first.
+    /// The steps towards a need, which follow the steps `before`.
     pub fn of(need: &Need, owner: Owner, before: &[ProvisionStep]) -> Vec<ProvisionStep> {
         let cache = owner.cache;
         let with = |tool: Tool, recipe: Recipe| {
@@ -104,7 +103,7 @@ impl ProvisionStep {
         }
     }
 
-    /// The names that distinguish it from others of its kind.
+    /// The names that distinguish it from other steps of its kind.
     fn names(&self) -> Vec<String> {
         match self {
             ProvisionStep::Packages(list) => list.clone(),
@@ -119,7 +118,7 @@ impl ProvisionStep {
         }
     }
 
-    /// The missing part of it. Nothing is changed, and the network is not used.
+    /// Its missing part. This changes nothing, and does not use the network.
     pub fn missing(
         &self,
         subject: &str,
@@ -156,8 +155,8 @@ impl ProvisionStep {
         }
     }
 
-    /// The program of a build, if it is missing; checked only when everything that might bring it
-    /// is there.
+    /// The program of a build, if it is missing. This is checked only if nothing that may bring the
+    /// program is missing.
     pub fn missing_program(&self, subject: &str, environment: &Environment) -> Option<Missing> {
         let ProvisionStep::Folder(recipe) = self else {
             return None;
@@ -179,7 +178,7 @@ impl ProvisionStep {
         })
     }
 
-    /// Adds what later steps and the subject find by it.
+    /// Adds the folders in which later steps and the subject find its results.
     pub fn add_to(&self, environment: &mut Environment) {
         match self {
             ProvisionStep::Packages(_) => environment.add_system_servers(),
@@ -191,7 +190,7 @@ impl ProvisionStep {
         }
     }
 
-    /// Where a build puts what it makes.
+    /// The folder into which a build writes.
     pub fn build_folder(&self) -> Option<&Path> {
         match self {
             ProvisionStep::Folder(recipe) => recipe.sources().map(|_| recipe.folder.path()),
@@ -210,7 +209,7 @@ impl Tool {
         }
     }
 
-    /// The package of Debian that has it.
+    /// The package of Debian that contains it.
     fn package(self) -> &'static str {
         match self {
             Tool::Npm => "npm",
@@ -223,10 +222,10 @@ impl Tool {
     fn missing(self, subject: &str, environment: &Environment, system: &System) -> Vec<Missing> {
         let path = environment.path();
         let is_there = match self {
-            // Debian packs Python without what makes environments.
+            // Debian's package of Python lacks the modules that create environments.
             Tool::Python => {
-                let question = ["-c", "import ensurepip, venv"];
-                system.output(self.program(), &question, &path).is_some()
+                let arguments = ["-c", "import ensurepip, venv"];
+                system.output(self.program(), &arguments, &path).is_some()
             }
             Tool::Npm | Tool::Maven | Tool::Cargo => {
                 find(self.program(), path.as_ref(), Path::new("/")).is_some()

@@ -1,4 +1,4 @@
-//! The needs of one subject, and those that it has.
+//! The needs of one subject, and which of them are missing.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::missing::{Missing, Remedy};
 use super::step::ProvisionStep;
 use super::system::System;
 
-/// The needs of one subject, as the survey of packages found them.
+/// The needs of one subject at the time of the survey.
 #[derive(Debug, Clone)]
 pub struct Provision {
     pub(super) subject: String,
@@ -20,7 +20,7 @@ pub struct Provision {
     pub(super) system: System,
 }
 
-/// A step with the environment that the steps before it make.
+/// A step with the environment that earlier steps result in.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedStep {
     pub(super) step: ProvisionStep,
@@ -28,44 +28,43 @@ pub(super) struct PlannedStep {
 }
 
 impl Provision {
-    /// The subject's name.
+    /// The name of the subject.
     #[must_use]
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// The missing needs, in the order in which they are to be installed.
+    /// The missing needs, in the order in which they have to be installed.
     #[must_use]
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// Variables that the subject is started with, in place of those of abx:
-    /// `PATH`, `NODE_PATH`, `CLASSPATH`, each only when it gains something.
+    /// Variables that replace those of abx when the subject starts: `PATH`, `NODE_PATH` and
+    /// `CLASSPATH`, each only if the installation adds something to it.
     #[must_use]
     pub fn environment(&self) -> Vec<(String, String)> {
         self.environment.variables()
     }
 
-    /// The program that the user has to bring and that is not there, if there is one.
+    /// The missing program that the user has to bring, if there is one.
     #[must_use]
     pub fn brought(&self) -> Option<&Missing> {
         let mut missing = self.missing.iter();
         missing.find(|missing| matches!(missing.remedy, Remedy::Bring(_)))
     }
 
-    /// Gives the server the environment and the build that it needs. Its own table of the
-    /// environment comes last and wins.
+    /// Gives the server the environment and the build that it needs. The environment of its launch
+    /// comes last and wins.
     pub fn equip(&self, source: &mut Source) {
         if let Source::Command(launch) = source {
-            let pairs = std::mem::take(&mut launch.environment);
-            launch.environment = self.environment().into_iter().chain(pairs).collect();
+            launch.environment.splice(0..0, self.environment());
             launch.build = self.build().map(Path::to_owned);
         }
     }
 
-    /// The folder that `{build}` stands for, when the subject is built. It is
-    /// there when nothing is missing.
+    /// The folder that `{build}` stands for, if the subject is built. It exists if nothing is
+    /// missing.
     #[must_use]
     pub fn build(&self) -> Option<&Path> {
         let mut steps = self.steps.iter().rev();

@@ -1,5 +1,5 @@
-//! The machine as far as installing is concerned: which programs and packages
-//! it has, and what abx may do there.
+//! The machine as an installation sees it: which programs and packages it has, and what abx may do
+//! there.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use abx_study::container::ENGINE_VARIABLE;
 use abx_study::program::find;
 
-/// This machine, or one made up by a test.
+/// This machine, or a fake one of a test.
 #[derive(Debug, Clone)]
 pub struct System {
-    /// Where programs are looked for.
+    /// The `PATH` in which programs are searched.
     pub path: String,
     /// The program that runs containers, if the environment names it.
     pub engine: Option<String>,
@@ -21,7 +21,7 @@ pub struct System {
     pub policy: PathBuf,
 }
 
-/// The place that Debian's policy fixes for it.
+/// The place of the policy script, by Debian's policy.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
 impl System {
@@ -36,7 +36,7 @@ impl System {
         }
     }
 
-    /// Whether this system has the packages that study files speak of.
+    /// Whether this system has packages of the kind that study files name.
     pub fn has_packages(&self) -> bool {
         let base = Path::new("/");
         ["dpkg-query", "apt-get"]
@@ -44,8 +44,8 @@ impl System {
             .all(|name| find(name, self.path.as_ref(), base).is_some())
     }
 
-    /// Whether a package is installed: its name as apt takes it, so a version
-    /// (`name=1.2`) or a release (`name/stable`) may follow.
+    /// Whether a package is installed. As for apt, a version (`name=1.2`) or a release
+    /// (`name/stable`) may follow the name.
     pub fn has_package(&self, package: &str) -> bool {
         let (name, version) = match package.split_once('=') {
             Some((name, version)) => (name, Some(version)),
@@ -55,12 +55,12 @@ impl System {
         if name.contains(['*', '?', '[']) {
             return false;
         }
-        let question = ["-W", "-f=${Status}\t${Version}\n", "--", name];
-        let response = self.output("dpkg-query", &question, &self.path);
-        response.is_some_and(|text| is_installed(&text, version))
+        let arguments = ["-W", "-f=${Status}\t${Version}\n", "--", name];
+        let output = self.output("dpkg-query", &arguments, &self.path);
+        output.is_some_and(|text| is_installed(&text, version))
     }
 
-    /// The output of a program that only responses, `None` when it fails.
+    /// The output of a program that changes nothing, `None` if it fails.
     pub fn output(&self, name: &str, arguments: &[&str], path: &str) -> Option<String> {
         let output = Command::new(find(name, path.as_ref(), Path::new("/"))?)
             .args(arguments)
@@ -74,11 +74,11 @@ impl System {
     }
 }
 
-/// Reads lines of `status TAB version`; several when there are several architectures.
-fn is_installed(response: &str, version: Option<&str>) -> bool {
-    response.lines().any(|line| {
-        let (status, text) = line.split_once('\t').unwrap_or((line, ""));
-        status.ends_with(" ok installed") && version.is_none_or(|wanted| wanted == text)
+/// Reads lines of `status TAB version`, one for each architecture.
+fn is_installed(output: &str, version: Option<&str>) -> bool {
+    output.lines().any(|line| {
+        let (status, installed) = line.split_once('\t').unwrap_or((line, ""));
+        status.ends_with(" ok installed") && version.is_none_or(|wanted| wanted == installed)
     })
 }
 
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_packages_of_the_right_version_are_installed() {
-        // Method: what dpkg-query prints, state by state.
+    fn only_complete_packages_of_the_requested_version_are_installed() {
+        // Method: the output of dpkg-query in each state.
         assert!(is_installed("install ok installed\t1.2\n", None));
         assert!(is_installed("hold ok installed\t1.2\n", Some("1.2")));
         assert!(!is_installed("install ok installed\t1.3\n", Some("1.2")));

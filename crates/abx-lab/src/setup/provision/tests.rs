@@ -1,5 +1,5 @@
-//! Installing packages on a machine that is made up: its apt and dpkg are
-//! scripts that keep their state in a folder.
+//! Installs packages on a fake machine, whose apt and dpkg are scripts that keep their state in a
+//! folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ struct Machine {
     system: System,
 }
 
-/// Prints its arguments and the policy's status; then installs, or behaves as files say.
+/// Logs its arguments and the policy's status, and then installs packages, or fails or lies if a
+/// file of that name exists.
 const APT: &str = r#"#!/bin/sh
 cd 'ROOT' || exit 1
 echo "$*" >>calls
@@ -63,8 +64,8 @@ impl Machine {
 
     fn script(&self, name: &str, text: &str) {
         let text = text.replace("ROOT", &self.folder.path().to_string_lossy());
-        // SUBTLE: written by this process, it could not be run while another
-        // test's child, just forked, still has it open for writing.
+        // SUBTLE: If this process wrote it, it could not be run while another test's child, just
+        // forked, still has it open for writing.
         let write = r#"printf %s "$1" >"$2" && chmod 755 "$2""#;
         let status = Command::new("sh")
             .args(["-c", write, "sh", &text])
@@ -83,7 +84,7 @@ impl Machine {
         calls.lines().map(str::to_owned).collect()
     }
 
-    /// The machine's own response is back, and nothing beside it.
+    /// The machine's own policy is back, and abx has left no other file.
     fn assert_policy_is_back(&self) {
         let policy = fs::read_to_string(self.at("policy-rc.d")).unwrap();
         assert_eq!(policy, "#!/bin/sh\nexit 104\n");
@@ -118,8 +119,8 @@ fn packages(names: &[&str]) -> Need {
 
 #[test]
 fn packages_are_installed_and_no_service_may_start() {
-    // Method: the made-up apt notes the policy's status; one package is there already, and twice as
-    // many needs bring no second update.
+    // Method: the fake apt logs the policy's status. One package is there already, and a second
+    // need causes no second update.
     let machine = Machine::new();
     fs::write(machine.at("installed-old"), "").unwrap();
     let needs = [packages(&["old", "new"]), packages(&["third"])];
@@ -131,8 +132,8 @@ fn packages_are_installed_and_no_service_may_start() {
         .map(|missing| &*missing.what)
         .collect();
     assert_eq!(what, ["the package new", "the package third"]);
-    let mut texts = Vec::new();
-    install(&provisions, &mut |line| texts.push(line.to_owned())).unwrap();
+    let mut lines = Vec::new();
+    install(&provisions, &mut |line| lines.push(line.to_owned())).unwrap();
     let refused = "policy 101 frontend noninteractive";
     let expected = [
         "update",
@@ -143,8 +144,8 @@ fn packages_are_installed_and_no_service_may_start() {
         refused,
     ];
     assert_eq!(machine.calls(), expected);
-    assert_eq!(texts.len(), 3);
-    assert_eq!(texts[0], "web: apt-get update");
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[0], "web: apt-get update");
     machine.assert_policy_is_back();
     assert_eq!(machine.survey(&needs)[0].missing(), []);
     install(&machine.survey(&needs), &mut |_| {
@@ -154,7 +155,7 @@ fn packages_are_installed_and_no_service_may_start() {
 }
 
 #[test]
-fn a_failed_installation_says_so_and_puts_the_policy_back() {
+fn a_failed_installation_is_reported_and_restores_the_policy() {
     // Method: an apt that fails, and one that reports a false success.
     for (behaviour, parts) in [
         ("fails", ["E: no room", "apt-get install"]),
@@ -172,9 +173,8 @@ fn a_failed_installation_says_so_and_puts_the_policy_back() {
 }
 
 #[test]
-fn without_root_the_line_to_type_is_shown_and_nothing_is_done() {
-    // Method: the same machine for an ordinary user, with a build that could
-    // be had.
+fn without_root_the_command_is_shown_and_nothing_is_done() {
+    // Method: the same machine for an ordinary user, with a build that would be possible.
     let mut machine = Machine::new();
     machine.system.is_root = false;
     let build = Need::Build {
@@ -191,9 +191,9 @@ fn without_root_the_line_to_type_is_shown_and_nothing_is_done() {
 }
 
 #[test]
-fn an_installer_that_is_missing_is_a_package() {
-    // Method: a machine that has nothing except apt, with one need of each language; then one of
-    // them beside its own package.
+fn a_missing_installer_is_a_missing_package() {
+    // Method: a machine that has only apt and dpkg, with one need of each language, alone and
+    // together with the package of its installer.
     let mut machine = Machine::new();
     machine.system.path = machine.at("bin").to_string_lossy().into_owned();
     machine.script("bin/dpkg-query", "#!/bin/sh\nexit 1\n");
@@ -216,13 +216,13 @@ fn an_installer_that_is_missing_is_a_package() {
 }
 
 #[test]
-fn an_image_is_missed_and_fetched() {
-    // Method: a machine without an engine; with one that lists its fetched images; with one that
-    // has no daemon.
+fn a_missing_image_is_fetched() {
+    // Method: a machine without an engine; with one that lists its fetched images; and with one
+    // that has no daemon.
     let mut machine = Machine::new();
     machine.system.path = machine.at("bin").to_string_lossy().into_owned();
     let needs = [Need::Image("web:1".to_owned())];
-    let message = |machine: &Machine| -> Vec<String> {
+    let messages = |machine: &Machine| -> Vec<String> {
         let provisions = machine.survey(&needs);
         provisions[0]
             .missing()
@@ -232,30 +232,30 @@ fn an_image_is_missed_and_fetched() {
     };
     let none = "needs podman or docker: install one, such as the package podman";
     assert!(
-        message(&machine)[0].contains(none),
+        messages(&machine)[0].contains(none),
         "{:?}",
-        message(&machine)
+        messages(&machine)
     );
     let engine = "#!/bin/sh\ncase $1 in\n\
         pull) : >ROOT/fetched-$2 ;;\n\
         image) [ -e ROOT/fetched-$5 ] && echo ab || { echo 'no such image' >&2; exit 1; } ;;\n\
         esac\n";
     machine.script("bin/docker", engine);
-    assert!(message(&machine)[0].ends_with("needs the image web:1: docker pull web:1"));
+    assert!(messages(&machine)[0].ends_with("needs the image web:1: docker pull web:1"));
     install(&machine.survey(&needs), &mut |_| {}).unwrap();
-    assert_eq!(message(&machine), [""; 0]);
+    assert_eq!(messages(&machine), [""; 0]);
     machine.script("bin/podman", "#!/bin/sh\necho 'no daemon' >&2\nexit 1\n");
     let silent = "resolve this error of podman: no daemon";
     assert!(
-        message(&machine)[0].ends_with(silent),
+        messages(&machine)[0].ends_with(silent),
         "{:?}",
-        message(&machine)
+        messages(&machine)
     );
 }
 
 #[test]
 fn packages_of_a_need_come_before_the_build_that_uses_them() {
-    // Method: the package's script makes the program that the build runs.
+    // Method: the fake apt creates the program that the build runs.
     let machine = Machine::new();
     let apt = format!("{APT}cp policy-rc.d bin/maker && echo '#!/bin/sh' >bin/maker\n");
     machine.script(
@@ -280,7 +280,7 @@ fn packages_of_a_need_come_before_the_build_that_uses_them() {
 }
 
 #[test]
-fn subjects_that_are_built_alike_share_one_build() {
+fn subjects_with_equal_builds_share_one_build() {
     // Method: two subjects with the same build, which counts how often it runs.
     let machine = Machine::new();
     fs::create_dir(machine.at("server")).unwrap();
@@ -306,8 +306,8 @@ fn subjects_that_are_built_alike_share_one_build() {
 }
 
 #[test]
-fn an_installation_that_is_stopped_puts_the_policy_back() {
-    // Method: it is stopped before the second of apt's commands.
+fn a_stopped_installation_restores_the_policy() {
+    // Method: a stop before the second of apt's commands.
     let machine = Machine::new();
     let provisions = machine.survey(&[packages(&["new"])]);
     let interrupt = Interrupt::watch().unwrap();
@@ -326,26 +326,26 @@ fn an_installation_that_is_stopped_puts_the_policy_back() {
 
 #[test]
 fn two_installations_into_one_cache_take_turns() {
-    // Method: another process holds the lock, and releases it when the wait is reported; in a
-    // second try it is not released, and the user stops it.
+    // Method: the lock is held, and released when the wait is reported. In a second try it is not
+    // released, and the user stops the installation.
     let machine = Machine::new();
     let provisions = machine.survey(&[packages(&["new"])]);
     fs::create_dir(machine.at("cache")).unwrap();
     let hold = || {
         let file = fs::File::create(machine.at("cache/lock")).unwrap();
-        // Another test's child, not become its program yet, has it for a moment.
+        // Another test's child that is just forked may hold it for a moment.
         flock(&file, FlockOperation::LockExclusive).unwrap();
         file
     };
     let mut held = Some(hold());
-    let mut texts = Vec::new();
+    let mut lines = Vec::new();
     let mut notify = |line: &str| {
-        texts.push(line.to_owned());
+        lines.push(line.to_owned());
         held = None;
     };
     install(&provisions, &mut notify).unwrap();
-    assert!(texts[0].starts_with("waiting"), "{texts:?}");
-    assert_eq!(texts.len(), 3);
+    assert!(lines[0].starts_with("waiting"), "{lines:?}");
+    assert_eq!(lines.len(), 3);
 
     let _held = hold();
     let interrupt = Interrupt::watch().unwrap();

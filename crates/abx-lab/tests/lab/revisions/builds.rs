@@ -1,4 +1,4 @@
-//! Each revision is built once, whole or not at all.
+//! Each revision is built once, completely or not at all.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use abx_lab::revisions::{Builder, RevisionError};
 
 use super::{TestRepository, build_folders};
 
-/// A command that notes each of its runs in a file outside.
+/// A command that logs each of its runs in a file outside of the repository.
 fn noting(notes: &Path) -> String {
     format!(
         "sh -c 'cat number >> \"{}\"; cp number out'",
@@ -19,7 +19,8 @@ fn noting(notes: &Path) -> String {
 
 #[test]
 fn each_commit_is_built_once_by_the_same_commands() {
-    // Method: a command that counts its runs; another revision, another command, another copy.
+    // Method: a command that logs its runs; the same commit by another name, another revision,
+    // another command, and another copy.
     let repository = TestRepository::of(&["First", "Second"]);
     repository.git(&["tag", "v1", "HEAD~1"]);
     let notes = repository.outside("notes");
@@ -41,9 +42,9 @@ fn each_commit_is_built_once_by_the_same_commands() {
 }
 
 #[test]
-fn commands_run_in_the_folder_that_was_named_and_know_their_commit() {
-    // Method: a repository opened at a folder inside, whose command queries git for its place; and
-    // a revision that lacks this folder.
+fn commands_run_in_the_opened_folder_and_know_their_commit() {
+    // Method: a repository that is opened at a folder inside, with a command that queries git for
+    // its commit; and a revision that lacks this folder.
     let repository = TestRepository::of(&["First"]);
     repository.write("server/main.c", "");
     let commit = repository.commit("Second");
@@ -62,7 +63,7 @@ fn commands_run_in_the_folder_that_was_named_and_know_their_commit() {
 
 #[test]
 fn a_failed_build_shows_its_last_lines_and_leaves_no_build() {
-    // Method: a command that prints 30 lines and fails; then the same commit is built well.
+    // Method: a command that prints 30 lines and fails; then the same build succeeds.
     let repository = TestRepository::of(&["First"]);
     let marker = repository.outside("marker");
     let command = format!("sh -c 'seq 100 129; test -e {}'", marker.display());
@@ -90,7 +91,7 @@ fn a_failed_build_shows_its_last_lines_and_leaves_no_build() {
 
 #[test]
 fn a_build_that_takes_too_long_is_ended() {
-    // Method: a command that never ends, with no time at all.
+    // Method: a command that sleeps, and may take no time at all.
     let repository = TestRepository::of(&["First"]);
     let opened = repository.open();
     let commands = ["sleep 600".to_owned()];
@@ -104,9 +105,9 @@ fn a_build_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn a_program_that_the_build_does_not_leave_is_named() {
-    // Method: a server command whose program exists, and one whose program does not; and a
-    // build command whose own program is not there.
+fn a_program_that_is_missing_in_the_build_is_named() {
+    // Method: a server command whose program exists, and one whose program does not; and a build
+    // command without its program.
     let repository = TestRepository::of(&["First"]);
     repository.write_program("server", "#!/bin/sh\n");
     repository.commit("Second");
@@ -129,7 +130,7 @@ fn a_program_that_the_build_does_not_leave_is_named() {
 }
 
 #[test]
-fn a_half_made_build_is_made_again() {
+fn an_incomplete_build_is_made_again() {
     // Method: the mark of a complete build is removed, as if abx had been killed before.
     let repository = TestRepository::of(&["First"]);
     let notes = repository.outside("notes");
@@ -144,8 +145,8 @@ fn a_half_made_build_is_made_again() {
 }
 
 #[test]
-fn two_builds_of_one_revision_at_once_are_one() {
-    // Method: four threads, each with its own locks, as four programs have them.
+fn simultaneous_builds_of_a_revision_run_only_once() {
+    // Method: four threads, each with its own locks, as in four programs.
     let repository = TestRepository::of(&["First"]);
     let notes = repository.outside("notes");
     let command = noting(&notes);
@@ -161,8 +162,8 @@ fn two_builds_of_one_revision_at_once_are_one() {
 }
 
 #[test]
-fn a_commit_that_no_branch_reaches_is_built_from_a_shallow_clone_too() {
-    // Method: a shallow clone with a commit of its own that is then left by its branch.
+fn a_commit_without_a_branch_is_built_from_a_shallow_clone_too() {
+    // Method: a shallow clone with its own commit, which its branch then no longer contains.
     let repository = TestRepository::of(&["First", "Second"]);
     let shallow = TestRepository::empty();
     let source = format!("file://{}", repository.path().display());

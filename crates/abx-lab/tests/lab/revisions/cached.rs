@@ -8,8 +8,8 @@ use super::{TestRepository, build_folders};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[test]
-fn the_cache_lists_what_each_build_is_of() {
-    // Method: an empty cache, then two builds and one that failed.
+fn the_cache_lists_each_build_with_its_revision_and_commands() {
+    // Method: an empty cache, then two builds and a failed one.
     let repository = TestRepository::of(&["First", "Second"]);
     let cache = repository.cache();
     assert_eq!(cache.list().unwrap(), []);
@@ -35,9 +35,9 @@ fn the_cache_lists_what_each_build_is_of() {
 }
 
 #[test]
-fn a_build_that_is_used_stays_and_others_go_by_age() {
-    // Method: one build held, one unused for 31 days, and one used now; all are cleaned by age
-    // and then without.
+fn builds_in_use_stay_and_others_are_removed_by_age() {
+    // Method: one build is in use, one was used just now, and one 31 days ago. The cache is cleaned
+    // by age, and then of all builds.
     let repository = TestRepository::of(&["First", "Second", "Third"]);
     let cache = repository.cache();
     let held = repository.build("main", &[]).unwrap();
@@ -70,8 +70,8 @@ fn a_build_that_is_used_stays_and_others_go_by_age() {
 }
 
 #[test]
-fn a_new_build_removes_those_that_no_run_used_for_a_month() {
-    // Method: the lock of a build is given an old time, and another revision is built.
+fn a_new_build_removes_builds_that_were_unused_for_a_month() {
+    // Method: the lock of a build gets an old time, and another revision is built.
     let repository = TestRepository::of(&["First", "Second"]);
     let cache = repository.cache();
     let old = repository.build("main~1", &[]).unwrap().folder;

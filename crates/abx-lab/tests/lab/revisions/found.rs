@@ -1,4 +1,4 @@
-//! The commits that texts name in a repository, and those between two commits.
+//! The commits that texts name in a repository, and the commits between two commits.
 
 use abx_lab::revisions::{Repository, Revision, RevisionError};
 
@@ -10,8 +10,8 @@ fn refusal(repository: &Repository, text: &str) -> String {
 }
 
 fn titles(revisions: &[Revision]) -> Vec<&str> {
-    let each = revisions.iter();
-    each.map(|revision| revision.title.as_str()).collect()
+    let titles = revisions.iter().map(|revision| revision.title.as_str());
+    titles.collect()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn every_way_to_name_a_commit_leads_to_it() {
 
 #[test]
 fn a_text_that_names_no_commit_is_refused_with_its_remedy() {
-    // Method: options, line breaks, ranges, and objects that are no commits.
+    // Method: options, line breaks, ranges, and objects that are not commits.
     let repository = TestRepository::of(&["First", "Second"]);
     let opened = repository.open();
     let absent = "1".repeat(40);
@@ -70,8 +70,8 @@ fn a_text_that_names_no_commit_is_refused_with_its_remedy() {
 
 #[test]
 fn a_folder_without_revisions_is_refused() {
-    // Method: a folder outside of any repository, one that does not exist, a repository without
-    // a commit, a bare one, and branches that share nothing.
+    // Method: a folder outside of any repository, one that does not exist, a repository without a
+    // commit, a bare one, and branches without a common ancestor.
     let repository = TestRepository::empty();
     let plain = tempfile::tempdir().unwrap();
     for folder in [plain.path().to_owned(), plain.path().join("absent")] {
@@ -111,10 +111,10 @@ fn the_commits_between_two_are_listed_oldest_first() {
     repository.git(&merge);
     let (opened, first) = (repository.open(), repository.resolve("main~3"));
     let main = repository.resolve("main");
-    let every = opened.between(&first, &main, false).unwrap();
-    assert_eq!(every.len(), 4);
-    assert_eq!(titles(&every)[3], "Merge");
-    assert_eq!(every[3].name, main.short());
+    let commits = opened.between(&first, &main, false).unwrap();
+    assert_eq!(commits.len(), 4);
+    assert_eq!(titles(&commits)[3], "Merge");
+    assert_eq!(commits[3].name, main.short());
     let line = opened.between(&first, &main, true).unwrap();
     assert_eq!(titles(&line), ["Second", "Third", "Merge"]);
     assert!(opened.between(&main, &main, false).unwrap().is_empty());
@@ -127,7 +127,7 @@ fn the_commits_between_two_are_listed_oldest_first() {
 }
 
 #[test]
-fn a_commit_has_its_first_parent_and_the_first_one_none() {
+fn every_commit_except_the_first_has_its_first_parent() {
     // Method: two commits, the working tree with changes over the second, and a shallow clone.
     let repository = TestRepository::of(&["First", "Second"]);
     let opened = repository.open();

@@ -1,4 +1,4 @@
-//! Nothing of a repository acts while it is read and checked out, and nothing in it changes.
+//! Reading and checking out a repository runs none of its programs, and changes nothing in it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,8 +10,8 @@ use super::{TestRepository, git};
 fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>, i64)> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
-    while let Some(here) = folders.pop() {
-        for entry in fs::read_dir(&here).unwrap() {
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             let metadata = fs::symlink_metadata(&path).unwrap();
             if metadata.is_dir() {
@@ -27,12 +27,12 @@ fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>, i64)> {
 }
 
 #[test]
-fn neither_hooks_nor_filters_run_and_the_repository_stays_as_it_is() {
-    // Method: a repository whose every hook, filter and monitor leaves a trace, from its own
-    // settings; its files before and after a build of a commit and one of the working tree.
+fn neither_hooks_nor_filters_run_and_the_repository_stays_unchanged() {
+    // Method: a repository whose settings make every hook, filter and monitor leave a trace; its
+    // files before and after builds of two commits and of the working tree.
     let repository = TestRepository::of(&["First", "Second"]);
     let trace = repository.outside("trace");
-    let act = format!("#!/bin/sh\ntouch '{}'\ncat\n", trace.display());
+    let script = format!("#!/bin/sh\ntouch '{}'\ncat\n", trace.display());
     for hook in [
         "post-checkout",
         "post-index-change",
@@ -40,7 +40,7 @@ fn neither_hooks_nor_filters_run_and_the_repository_stays_as_it_is() {
         "pre-auto-gc",
         "fsmonitor",
     ] {
-        repository.write_program(&format!(".git/hooks/{hook}"), &act);
+        repository.write_program(&format!(".git/hooks/{hook}"), &script);
     }
     let hook = |name: &str| repository.path().join(".git/hooks").join(name);
     repository.write(".gitattributes", "* filter=acts\n");
@@ -66,15 +66,15 @@ fn neither_hooks_nor_filters_run_and_the_repository_stays_as_it_is() {
     assert!(!trace.exists());
     assert_eq!(snapshot(&repository.path()), before);
 
-    // Later checkouts by the build's own commands run no hook of the user's either.
+    // Later checkouts by the commands of the build do not run the user's hooks either.
     git(&built.folder, &["checkout", "--quiet", "--force", "HEAD~1"]);
     assert!(!trace.exists());
 }
 
 #[test]
 fn submodules_are_fetched_by_a_step_of_the_build_or_refused() {
-    // Method: a submodule whose address is relative to that of the repository, as forges have
-    // them; a build without and with the step that fetches it.
+    // Method: a submodule whose address is relative to the repository's, as on forges; a build
+    // without and with the step that fetches it.
     let repository = TestRepository::of(&["First"]);
     let library = TestRepository::of(&["Library"]);
     let address = repository.outside("library");

@@ -22,7 +22,7 @@ pub struct TestRepository {
     folder: TempDir,
 }
 
-/// Runs git as a person would, without this machine's settings.
+/// Runs git as a user would, without this machine's settings.
 pub fn git(folder: &Path, words: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "protocol.file.allow=always", "-C"])
@@ -39,7 +39,7 @@ pub fn git(folder: &Path, words: &[&str]) -> String {
 }
 
 impl TestRepository {
-    /// One without commits.
+    /// A repository without commits.
     pub fn empty() -> TestRepository {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("code")).unwrap();
@@ -50,7 +50,7 @@ impl TestRepository {
         repository
     }
 
-    /// One with these commits, each of which writes its number into the file `number`.
+    /// A repository with these commits, each of which writes its number into the file `number`.
     pub fn of(titles: &[&str]) -> TestRepository {
         let repository = TestRepository::empty();
         for (number, title) in titles.iter().enumerate() {
@@ -85,7 +85,7 @@ impl TestRepository {
         fs::set_permissions(self.path().join(name), mode).unwrap();
     }
 
-    /// Commits everything. The hash of the commit.
+    /// Commits everything, and returns the hash of the commit.
     pub fn commit(&self, title: &str) -> String {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", title]);
@@ -113,7 +113,7 @@ impl TestRepository {
     }
 }
 
-/// The content of the cache's folders of builds, without logs and locks.
+/// The folders of builds in a cache, without logs and locks.
 pub fn build_folders(cache: &BuildCache) -> Vec<PathBuf> {
     let entries = fs::read_dir(cache.folder()).into_iter().flatten();
     let paths = entries.map(|entry| entry.unwrap().path());

@@ -1,12 +1,12 @@
-//! Which commits of a list are the parents of which.
+//! The parents of commits in a list.
 
 use super::TestRepository;
 
 #[test]
-fn parents_are_places_in_the_list() {
-    // Method: a line of three commits, a side branch from its first one with two more, and a merge,
-    // with all parents and with the first ones; then a change in the working tree, which follows
-    // its commit.
+fn parents_are_indices_into_the_list() {
+    // Method: two commits, a side branch from the first, a merge and a last commit, with all
+    // parents and with first parents only; then a change in the working tree, which follows its
+    // commit.
     let repository = TestRepository::of(&["First", "Second"]);
     repository.git(&["checkout", "--quiet", "-b", "side", "HEAD~1"]);
     repository.write("side", "1");
@@ -21,17 +21,16 @@ fn parents_are_places_in_the_list() {
         let mut revisions = opened.between(&good, &bad, first_parent).unwrap();
         revisions.insert(0, good);
         let parents = opened.parents(&revisions, first_parent).unwrap();
-        let title = |place: usize| revisions[place].title.clone();
-        let each = parents.iter().enumerate();
-        each.map(|(place, parents)| {
+        let title = |index: usize| revisions[index].title.clone();
+        let lines = parents.iter().enumerate().map(|(index, parents)| {
             let titles: Vec<String> = parents.iter().map(|parent| title(*parent)).collect();
-            format!("{}: {}", title(place), titles.join(", "))
-        })
-        .collect::<Vec<String>>()
+            format!("{}: {}", title(index), titles.join(", "))
+        });
+        lines.collect::<Vec<String>>()
     };
-    let mut every_parent = listed("main", false);
+    let mut with_all_parents = listed("main", false);
     // Git may list the two branches in either order.
-    every_parent.sort();
+    with_all_parents.sort();
     let expected = [
         "First: ",
         "Last: Merge",
@@ -39,10 +38,9 @@ fn parents_are_places_in_the_list() {
         "Second: First",
         "Side: First",
     ];
-    assert_eq!(every_parent, expected);
-    let first = listed("main", true);
-    let line = ["First: ", "Second: First", "Merge: Second", "Last: Merge"];
-    assert_eq!(first, line);
+    assert_eq!(with_all_parents, expected);
+    let expected = ["First: ", "Second: First", "Merge: Second", "Last: Merge"];
+    assert_eq!(listed("main", true), expected);
     repository.write("last", "2");
     assert_eq!(listed(".", true)[4], "Last: Last");
 }

@@ -11,7 +11,7 @@ use super::{TestRepository, git};
 
 #[test]
 fn a_working_tree_without_changes_is_its_commit() {
-    // Method: ignored files alone, and a build of both.
+    // Method: a working tree that differs only by an ignored file, and builds of tree and commit.
     let repository = TestRepository::of(&["First"]);
     repository.write(".gitignore", "*.o\n");
     repository.commit("Second");
@@ -25,9 +25,9 @@ fn a_working_tree_without_changes_is_its_commit() {
 }
 
 #[test]
-fn a_build_has_the_files_of_the_working_tree_and_no_others() {
-    // Method: every kind of change that a file can have, some of them staged, in names that
-    // need care; then the build is compared with the tree, file by file.
+fn a_build_has_only_the_files_of_the_working_tree() {
+    // Method: every kind of change that a file can have, some of them staged, also in unusual
+    // names; then git's status of the build is compared with that of the tree.
     let repository = TestRepository::of(&["First"]);
     for name in ["same", "changed", "gone", "file-to-folder", "folder/file"] {
         repository.write(name, name);
@@ -79,8 +79,8 @@ fn a_build_has_the_files_of_the_working_tree_and_no_others() {
 }
 
 #[test]
-fn every_change_makes_another_build() {
-    // Method: one change after the other, each resolved; the last one is undone.
+fn every_change_has_its_own_build() {
+    // Method: one change after another, each resolved; the last one is undone.
     let repository = TestRepository::of(&["First"]);
     let mut hashes = vec![repository.resolve(".").changes];
     let mut note = || hashes.push(repository.resolve(".").changes);
@@ -108,7 +108,7 @@ fn every_change_makes_another_build() {
 
 #[test]
 fn a_working_tree_that_cannot_be_copied_is_refused() {
-    // Method: a repository inside that is not a submodule, and a submodule with a change.
+    // Method: a nested repository that is not a submodule, and a submodule with a change.
     let inner = TestRepository::of(&["Inner"]);
     let repository = TestRepository::of(&["First"]);
     let source = inner.path();

@@ -5,13 +5,13 @@ use abx_lab::study_file::StudyFile;
 
 use super::{GOOD, parsed};
 
-/// A contrast under all loads of it.
+/// A contrast under all loads of the study.
 const EVERYWHERE: &str = "\n[[contrast]]\nsubject = \"one\"\nbaseline = \"three\"\n";
 
 #[test]
 fn contrasts_are_pairs_under_the_loads_that_they_name() {
-    // Method: one under a sweep by its name and another load, one under all loads; then one
-    // row of the sweep.
+    // Method: a contrast under a sweep, by its name, and another load; one under all loads; then
+    // one under a single row of the sweep.
     let contrast = |subject: &str, baseline: &str, loads: &[&str]| Contrast {
         subject: subject.to_owned(),
         baseline: baseline.to_owned(),
@@ -28,10 +28,10 @@ fn contrasts_are_pairs_under_the_loads_that_they_name() {
 }
 
 #[test]
-fn what_is_left_out_of_a_study_is_left_out_of_its_contrasts() {
-    // Method: without a subject, without some loads, and without all that one names.
+fn subjects_and_loads_that_are_left_out_leave_the_contrasts_too() {
+    // Method: a study without a subject, without some loads, and without all loads of a contrast.
     let pairs = |study: &StudyFile| -> Vec<String> {
-        let each = study.contrasts.iter().map(|contrast| {
+        let pairs = study.contrasts.iter().map(|contrast| {
             format!(
                 "{}:{} {}",
                 contrast.subject,
@@ -39,7 +39,7 @@ fn what_is_left_out_of_a_study_is_left_out_of_its_contrasts() {
                 contrast.loads.join(" ")
             )
         });
-        each.collect()
+        pairs.collect()
     };
     let names = |names: &[&str]| {
         names

@@ -1,4 +1,4 @@
-//! Faults: their meaning, which of them cannot be done, and which of them stay when loads are left
+//! Faults: their meaning, which of them are refused, and which of them stay when loads are left
 //! out.
 
 use std::path::Path;
@@ -59,8 +59,8 @@ fn read(fault: &[&str]) -> Result<StudyFile, String> {
 }
 
 #[test]
-fn a_fault_says_what_is_done_to_whom_and_when() {
-    // Method: one with every key, one with an action and a load whose rate is a share.
+fn a_fault_has_an_action_a_target_and_a_time() {
+    // Method: a fault with every key, and one with an action and a load whose rate is a share.
     let study = read(&CRASH).unwrap();
     let crash = Fault {
         name: "crash".to_owned(),
@@ -146,20 +146,21 @@ const WRONG: [(usize, &str, &str); 11] = [
 ];
 
 #[test]
-fn a_fault_that_cannot_be_done_is_refused_where_it_stands() {
-    // Method: one line of a correct fault changed at a time; each message names the line.
-    let line = STUDY.lines().count();
-    for (place, changed, expected) in WRONG {
+fn a_fault_that_cannot_be_done_is_refused_with_its_line() {
+    // Method: one line of a correct fault is changed at a time; each message names the line, or the
+    // fault's first line if a line is missing.
+    let lines_before = STUDY.lines().count();
+    for (index, changed, expected) in WRONG {
         let mut fault = CRASH;
-        fault[place] = changed;
+        fault[index] = changed;
         let message = read(&fault).expect_err(changed);
-        let at = if changed.is_empty() { 0 } else { place };
-        let start = format!("study.toml:{}: ", line + at + 1);
+        let named = if changed.is_empty() { 0 } else { index };
+        let start = format!("study.toml:{}: ", lines_before + named + 1);
         assert!(message.contains(expected), "{message}");
         assert!(message.starts_with(&start), "{start}{message}");
     }
-    let nothing = [CRASH[0], CRASH[1], CRASH[2], CRASH[5], CRASH[6]];
-    let message = read(&nothing).unwrap_err();
+    let without_action = [CRASH[0], CRASH[1], CRASH[2], CRASH[5], CRASH[6]];
+    let message = read(&without_action).unwrap_err();
     assert!(
         message.contains("the fault does nothing: add signal ="),
         "{message}"
@@ -173,25 +174,25 @@ fn a_fault_that_cannot_be_done_is_refused_where_it_stands() {
 }
 
 #[test]
-fn a_fault_goes_with_its_load() {
-    // Method: the load kept and left out by name; a contrast of the fault goes with it. With all but
-    // the first of each sweep the load stays, although it is the second of its own.
+fn a_fault_leaves_with_its_load() {
+    // Method: the load is kept, and left out, by name; a contrast of the fault leaves with it. If
+    // only the first row of each sweep stays, this load stays too, although it is the second row.
     let contrast = "[[contrast]]\nsubject = \"two\"\nbaseline = \"one\"\nloads = [\"crash\"]";
     let with = [&CRASH[..], &[contrast]].concat();
     let study = read(&with).unwrap();
-    let left = |cut: &dyn Fn(&mut StudyFile)| {
+    let counts_after = |cut: &dyn Fn(&mut StudyFile)| {
         let mut study = study.clone();
         cut(&mut study);
         (study.faults.len(), study.contrasts.len())
     };
     let named = |name: &str| [name.to_owned()];
     assert_eq!(
-        left(&|study| study.keep_loads(&named("steady-c16")).unwrap()),
+        counts_after(&|study| study.keep_loads(&named("steady-c16")).unwrap()),
         (1, 1)
     );
     assert_eq!(
-        left(&|study| study.keep_loads(&named("full")).unwrap()),
+        counts_after(&|study| study.keep_loads(&named("full")).unwrap()),
         (0, 0)
     );
-    assert_eq!(left(&StudyFile::keep_first_positions), (1, 1));
+    assert_eq!(counts_after(&StudyFile::keep_first_positions), (1, 1));
 }

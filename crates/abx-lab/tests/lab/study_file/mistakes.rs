@@ -1,6 +1,6 @@
 //! Mistakes in a study file, one each.
 
-/// A text of the good file, its replacement, and the message.
+/// A text of the good file, its replacement, and the message after the name of the file.
 pub const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "subject = \"two\"",

@@ -1,4 +1,4 @@
-//! Study files: their meaning, and the messages about those that have none.
+//! Study files: their meaning, and the messages about texts that are not study files.
 
 mod contrasts;
 mod faults;
@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::fuzz;
 
-/// Every section that there is, and most keys.
+/// Every kind of section except services and faults, and most keys.
 const GOOD: &str = r#"schema = "abx.study_file/1"
 baseline = "two"
 margin = "2.5%"
@@ -105,19 +105,16 @@ fn message(text: &str) -> String {
 
 #[test]
 fn a_slice_has_a_length() {
-    // Method: a time, beside the budget.
-    let slice = |written: &str| {
-        let text = GOOD.replace("\"90s\"", &format!("\"90s\"\nslice = \"{written}\""));
-        parsed(&text).unwrap().slice
-    };
-    let quarter = Duration::from_millis(250);
-    assert_eq!(slice("250ms"), Some(quarter));
+    // Method: a length that is added after the budget.
+    let text = GOOD.replace("\"90s\"", "\"90s\"\nslice = \"250ms\"");
+    let slice = parsed(&text).unwrap().slice;
+    assert_eq!(slice, Some(Duration::from_millis(250)));
 }
 
 #[test]
 fn a_count_makes_many_files_and_requests_by_number() {
-    // Method: three files and three requests of one line each, beside plain ones
-    // with braces of their own; then a name that is made twice.
+    // Method: three files and three requests of one line each, and plain ones with braces; then a
+    // name that occurs twice.
     let many = GOOD
         .replace("[[subject]]\nname = \"one\"", "[[file]]\npath = \"many/{n}.bin\"\ncount = 3\nbytes = 5\n\n[[file]]\npath = \"{n}\"\nbytes = 6\n\n[[subject]]\nname = \"one\"")
         .replace("[{ path = \"/\" }]", "[{ path = \"/many/{n}.bin?{n}\", count = 3, weight = 2 }, { path = \"/%7Bn%7D\" }]");
@@ -148,18 +145,18 @@ fn a_count_makes_many_files_and_requests_by_number() {
 
 #[test]
 fn a_body_is_a_text_or_a_file_numbered_and_posted() {
-    // Method: each way to write a body, and the method that goes with it.
-    let requests = |written: &str| {
+    // Method: each way to write a body, and the method of its requests.
+    let requests = |keys: &str| {
         let text = GOOD.replace(
             "[{ path = \"/\" }]",
-            &format!("[{{ path = \"/\", {written} }}]"),
+            &format!("[{{ path = \"/\", {keys} }}]"),
         );
         let requests = parsed(&text).unwrap().loads.pop().unwrap().requests;
-        let message = requests.into_iter().map(|request| {
+        let lines = requests.into_iter().map(|request| {
             let body = String::from_utf8(request.body).unwrap();
             format!("{} {body}", request.method)
         });
-        message.collect::<Vec<_>>()
+        lines.collect::<Vec<_>>()
     };
     assert_eq!(requests("weight = 1"), ["GET "]);
     assert_eq!(requests("body = \"x\""), ["POST x"]);
@@ -174,8 +171,8 @@ fn a_body_is_a_text_or_a_file_numbered_and_posted() {
 }
 
 #[test]
-fn who_asks_and_forms_are_headers_and_a_body() {
-    // Method: each key, and the headers or the body that it makes.
+fn credentials_cookies_and_forms_become_headers_and_a_body() {
+    // Method: each key, with its headers or its body.
     let request = |keys: &str| {
         let keys = format!("[{{ path = \"/\", {keys} }}]");
         let text = GOOD.replace("[{ path = \"/\" }]", &keys);
@@ -210,8 +207,8 @@ fn who_asks_and_forms_are_headers_and_a_body() {
 }
 
 #[test]
-fn a_file_of_requests_says_them_all() {
-    // Method: two requests, headers and a weight for both, of which the first has one itself.
+fn a_request_file_has_all_requests() {
+    // Method: two requests, with a weight and a cookie for both; the first has its own cookie.
     let text = GOOD.replace(
         "[{ path = \"/\" }]",
         "[{ file = \"all.jsonl\", weight = 3, cookie = \"all=1\" }]",
@@ -237,9 +234,9 @@ fn a_file_of_requests_says_them_all() {
 }
 
 #[test]
-fn a_log_says_what_is_requested_and_when() {
-    // Method: a log at its own speed, and at twice that with all methods, a header and one
-    // status for all.
+fn a_log_has_the_requests_and_their_times() {
+    // Method: a log at its own speed, and at twice that speed with all methods, and a header and a
+    // status for all requests.
     let load = |entry: &str, expect: &str| {
         let requests = format!("[{{ replay = \"access.log\"{entry} }}]{expect}");
         let text = GOOD.replace("[{ path = \"/\" }]", &requests);
@@ -297,7 +294,7 @@ fn a_log_says_what_is_requested_and_when() {
 
 #[test]
 fn a_list_of_paths_makes_a_request_of_each() {
-    // Method: a list in which one path stands twice, beside a single path.
+    // Method: a list with one path twice, and a single path.
     let text = GOOD.replace(
         "[{ path = \"/\" }]",
         "[{ urls = \"list.txt\", weight = 5 }, { path = \"/\" }]",
@@ -312,8 +309,8 @@ fn a_list_of_paths_makes_a_request_of_each() {
 }
 
 #[test]
-fn connections_are_opened_at_a_rate_where_they_are_kept() {
-    // Method: the key beside keep-alive and without it, out of its range, and left out.
+fn connections_are_opened_at_a_rate_if_they_are_kept_alive() {
+    // Method: the key with keep-alive and without it, out of its range, and left out.
     let rates = |text: &str| {
         let study = parsed(text).unwrap();
         study
@@ -323,29 +320,28 @@ fn connections_are_opened_at_a_rate_where_they_are_kept() {
             .collect::<Vec<_>>()
     };
     assert!(rates(GOOD).iter().all(Option::is_none));
-    let kept = GOOD.replace("keep_alive = false", "open_rate = 5000");
-    assert_eq!(rates(&kept)[0], Some(5_000));
-    let unkept = GOOD.replace("keep_alive = false", "keep_alive = false\nopen_rate = 5000");
+    let alive = GOOD.replace("keep_alive = false", "open_rate = 5000");
+    assert_eq!(rates(&alive)[0], Some(5_000));
+    let closed = GOOD.replace("keep_alive = false", "keep_alive = false\nopen_rate = 5000");
     assert!(
-        message(&unkept).contains("without keep-alive"),
+        message(&closed).contains("without keep-alive"),
         "{}",
-        message(&unkept)
+        message(&closed)
     );
-    let none = kept.replace("open_rate = 5000", "open_rate = 0");
-    assert!(message(&none).contains("open_rate"), "{}", message(&none));
+    let zero = alive.replace("open_rate = 5000", "open_rate = 0");
+    assert!(message(&zero).contains("open_rate"), "{}", message(&zero));
 }
 
 #[test]
 fn a_cold_load_needs_files_that_abx_makes() {
-    // Method: the good file without the subject that has an address, with and
-    // without files.
+    // Method: the good file without the subject that has an address, with and without files.
     let address = "[[subject]]\nname = \"three\"\naddress = \"http://127.0.0.1:8081/\"\n\n";
     let cold = GOOD
         .replace(address, "")
         .replace("keep_alive", "cold_cache = true\nkeep_alive");
     let study = parsed(&cold).unwrap();
-    let are_cold = study.loads.iter().map(|load| load.cold_cache);
-    assert_eq!(are_cold.collect::<Vec<_>>(), [true, true, false]);
+    let cold_caches = study.loads.iter().map(|load| load.cold_cache);
+    assert_eq!(cold_caches.collect::<Vec<_>>(), [true, true, false]);
     let without = cold.replace("[[file]]\npath = \"small.bin\"\nbytes = 1_320\n\n", "");
     assert!(
         message(&without).contains("add a [[file]]"),
@@ -355,8 +351,8 @@ fn a_cold_load_needs_files_that_abx_makes() {
 }
 
 #[test]
-fn a_file_becomes_what_it_says_with_every_default() {
-    // Method: one file with all sections; keys that are written and keys that are not.
+fn a_study_has_the_values_of_its_file_and_defaults_for_the_rest() {
+    // Method: a file with most sections; keys that it has, and keys that it lacks.
     let study = parsed(GOOD).unwrap();
     assert_eq!(study.baseline.as_deref(), Some("two"));
     assert!((study.margin.unwrap().share() - 0.025).abs() < 1e-12);
@@ -368,7 +364,7 @@ fn a_file_becomes_what_it_says_with_every_default() {
     );
     assert_eq!(study.files[0].bytes, 1320);
 
-    let [subject, two, three] = &study.subjects[..] else {
+    let [first, second, third] = &study.subjects[..] else {
         panic!("three subjects");
     };
     let words = |words: &[&str]| {
@@ -381,9 +377,9 @@ fn a_file_becomes_what_it_says_with_every_default() {
         Need::Packages(words(&["a", "b"])),
         Need::Npm(words(&["ws"])),
     ];
-    assert_eq!(subject.server.needs, needs);
-    assert_eq!(subject.stand_in_for.as_deref(), Some("zero"));
-    let RunSpec::Launch(launch) = &subject.server.run else {
+    assert_eq!(first.server.needs, needs);
+    assert_eq!(first.stand_in_for.as_deref(), Some("zero"));
+    let RunSpec::Launch(launch) = &first.server.run else {
         panic!("a command");
     };
     let template = Template {
@@ -398,9 +394,9 @@ fn a_file_becomes_what_it_says_with_every_default() {
         command: words(&["make", "two"]),
         folder: "server".into(),
     };
-    assert_eq!(two.server.needs, [build]);
+    assert_eq!(second.server.needs, [build]);
     assert_eq!(
-        three.server.run,
+        third.server.run,
         RunSpec::Address("http://127.0.0.1:8081/".into())
     );
 
@@ -426,7 +422,7 @@ fn a_file_becomes_what_it_says_with_every_default() {
 
 #[test]
 fn each_mistake_is_named_with_line_place_key_and_remedy() {
-    // Method: one line of a good file exchanged at a time; the whole message.
+    // Method: one text of the good file is replaced at a time; the complete message.
     for (right, wrong, expected) in MISTAKES {
         assert!(GOOD.contains(right), "{right}");
         let text = GOOD.replacen(right, wrong, 1);
@@ -435,8 +431,8 @@ fn each_mistake_is_named_with_line_place_key_and_remedy() {
 }
 
 #[test]
-fn all_unknown_keys_are_told_at_once_and_none_is_left_uncounted() {
-    // Method: more of them than a message lists.
+fn all_unknown_keys_are_listed_or_counted_at_once() {
+    // Method: more unknown keys than a message lists.
     let text: String = (0..25)
         .map(|index| format!("unknown{index} = 1\n"))
         .collect();
@@ -450,8 +446,8 @@ fn all_unknown_keys_are_told_at_once_and_none_is_left_uncounted() {
 }
 
 #[test]
-fn a_text_that_is_no_study_has_one_message() {
-    // Method: nothing, only a comment, tables missing, far too much.
+fn a_text_that_is_not_a_study_has_a_message() {
+    // Method: an empty text, only a comment, a text that is far too long, and missing tables.
     let long = format!("#{}", "x".repeat(10_000_000));
     for (text, expected) in [
         (
@@ -482,7 +478,8 @@ fn a_text_that_is_no_study_has_one_message() {
 
 #[test]
 fn a_study_is_read_from_its_folder_with_its_templates() {
-    // Method: a folder on disk, named by itself and by its file; then spoiled.
+    // Method: a folder on disk, named by itself and by its file; with mistakes in its template, and
+    // then in the file itself.
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("my-study");
     fs::create_dir_all(folder.join("conf")).unwrap();
@@ -508,9 +505,9 @@ fn a_study_is_read_from_its_folder_with_its_templates() {
     );
 
     fs::write(&template, "http {\n listen {port}; if (x) {} }\n").unwrap();
-    let (study, place) = read(&folder).unwrap();
+    let (study, study_folder) = read(&folder).unwrap();
     assert_eq!(study.name, "my-study");
-    assert_eq!(place, folder.canonicalize().unwrap());
+    assert_eq!(study_folder, folder.canonicalize().unwrap());
     let other = folder.join("quick.toml");
     fs::copy(&file, &other).unwrap();
     assert_eq!(read(&other).unwrap().0.name, "quick");
@@ -537,8 +534,8 @@ fn a_study_is_read_from_its_folder_with_its_templates() {
 }
 
 #[test]
-fn what_is_accepted_can_be_filled() {
-    // Method: a command of a good file, filled; no placeholder is left.
+fn accepted_placeholders_can_be_filled() {
+    // Method: the command, environment and template of the good file are filled.
     let study = parsed(GOOD).unwrap();
     let subject = study.subjects[0].subject(Path::new("/s")).unwrap();
     let Source::Command(launch) = subject.source else {
@@ -552,8 +549,7 @@ fn what_is_accepted_can_be_filled() {
 
 #[test]
 fn an_image_needs_no_command_and_no_port() {
-    // Method: an image alone, and one with words, a signal and a template, as a subject and as
-    // a service.
+    // Method: an image alone, one with a command, a signal and a template, and one of a service.
     let text = r#"
 [[service]]
 name = "db"
@@ -564,7 +560,7 @@ name = "alone"
 from = { image = "web:1", stand_in_for = "web:2" }
 env = { DB = "{service.db.port}" }
 [[subject]]
-name = "told"
+name = "configured"
 from = { image = "nginx" }
 command = ["nginx", "-c", "{dir}/n.conf"]
 templates = { "n.conf" = "conf/n.conf.in" }
@@ -576,9 +572,9 @@ requests = [{ path = "/" }]
     let study = parsed(text).unwrap();
     let launches: Vec<_> = study.launches().collect();
     assert_eq!(launches[0].words(), ["image:web:1"]);
-    let (alone, container_image) = (launches[0].image.as_ref(), launches[1].image.as_ref());
-    assert_eq!(alone.unwrap().stop_signal, None);
-    assert_eq!(container_image.unwrap().stop_signal, Some(Signal::Quit));
+    let stop_signal = |index: usize| launches[index].image.as_ref().unwrap().stop_signal;
+    assert_eq!(stop_signal(0), None);
+    assert_eq!(stop_signal(1), Some(Signal::Quit));
     assert_eq!(launches[1].words()[0], "image:nginx");
     assert_eq!(study.services[0].launch().words()[0], "image:redis:7");
     let needs = |name: &str| [Need::Image(name.to_owned())];
@@ -588,8 +584,8 @@ requests = [{ path = "/" }]
 }
 
 #[test]
-fn the_baseline_comes_first_and_a_line_leads_back_to_each_subject() {
-    // Method: the second of three is the baseline; the line of its command.
+fn the_baseline_comes_first_and_each_subject_has_its_line() {
+    // Method: the second of three subjects is the baseline; the line of its command.
     let study = parsed(GOOD).unwrap();
     let order: Vec<&str> = study
         .in_order()
@@ -602,8 +598,8 @@ fn the_baseline_comes_first_and_a_line_leads_back_to_each_subject() {
 }
 
 #[test]
-fn only_what_is_built_knows_where() {
-    // Method: {build} in the command of one that is built, and of one that is not.
+fn only_a_subject_that_is_built_has_the_placeholder_of_its_build() {
+    // Method: {build} in the command of a subject that is built, and of one that is not.
     let built = GOOD.replace(r#"["./two", "{port}"]"#, r#"["{build}/two", "{port}"]"#);
     parsed(&built).unwrap();
     let message = message(&GOOD.replace("{dir}/n.conf", "{build}/n.conf"));
@@ -611,7 +607,7 @@ fn only_what_is_built_knows_where() {
 }
 
 #[test]
-fn a_row_of_a_sweep_takes_its_name() {
+fn a_row_of_a_sweep_reserves_its_name() {
     // Method: another load has the name that the sweep gives to one of its rows.
     let text = GOOD.replace("[[load]]\nname = \"one\"", "[[load]]\nname = \"small-c10\"");
     let message = message(&text);
@@ -623,8 +619,8 @@ fn a_row_of_a_sweep_takes_its_name() {
 
 #[test]
 fn a_sweep_visits_every_number_of_connections_at_every_rate() {
-    // Method: rates as whole numbers, fractions, shares and `auto`, the names of the rows, and the
-    // rates that are left to be found.
+    // Method: rates as whole numbers, fractions, shares and `auto`; the names of the rows, and
+    // whether their rates are still to be found.
     let names = |rate: &str| {
         let text = GOOD.replace("[10, 100]", &format!("[10, 100]\nrate = {rate}"));
         let study = parsed(&text).unwrap();
@@ -653,13 +649,13 @@ fn a_sweep_visits_every_number_of_connections_at_every_rate() {
 }
 
 #[test]
-fn a_file_with_a_line_lost_or_doubled_is_read_or_refused_with_a_line() {
+fn a_file_without_a_line_or_with_a_line_twice_is_read_or_refused() {
     // Method: every single line of the good file.
     let lines: Vec<&str> = GOOD.lines().collect();
     for index in 0..lines.len() {
-        let mut lost = lines.clone();
-        lost.remove(index);
-        fuzz::any_text(&lost.join("\n"));
+        let mut shortened = lines.clone();
+        shortened.remove(index);
+        fuzz::any_text(&shortened.join("\n"));
         let mut doubled = lines.clone();
         doubled.insert(index, lines[index]);
         fuzz::any_text(&doubled.join("\n"));
@@ -668,8 +664,8 @@ fn a_file_with_a_line_lost_or_doubled_is_read_or_refused_with_a_line() {
 
 #[test]
 fn long_and_deep_texts_end_in_a_message() {
-    // Method: texts that make a parser recurse, or work in squares: nested lists and tables, long
-    // dotted keys, very many keys, names, numbers and long words.
+    // Method: texts that make a parser recurse, or take quadratic time: nested lists and tables,
+    // long dotted keys, very many keys, names and numbers, and long words.
     let dotted = vec!["a"; 79].join(".");
     let nested = format!("{}{}", format!("{{{dotted}=").repeat(70), "1");
     let many: String = (0..60_000).map(|index| format!("k{index}=1\n")).collect();
@@ -688,25 +684,25 @@ fn long_and_deep_texts_end_in_a_message() {
 }
 
 #[test]
-fn what_fuzzing_kept_is_a_study_or_refused() {
-    // Method: the fuzz target's body, on kept inputs and changes of them.
+fn inputs_that_fuzzing_kept_are_studies_or_refused() {
+    // Method: the fuzz target's body, on kept inputs and mutations of them.
     abx_corpus::replay_text("study_file", 1_000, fuzz::any_text);
 }
 
 proptest! {
     #[test]
-    fn no_text_breaks_a_promise(text in any::<String>()) {
-        // Method: letters by chance.
+    fn any_text_is_a_study_or_refused(text in any::<String>()) {
+        // Method: random text.
         fuzz::any_text(&text);
     }
 
     #[test]
-    fn no_change_of_a_good_file_breaks_a_promise(
+    fn any_change_of_a_good_file_is_a_study_or_refused(
         place in 0..GOOD.len(),
         length in 0_usize..40,
         instead in "[a-z{}\\[\\]\"=., \n0-9é\u{0}]{0,12}",
     ) {
-        // Method: a piece of the good file exchanged for signs that mean something.
+        // Method: a piece of the good file is replaced by characters that have a meaning.
         let mut text = GOOD.to_owned();
         text.replace_range(place..(place + length).min(GOOD.len()), &instead);
         fuzz::any_text(&text);
@@ -719,7 +715,7 @@ fn docs() -> PathBuf {
 
 #[test]
 fn the_schema_for_editors_is_the_one_of_the_types() {
-    // Method: generated again and compared; UPDATE=1 writes it.
+    // Method: the schema is generated again and compared; UPDATE=1 writes it.
     let path = docs().join("study-file.schema.json");
     let generated = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     if std::env::var_os("UPDATE").is_some() {
@@ -735,8 +731,8 @@ fn the_schema_for_editors_is_the_one_of_the_types() {
 
 #[test]
 fn every_key_is_documented_and_the_examples_are_read() {
-    // Method: each key of the schema has its row in the section of its table;
-    // each TOML block of the page is a study.
+    // Method: each key of the schema has its row in the section of its table; each TOML block of
+    // the page is a study.
     let page = fs::read_to_string(docs().join("reference/study-file.md")).unwrap();
     let schema = schema();
     let mut missing = Vec::new();
@@ -774,21 +770,21 @@ fn every_key_is_documented_and_the_examples_are_read() {
     }
 }
 
-/// The keys of a table and, joined by points, of the tables in it. Lists of
-/// tables at the top have sections of their own.
+/// The keys of a table and of the tables in it, joined by points. Lists of tables at the top have
+/// their own sections.
 fn keys(table: &Value, prefix: &str) -> Vec<String> {
-    let mut texts = Vec::new();
+    let mut paths = Vec::new();
     for (key, inner) in table["properties"].as_object().into_iter().flatten() {
-        let key = format!("{prefix}{key}");
+        let path = format!("{prefix}{key}");
         let list = &inner["items"];
         if list["properties"].is_object()
-            && ["file", "subject", "service", "load", "fault", "contrast"].contains(&key.as_str())
+            && ["file", "subject", "service", "load", "fault", "contrast"].contains(&path.as_str())
         {
             continue;
         }
         let deeper = if list.is_object() { list } else { inner };
-        texts.extend(keys(deeper, &format!("{key}.")));
-        texts.push(key);
+        paths.extend(keys(deeper, &format!("{path}.")));
+        paths.push(path);
     }
-    texts
+    paths
 }

@@ -1,4 +1,4 @@
-//! Services that a study file declares, and their placeholders for subjects.
+//! Services that a study file declares, and their placeholders in subjects.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use abx_lab::study_file::{StudyFile, parse};
 use abx_lab::{HealthCheck, ServiceRestart};
 
-/// A cache in front of a database; one subject uses the cache, one nothing.
+/// A cache in front of a database; one subject uses the cache, and one uses no service.
 const GOOD: &str = r#"
 [[service]]
 name = "db"
@@ -37,7 +37,7 @@ fn parsed(text: &str) -> Result<StudyFile, String> {
 }
 
 #[test]
-fn a_service_has_what_its_table_says() {
+fn a_service_has_the_values_of_its_table() {
     // Method: every key of services, and their defaults.
     let study = parsed(GOOD).unwrap();
     let [db, cache] = &study.services[..] else {
@@ -58,10 +58,10 @@ fn a_service_has_what_its_table_says() {
 
 #[test]
 fn services_that_no_subject_needs_any_more_are_left_out() {
-    // Method: the subject that uses the cache, which uses the database; then the other one.
-    let names = |kept: &str| -> Vec<String> {
+    // Method: only the subject that uses the cache, which uses the database; then only the other.
+    let names = |subject: &str| -> Vec<String> {
         let mut study = parsed(GOOD).unwrap();
-        study.keep_subjects(&[kept.to_owned()]).unwrap();
+        study.keep_subjects(&[subject.to_owned()]).unwrap();
         study
             .services
             .into_iter()
@@ -73,8 +73,8 @@ fn services_that_no_subject_needs_any_more_are_left_out() {
 }
 
 #[test]
-fn what_cannot_be_meant_of_a_service_is_refused_with_its_line() {
-    // Method: one exchange in the good file for each mistake.
+fn mistakes_in_services_are_refused_with_their_remedies() {
+    // Method: one replacement in the good file for each mistake.
     for (right, wrong, message) in [
         (
             "{service.cache.port}",

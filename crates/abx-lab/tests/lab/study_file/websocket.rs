@@ -1,4 +1,4 @@
-//! Loads of WebSocket in study files.
+//! WebSocket loads in study files.
 
 use abx_evidence::{Message, Shape};
 use abx_lab::{Load, SWITCHED};
@@ -19,7 +19,7 @@ fn text(bytes: u32) -> Message {
 
 #[test]
 fn each_shape_has_its_defaults() {
-    // Method: the shape alone, for each; WebSocket follows from it.
+    // Method: each shape without other keys; WebSocket follows from the shape.
     let shape = |word: &str| {
         let loads = loads(&format!("shape = \"{word}\"\n"));
         assert_eq!(loads[0].status, SWITCHED);
@@ -37,8 +37,8 @@ fn each_shape_has_its_defaults() {
 }
 
 #[test]
-fn messages_and_times_are_what_is_written() {
-    // Method: a binary message, and a time to hold.
+fn messages_and_times_are_those_of_the_file() {
+    // Method: a binary message, and a time to hold connections.
     let echo = loads("shape = \"echo\"\nmessage = { bytes = 5, kind = \"binary\" }\n");
     let binary = Message::binary(5);
     assert_eq!(echo[0].shape, Shape::Echo(binary));
@@ -53,12 +53,12 @@ fn messages_and_times_are_what_is_written() {
 
 #[test]
 fn lengths_and_connections_are_swept_together() {
-    // Method: two lists; every pair is a load with a name of its own.
-    let all_loads = loads(
+    // Method: two lists; every pair is a load with its own name.
+    let loads = loads(
         "shape = \"broadcast\"\nprotocol = \"websocket\"\nconnections = [2, 4]\n\
          message = { bytes = [100, 5000] }\n",
     );
-    let rows: Vec<_> = all_loads
+    let rows: Vec<_> = loads
         .iter()
         .map(|load| (load.name.as_str(), load.connections, load.shape))
         .collect();

@@ -4,22 +4,22 @@ use abx_sys::Nanos;
 
 use super::{LINE_MAX, MARKERS_MAX, MarkerLines, TooManyMarkers};
 
-/// Names of markers, and the rest.
-type Found = Result<(Vec<String>, Vec<u8>), TooManyMarkers>;
+/// The names of markers, and the rest of the output.
+type Split = Result<(Vec<String>, Vec<u8>), TooManyMarkers>;
 
-/// Reads bytes as the output of a command: whole, and in pieces whose length is the first byte.
+/// Reads bytes as the output of a command: at once, and in pieces whose length is the first byte.
 /// Pieces change nothing, and no byte is lost except those of markers.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_bytes(bytes: &[u8]) {
     let Some((length, output)) = bytes.split_first() else {
         return;
     };
-    let whole = found(&[output]);
+    let at_once = split(&[output]);
     let pieces: Vec<&[u8]> = output.chunks(usize::from(*length).max(1)).collect();
-    assert_eq!(whole, found(&pieces), "pieces change what is read");
-    let Ok((names, rest)) = whole else {
+    assert_eq!(at_once, split(&pieces), "pieces change what is read");
+    let Ok((names, rest)) = at_once else {
         return;
     };
     assert!(names.len() <= MARKERS_MAX);
@@ -32,7 +32,7 @@ pub fn any_bytes(bytes: &[u8]) {
     assert_eq!(rest, others.concat(), "a line is lost");
 }
 
-fn found(pieces: &[&[u8]]) -> Found {
+fn split(pieces: &[&[u8]]) -> Split {
     let mut rest = Vec::new();
     let mut other = |bytes: &[u8]| rest.extend_from_slice(bytes);
     let mut lines = MarkerLines::new(Nanos(0));
@@ -43,7 +43,7 @@ fn found(pieces: &[&[u8]]) -> Found {
     Ok((markers.map(|marker| marker.name).collect(), rest))
 }
 
-/// Whether a line is a marker's, looked at as a whole.
+/// Whether a complete line is a marker's.
 fn is_marker(line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(line);
     let name = text.strip_prefix("marker ");

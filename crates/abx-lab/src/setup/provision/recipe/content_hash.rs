@@ -1,4 +1,4 @@
-//! The name that content gives itself: a SHA-256 over words and files.
+//! Names content by its hash: a SHA-256 over words and files.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use abx_study::units::hex;
 use sha2::{Digest, Sha256};
 
-/// More files than this below a folder are hardly the sources of one server.
+/// The most files and folders below a folder: the sources of a server hardly have more.
 pub const FILES_MAX: usize = 10_000;
-/// More bytes than this are not either.
+/// The most bytes below a folder, for the same reason.
 pub const BYTES_MAX: u64 = 1_000_000_000;
 
-/// Bytes of the hash that make the name: far from any accident.
+/// Bytes of the hash in the name: enough that no two contents collide.
 const NAME_BYTES: usize = 8;
 
-/// Takes words and files in, in order.
+/// Hashes words and files in order.
 #[derive(Clone)]
 pub struct ContentHash(Sha256);
 
-/// Why a folder has no fingerprint.
+/// Why a folder cannot be hashed.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentHashError {
     #[error("{} cannot be read: {source}", path.display())]
@@ -48,14 +48,14 @@ struct TreeEntry {
 }
 
 impl ContentHash {
-    /// Empty at first; `kind` separates fingerprints of different things.
+    /// An empty hash; `kind` separates hashes of different kinds of content.
     pub fn new(kind: &str) -> ContentHash {
-        let mut fingerprint = ContentHash(Sha256::new());
-        fingerprint.add_bytes(kind.as_bytes());
-        fingerprint
+        let mut hash = ContentHash(Sha256::new());
+        hash.add_bytes(kind.as_bytes());
+        hash
     }
 
-    /// Takes a list of words in, so that no other list looks the same.
+    /// Adds a list of words; no other list has the same hash.
     pub fn add_words(&mut self, words: &[String]) {
         self.add_number(words.len() as u64);
         for word in words {
@@ -63,16 +63,16 @@ impl ContentHash {
         }
     }
 
-    /// Takes everything below a folder in: names, contents, what is executable,
-    /// and where links lead. Nothing is left out.
+    /// Adds everything below a folder: names, contents, whether files are executable, and the
+    /// targets of links.
     ///
     /// # Errors
-    /// One [`ContentHashError`] for each thing that cannot be taken in.
+    /// One [`ContentHashError`] for each kind of entry that cannot be hashed.
     pub fn add_folder(&mut self, folder: &Path) -> Result<(), ContentHashError> {
         let folder = folder
             .canonicalize()
             .map_err(|source| unreadable(folder, source))?;
-        // One byte more detects a folder that grew too large meanwhile.
+        // One more byte detects a folder that has grown too large meanwhile.
         let mut bytes_left = BYTES_MAX + 1;
         for entry in entries(&folder)? {
             let name = entry.path.strip_prefix(&folder).unwrap_or(&entry.path);
@@ -108,7 +108,8 @@ impl ContentHash {
         let target = fs::read_link(link).map_err(|source| unreadable(link, source))?;
         self.0.update(b"l");
         self.add_bytes(target.as_os_str().as_bytes());
-        // What lies inside is taken in where it lies; a link to nothing is only its text.
+        // A target inside the folder is added at its own place; of a dangling link only the text
+        // counts.
         let end = match link.canonicalize() {
             Ok(end) if end.starts_with(folder) => return Ok(()),
             Ok(end) => end,
@@ -129,7 +130,7 @@ impl ContentHash {
         let file = File::open(path).map_err(unreadable)?;
         let mode = file.metadata().map_err(unreadable)?.permissions().mode();
         self.0.update(if mode & 0o111 == 0 { b"f" } else { b"x" });
-        // A hash of its own, as a file may grow while its length is written down.
+        // A separate hash instead of a length, since a file may grow while it is read.
         let mut content = Sha256::new();
         let read = io::copy(&mut file.take(*bytes_left), &mut content).map_err(unreadable)?;
         *bytes_left -= read;
@@ -149,12 +150,12 @@ impl ContentHash {
 
 /// Everything below a folder, in an order that does not depend on the machine.
 fn entries(folder: &Path) -> Result<Vec<TreeEntry>, ContentHashError> {
-    let mut tree_entries = Vec::new();
+    let mut entries = Vec::new();
     let mut bytes: u64 = 0;
     let mut folders = vec![folder.to_owned()];
-    while let Some(here) = folders.pop() {
-        let unreadable = |source| unreadable(&here, source);
-        for entry in fs::read_dir(&here).map_err(unreadable)? {
+    while let Some(next) = folders.pop() {
+        let unreadable = |source| unreadable(&next, source);
+        for entry in fs::read_dir(&next).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let metadata = entry.metadata().map_err(unreadable)?;
             if metadata.is_dir() {
@@ -162,11 +163,11 @@ fn entries(folder: &Path) -> Result<Vec<TreeEntry>, ContentHashError> {
             } else {
                 bytes = bytes.saturating_add(metadata.len());
             }
-            tree_entries.push(TreeEntry {
+            entries.push(TreeEntry {
                 path: entry.path(),
                 metadata,
             });
-            if tree_entries.len() > FILES_MAX {
+            if entries.len() > FILES_MAX {
                 return Err(ContentHashError::TooMany(folder.to_owned()));
             }
             if bytes > BYTES_MAX {
@@ -174,8 +175,8 @@ fn entries(folder: &Path) -> Result<Vec<TreeEntry>, ContentHashError> {
             }
         }
     }
-    tree_entries.sort_by(|tree_entry, other| tree_entry.path.cmp(&other.path));
-    Ok(tree_entries)
+    entries.sort_by(|entry, other| entry.path.cmp(&other.path));
+    Ok(entries)
 }
 
 fn unreadable(path: &Path, source: io::Error) -> ContentHashError {
@@ -192,14 +193,14 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     fn name_of(folder: &Path) -> Result<String, ContentHashError> {
-        let mut fingerprint = ContentHash::new("test");
-        fingerprint.add_folder(folder)?;
-        Ok(fingerprint.name())
+        let mut hash = ContentHash::new("test");
+        hash.add_folder(folder)?;
+        Ok(hash.name())
     }
 
     #[test]
     fn every_change_below_a_folder_changes_its_name() {
-        // Method: one change after the other, and all names must differ.
+        // Method: one change after another; all names must differ.
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let mut names = vec![name_of(folder.path()).unwrap()];
@@ -227,8 +228,8 @@ mod tests {
 
     #[test]
     fn the_same_content_has_the_same_name_elsewhere() {
-        // Method: two folders, files made in different order; as many systems
-        // list both alike, the order of many files is looked at too.
+        // Method: two folders whose files are made in different order. Since many systems list both
+        // alike, the order of many files is checked too.
         let make = |files: [&str; 3]| {
             let folder = tempfile::tempdir().unwrap();
             for file in files {
@@ -236,15 +237,15 @@ mod tests {
             }
             folder
         };
-        let (temp_dir, other) = (make(["a", "b", "c"]), make(["c", "a", "b"]));
+        let (first, second) = (make(["a", "b", "c"]), make(["c", "a", "b"]));
         assert_eq!(
-            name_of(temp_dir.path()).unwrap(),
-            name_of(other.path()).unwrap()
+            name_of(first.path()).unwrap(),
+            name_of(second.path()).unwrap()
         );
         for number in 0..50 {
-            fs::write(temp_dir.path().join(number.to_string()), "").unwrap();
+            fs::write(first.path().join(number.to_string()), "").unwrap();
         }
-        let paths: Vec<PathBuf> = entries(temp_dir.path())
+        let paths: Vec<PathBuf> = entries(first.path())
             .unwrap()
             .into_iter()
             .map(|entry| entry.path)
@@ -254,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_out_count_with_their_content() {
-        // Method: a file outside that changes, then a folder outside.
+    fn links_to_files_outside_count_with_their_content() {
+        // Method: links to a file outside that changes, and to a folder outside.
         let outside = tempfile::tempdir().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let file = outside.path().join("file");
@@ -270,9 +271,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_taken_in_is_refused() {
-        // Method: a folder that is not there, a socket, a file of 1 GB and a
-        // byte that takes no room, and one file too many.
+    fn content_that_cannot_be_hashed_is_refused() {
+        // Method: a missing folder, a socket, a sparse file of 1 GB and a byte, and one file too
+        // many.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let message = || name_of(folder.path()).unwrap_err().to_string();
@@ -291,23 +292,23 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_told_apart_by_their_words() {
-        // Method: the same letters cut differently, and another kind.
+    fn lists_with_different_words_have_different_names() {
+        // Method: the same letters split differently, and another kind.
         let name = |kind: &str, words: &[&str]| {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            let mut fingerprint = ContentHash::new(kind);
-            fingerprint.add_words(&words);
-            fingerprint.name()
+            let mut hash = ContentHash::new(kind);
+            hash.add_words(&words);
+            hash.name()
         };
-        let text = name("npm", &["ab", "c"]);
-        assert_eq!(text.len(), 16);
-        assert_eq!(text, name("npm", &["ab", "c"]));
+        let first = name("npm", &["ab", "c"]);
+        assert_eq!(first.len(), 16);
+        assert_eq!(first, name("npm", &["ab", "c"]));
         for other in [
             name("npm", &["a", "bc"]),
             name("npm", &["abc"]),
             name("pypi", &["ab", "c"]),
         ] {
-            assert_ne!(text, other);
+            assert_ne!(first, other);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! A folder of the cache that is either complete or worth nothing.
+//! A folder of the cache, which counts only if it is complete.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Written when everything else is there.
+/// The file that is written after everything else.
 const STAMP: &str = ".abx-complete";
 
 /// A folder whose name identifies its content.
@@ -13,35 +13,33 @@ const STAMP: &str = ".abx-complete";
 pub struct CacheFolder(PathBuf);
 
 impl CacheFolder {
-    /// The folder of this name, there or not.
+    /// The folder of this name, which may not exist yet.
     pub fn new(cache: &Path, name: &str) -> CacheFolder {
         CacheFolder(cache.join(name))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Its log, beside it, so that it stays when the folder is emptied.
+    /// Its log, which is next to the folder, so that it outlives the folder's content.
     pub fn log(&self) -> PathBuf {
         let mut name = self.0.as_os_str().to_owned();
         name.push(".log");
         PathBuf::from(name)
     }
 
-    /// Whether everything is in it, and only the user and root put it there.
+    /// Whether it is complete, and belongs to the user or root.
     pub fn is_complete(&self) -> bool {
         let user = rustix::process::geteuid().as_raw();
         let is_trusted = |path: &Path| {
-            let result = fs::symlink_metadata(path);
-            result
+            fs::symlink_metadata(path)
                 .is_ok_and(|metadata| [0, user].contains(&metadata.uid()) && !metadata.is_symlink())
         };
         is_trusted(&self.0) && is_trusted(&self.0.join(STAMP))
     }
 
-    /// Creates it again, with nothing in it.
+    /// Creates it again, without content.
     ///
     /// # Errors
     /// The error of the system.
@@ -52,7 +50,8 @@ impl CacheFolder {
         }
     }
 
-    /// From now on it is complete; `content` describes it. The stamp appears whole or not at all.
+    /// Marks it as complete by a stamp with this description of its content. The stamp appears
+    /// atomically.
     ///
     /// # Errors
     /// The error of the system.
@@ -62,7 +61,7 @@ impl CacheFolder {
         fs::rename(part, self.0.join(STAMP))
     }
 
-    /// The text that it was completed with; `None` if it is not complete.
+    /// The description that it was completed with; `None` if it is not complete.
     pub fn content(&self) -> Option<String> {
         self.is_complete()
             .then(|| fs::read_to_string(self.0.join(STAMP)).ok())?
@@ -75,7 +74,7 @@ mod tests {
 
     #[test]
     fn only_the_stamp_makes_it_complete() {
-        // Method: absent, empty, filled, stamped, emptied again.
+        // Method: a folder that is absent, empty, filled, stamped, and emptied again.
         let cache = tempfile::tempdir().unwrap();
         let folder = CacheFolder::new(cache.path(), "npm-1");
         assert!(!folder.is_complete());

@@ -1,4 +1,4 @@
-//! The project file by which Maven fetches artifacts and what they depend on.
+//! The project file by which Maven fetches artifacts and their dependencies.
 
 /// An artifact of Maven.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,9 +11,9 @@ pub struct Artifact<'a> {
 }
 
 impl<'a> Artifact<'a> {
-    /// Reads `group:artifact:version[:type[:classifier]]`; `None` when it is not that.
+    /// Reads `group:artifact:version[:type[:classifier]]`; `None` for other text.
     pub fn parse(text: &'a str) -> Option<Artifact<'a>> {
-        // No letter of these needs care in XML.
+        // None of these characters has a meaning in XML.
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let parts: Vec<&str> = text.split(':').collect();
         let is_part = |part: &&str| !part.is_empty() && part.bytes().all(is_plain);
@@ -37,15 +37,15 @@ impl<'a> Artifact<'a> {
         ];
         elements.extend(self.kind.map(|kind| ("type", kind)));
         elements.extend(self.classifier.map(|text| ("classifier", text)));
-        let elements = elements.iter();
         let elements: String = elements
+            .iter()
             .map(|(name, value)| format!("      <{name}>{value}</{name}>\n"))
             .collect();
         format!("    <dependency>\n{elements}    </dependency>\n")
     }
 }
 
-/// A project that depends on these artifacts and is nothing itself.
+/// A project that has no content, and depends on these artifacts.
 pub fn pom(artifacts: &[Artifact]) -> String {
     let dependencies: String = artifacts.iter().map(Artifact::dependency).collect();
     format!(
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn coordinates_become_dependencies() {
-        // Method: the shortest and the longest that there are.
+        // Method: the shortest and the longest coordinates.
         let texts = ["org.a:b-c:1.0", "g:a:2:zip:linux_x86"];
         let artifacts = texts.map(|text| Artifact::parse(text).unwrap());
         let pom = pom(&artifacts);
@@ -97,8 +97,8 @@ mod tests {
     }
 
     #[test]
-    fn what_are_no_coordinates_is_seen() {
-        // Method: too few, too many, empty, and what XML would read.
+    fn invalid_coordinates_are_rejected() {
+        // Method: too few parts, too many, empty ones, and characters with a meaning in XML.
         for text in [
             "a:b",
             "a:b:1:jar:x:y",
