@@ -14,7 +14,7 @@ use crate::random::Random;
 pub const USER: usize = 0;
 /// The index of the value with the session's number. The trial before the load has number 0.
 pub const SESSION: usize = 1;
-/// The names of the values [`USER`] and [`SESSION`].
+/// The names of the values at `USER` and `SESSION`.
 pub const OWN_VALUES: [&str; 2] = ["user", "session"];
 
 /// The script of a load's users, for all of its subjects.
