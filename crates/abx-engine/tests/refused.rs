@@ -64,7 +64,7 @@ fn load(address: SocketAddr) -> LoadPlan {
 }
 
 #[test]
-fn a_refused_pool_is_an_error_and_the_next_one_is_made() {
+fn a_refused_pool_is_an_error_and_the_next_pool_opens() {
     // Method: no descriptor is left, so no epoll set can be made; then there are some again.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let load = load(listener.local_addr().unwrap());

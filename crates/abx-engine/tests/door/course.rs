@@ -15,7 +15,7 @@ fn plan(is_told: bool) -> CoursePlan {
 }
 
 #[test]
-fn what_is_told_is_what_is_kept_of_all_workers() {
+fn the_reported_course_is_the_recorded_course_of_all_workers() {
     // Method: three workers, enough requests for some intervals; the reports of all workers
     // add up to the course that the slice kept, and all of them had their response in one.
     let peer = Peer::start(|mut connection| {

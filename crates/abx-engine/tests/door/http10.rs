@@ -88,7 +88,7 @@ fn plan(peer: &Peer, keep_alive: bool) -> LoadPlan {
 }
 
 #[test]
-fn a_connection_serves_again_only_when_both_sides_say_so() {
+fn a_connection_is_reused_only_if_both_sides_agree() {
     // Method: responses by table, with keep-alive and without, from peers that
     // close and peers that keep every connection open. All requests have their
     // response, on as many connections as the rules allow, with the heads of `ab`.
@@ -152,7 +152,7 @@ fn a_probe_ends_with_the_length_or_the_close() {
 }
 
 #[test]
-fn a_version_has_the_name_that_people_write() {
+fn a_version_has_its_usual_name() {
     // Method: both, there and back.
     for (version, name) in [
         (HttpVersion::Http10, "\"http/1.0\""),

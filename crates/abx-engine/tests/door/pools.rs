@@ -11,7 +11,7 @@ use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, engine, load, outcomes, requests, until};
 
 #[test]
-fn connections_that_died_while_idle_are_reopened_before_the_slice() {
+fn connections_closed_while_idle_are_reopened_before_the_slice() {
     // Method: each connection closes after its first response. After a refresh,
     // no connection is made in the slice and no request is sent twice.
     let peer = Peer::start(|mut connection| {
@@ -34,7 +34,7 @@ fn connections_that_died_while_idle_are_reopened_before_the_slice() {
 }
 
 #[test]
-fn many_connections_that_died_are_all_reopened() {
+fn many_closed_connections_are_all_reopened() {
     // Method: more connections than one wait gives events, closed all at once.
     const COUNT: usize = 600;
     abx_sys::limits::raise_descriptor_limit().unwrap();
@@ -59,7 +59,7 @@ fn many_connections_that_died_are_all_reopened() {
 }
 
 #[test]
-fn every_connection_that_does_not_stand_has_a_reason() {
+fn every_connection_that_is_not_open_has_a_reason() {
     // Method: a listener that accepts nothing and has room for a few of 200,
     // which is more than are tried at one time.
     let options = ListenOptions {
@@ -81,7 +81,7 @@ fn every_connection_that_does_not_stand_has_a_reason() {
 }
 
 #[test]
-fn how_far_an_opening_is_is_told_while_it_lasts() {
+fn a_long_opening_reports_its_progress() {
     // Method: the same listener, which leaves most connects pending for seconds.
     let options = ListenOptions {
         backlog: 1,
@@ -184,7 +184,7 @@ fn a_closed_pool_has_no_connections() {
 }
 
 #[test]
-fn plans_that_make_no_sense_are_refused() {
+fn invalid_plans_are_refused() {
     // Method: no thread, no connection, a method with a blank.
     let plan = EnginePlan {
         threads: 0,

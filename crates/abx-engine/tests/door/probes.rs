@@ -43,7 +43,7 @@ fn a_whole_response_is_known_by_its_hashes() {
 }
 
 #[test]
-fn nobody_listening_is_refused() {
+fn a_connect_without_a_listener_is_refused() {
     // Method: an address on which no one listens.
     assert!(matches!(ask(NOBODY), Err(ProbeError::Refused)));
 }
@@ -104,7 +104,7 @@ fn a_reset_breaks_the_connection() {
 }
 
 #[test]
-fn what_is_no_whole_response_is_a_fault() {
+fn an_incomplete_response_is_a_fault() {
     // Method: nothing, a part of a head, a part of a body, and noise, each followed by a close.
     let responses: [&[u8]; 4] = [b"", &HELLO[..10], &HELLO[..HELLO.len() - 1], b"SSH-2.0\r\n"];
     for response in responses {

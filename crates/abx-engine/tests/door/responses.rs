@@ -178,7 +178,7 @@ fn another_body_is_seen_as_often_as_bodies_are_hashed() {
 }
 
 #[test]
-fn what_is_no_http_is_malformed() {
+fn bytes_that_are_not_http_are_malformed() {
     // Method: a correct response, then noise, on each connection.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {

@@ -70,7 +70,7 @@ fn twice_the_speed_is_half_the_span() {
 }
 
 #[test]
-fn what_is_no_replay_is_refused() {
+fn invalid_replays_are_refused() {
     // Method: an empty list, times that go back, a request due at the end; numbers that are no
     // speed.
     assert_eq!(recorded(&[], 1), Err(ReplayError::Empty));

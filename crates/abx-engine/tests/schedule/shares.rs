@@ -22,7 +22,7 @@ fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Na
 }
 
 #[test]
-fn looking_ahead_does_not_go_on() {
+fn peeking_does_not_advance() {
     // Method: every moment seen twice before it is taken, and the end.
     let mut pacer = pacer(&stages("3@1s"));
     for expected in [0, 333_333_333, 666_666_666] {
@@ -43,7 +43,7 @@ fn a_worker_without_a_request_has_nothing_to_do() {
 
 #[test]
 #[should_panic(expected = "there is no worker 2 of 2")]
-fn a_share_of_nobody_is_a_bug() {
+fn a_share_of_a_missing_worker_panics() {
     // Method: the first worker too many.
     let _ = ScheduleShare::of(2, 2);
 }

@@ -67,7 +67,7 @@ fn a_wrong_stage_is_named_with_its_remedy() {
 }
 
 #[test]
-fn numbers_are_taken_exactly_or_not_at_all() {
+fn numbers_are_exact_or_refused() {
     // Method: right and wrong texts, and the largest.
     for (text, thousandths) in [
         ("0", 0),

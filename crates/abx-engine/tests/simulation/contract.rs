@@ -188,7 +188,7 @@ impl<I: Io> User<I> {
     }
 }
 
-fn refusals_are_told<I: Io>(maker: Maker<I>) {
+fn refusals_are_reported<I: Io>(maker: Maker<I>) {
     // Method: nothing listens; at once or by `wait`, the error is the same, and
     // the place is free for a working connection.
     let mut user = User::new(maker, |_| Vec::new());
@@ -239,7 +239,7 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
     );
 }
 
-fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
+fn an_end_shows_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
     // Method: a peer that closes when it has read the request; and one that had closed
     // before, whose kernel responds to the request with a reset.
     for has_read in [true, false] {
@@ -281,7 +281,7 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
     assert_eq!(user.read(token(1, 0), sizes[0]).0, *bytes[0]);
 }
 
-fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
+fn sent_bytes_keep_their_order<I: Io>(maker: Maker<I>) {
     // Method: other bytes between two requests, without a wait between them that could hand
     // any over; small, and larger than every buffer. All of it comes back in its order.
     for bytes in [5, 16_000_000] {
@@ -302,7 +302,7 @@ fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
     }
 }
 
-fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
+fn exactly_the_requested_bytes_are_skipped<I: Io>(maker: Maker<I>) {
     // Method: random skips between random reads of a known stream; every byte
     // that is not skipped must be the one of its place, at any size of a pull.
     const BYTES: usize = 2_000_000;
@@ -359,7 +359,7 @@ fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
     assert_eq!(taken, (100, PullEnd::Ended));
 }
 
-fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
+fn a_closed_connection_has_no_further_events<I: Io>(maker: Maker<I>) {
     // Method: each connection of one place is closed with bytes, an end or
     // nothing in transit; the next one must see only its own bytes.
     const ROUNDS: u32 = 60;
@@ -474,7 +474,7 @@ macro_rules! contract {
         mod $name {
             contract!(
                 $maker;
-                an_end_tells_whether_the_peer_had_all_of_a_request
+                an_end_shows_whether_the_peer_had_all_of_a_request
             );
             contract!(shared $maker);
         }
@@ -488,13 +488,13 @@ macro_rules! contract {
     (shared $maker:expr) => {
             contract!(
                 $maker;
-                refusals_are_told
+                refusals_are_reported
                 bytes_come_whole_and_before_the_end
                 requests_go_out_whole
-                what_is_sent_keeps_its_order
-                skipped_bytes_are_exactly_those_asked_for
+                sent_bytes_keep_their_order
+                exactly_the_requested_bytes_are_skipped
                 a_stream_that_ends_while_it_is_skipped_ends
-                a_closed_connection_is_not_heard_of_again
+                a_closed_connection_has_no_further_events
                 many_connections_have_each_their_response
                 a_turn_ends_and_the_rest_is_listed_again
                 a_wait_ends_at_its_time_and_time_goes_on

@@ -127,7 +127,7 @@ fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, what: &str) {
 }
 
 #[test]
-fn an_endless_response_leaves_the_others_their_turns_and_times_out() {
+fn an_endless_response_leaves_other_connections_their_turns_and_times_out() {
     // Method: one of four connections gets each kind of endless response, in virtual time that
     // runs while bytes are received. The others are served, and the slice ends in time.
     for (head, piece, outcome) in PIECES {
@@ -234,7 +234,7 @@ fn endless_frames_of_websocket_end_in_time() {
 }
 
 #[test]
-fn held_connections_may_be_sent_anything_without_end() {
+fn held_connections_may_receive_endless_bytes() {
     // Method: a slice in which nothing is sent, and the opening after it, while one connection
     // gets pongs, parts of a message or whole messages without end.
     let whole: (&[u8], &[u8]) = (&[], &[0x82, 0]);

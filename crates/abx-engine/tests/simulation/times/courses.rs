@@ -54,7 +54,7 @@ fn course(pool: &Pool<Sim, Http>) -> Course {
 }
 
 #[test]
-fn each_interval_has_what_ended_in_it() {
+fn each_interval_has_the_requests_that_ended_in_it() {
     // Method: 1,000 a second for a second, with responses in 150 us each; the peer is away from
     // 300 ms until before 500 ms, when all fails. Stretches end at even moments, at which
     // one request more or fewer may just have ended; all of them together are the total.
@@ -105,7 +105,7 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
 }
 
 #[test]
-fn whoever_listens_is_told_each_interval_once() {
+fn a_listener_receives_each_interval_once() {
     // Method: the reported intervals equal the kept ones; a slice without a course reports none.
     let (listener, intervals) = channel();
     let shared = SharedSlice::with_listener(Some(listener), 1, 1);

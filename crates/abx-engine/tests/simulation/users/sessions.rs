@@ -166,7 +166,7 @@ fn sessions_begin_when_they_are_due() {
 }
 
 #[test]
-fn bursts_go_out_together_whatever_the_network_does_to_them() {
+fn bursts_go_out_together_on_any_network() {
     // Method: five calls in bursts of two over a network that takes parts of requests and
     // splits responses; the last burst has one call.
     for seed in 0..50 {
@@ -185,7 +185,7 @@ fn bursts_go_out_together_whatever_the_network_does_to_them() {
 }
 
 #[test]
-fn who_is_left_with_calls_to_make_has_failed() {
+fn a_session_with_calls_left_has_failed() {
     // Method: a peer that closes after its first response, whose body has a length, ends with
     // the connection, or is cut; sessions of one call and of three. As in httperf, one
     // more request goes out, and fails.
@@ -212,7 +212,7 @@ fn who_is_left_with_calls_to_make_has_failed() {
 }
 
 #[test]
-fn who_never_gets_a_response_has_failed() {
+fn a_session_without_a_response_has_failed() {
     // Method: a peer that closes or resets after the request, with and without a part of
     // the head, and an address that cannot be reached.
     let part = "HTTP/1.1 2";
@@ -243,7 +243,7 @@ fn who_never_gets_a_response_has_failed() {
 }
 
 #[test]
-fn what_stands_behind_the_last_chunk_is_the_footer() {
+fn bytes_after_the_last_chunk_are_the_footer() {
     // Method: chunked bodies with and without data, with and without a trailer; the numbers
     // are those of httperf 0.9.0 for the same bytes.
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -293,7 +293,7 @@ fn a_session_without_progress_is_given_up() {
 }
 
 #[test]
-fn a_load_lasts_for_as_long_as_it_may() {
+fn a_load_ends_at_its_limit() {
     // Method: two sessions of a peer that never responds and one of a peer that always does,
     // each for a second and a half; and one that has ended by then.
     let steps = serving();
@@ -319,7 +319,7 @@ fn a_load_lasts_for_as_long_as_it_may() {
 }
 
 #[test]
-fn a_session_that_nothing_is_left_for_ends() {
+fn a_session_without_requests_left_ends() {
     // Method: three requests for two sessions of two calls, and one session more.
     let steps = serving();
     let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));

@@ -178,7 +178,7 @@ fn a_connection_that_is_not_kept_has_one_call() {
 }
 
 #[test]
-fn what_a_closed_connection_took_is_asked_again() {
+fn calls_on_a_closed_connection_are_sent_again() {
     // Method: a peer that closes after each response while the visit thinks: the call that
     // finds it closed fails with it, and goes over the next one.
     let steps = [READ, PeerStep::Work, send(HELLO), PeerStep::Close];
@@ -192,7 +192,7 @@ fn what_a_closed_connection_took_is_asked_again() {
 }
 
 #[test]
-fn a_call_that_a_fresh_connection_does_not_respond_to_fails_its_visit() {
+fn a_call_without_a_response_on_a_new_connection_fails_its_visit() {
     // Method: a peer that closes before its first response; then one that responds once on its
     // first connection only.
     let mute = [READ, PeerStep::Close];
@@ -218,7 +218,7 @@ fn a_call_that_a_fresh_connection_does_not_respond_to_fails_its_visit() {
 }
 
 #[test]
-fn who_retries_does_so_until_there_is_a_response() {
+fn calls_are_retried_until_there_is_a_response() {
     // Method: the third connection is the first one that responds.
     let script: PeerScript = Box::new(|connection| match connection {
         0 | 1 => vec![READ, PeerStep::Close],
@@ -253,7 +253,7 @@ fn who_retries_does_so_until_there_is_a_response() {
 }
 
 #[test]
-fn nobody_waits_too_long_for_a_response_and_thinking_is_no_wait() {
+fn the_wait_for_a_response_is_limited_and_thinking_is_no_wait() {
     // Method: a second of patience and three of think time. A peer that always responds, and
     // one that does so once.
     let patient = |visits| VisitPlan {
@@ -293,7 +293,7 @@ fn a_response_of_the_failing_status_ends_the_visit() {
 }
 
 #[test]
-fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
+fn visits_without_a_server_fail_and_the_next_ones_begin() {
     // Method: a network that refuses every connection, in turn and by a schedule.
     for begins in [None, Some([0, 2, 2, 5].map(|ms| Nanos(ms * MS)))] {
         let mut network = Network::faultless(1);
