@@ -44,7 +44,7 @@ fn exactly_the_requested_number_of_requests_is_sent() {
 
 #[test]
 fn without_keep_alive_every_request_has_a_separate_connection() {
-    // Method: one peer closes after its response, the other leaves that to the client.
+    // Method: a peer that closes after its response, and one that leaves the close to the client.
     let closing = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -80,8 +80,8 @@ fn a_response_that_ends_its_connection_costs_a_new_one() {
 
 #[test]
 fn requests_in_the_discarded_part_do_not_count() {
-    // Method: discard more than the slice; then discard a part, which holds at
-    // least the first request of each connection.
+    // Method: discard more than the slice; then discard a part with at least the first request of
+    // each connection.
     let peer = Peer::responding(HELLO);
     let mut slice_plan = requests(20);
     slice_plan.discard_ns = 3_600_000_000_000;
@@ -107,8 +107,8 @@ fn requests_in_the_discarded_part_do_not_count() {
 
 #[test]
 fn waiting_awake_is_counted_separately() {
-    // Method: the same load both ways; a peer of another thread responds to some of
-    // a thousand requests later than at the first look.
+    // Method: the same load with both kinds of wait; a peer on another thread responds to some of
+    // a thousand requests later than at the first poll.
     let peer = Peer::responding(HELLO);
     let slice = |wait| {
         let mut engine = engine_that_waits(1, wait);

@@ -39,7 +39,7 @@ const RESPONSES: &[(&str, Then, bool)] = &[
         Then::KeepsOpen,
         false,
     ),
-    // Without a length only the close ends it, whatever it announces.
+    // Without a length only the close ends the response, even with keep-alive.
     (
         "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nhello",
         Then::Closes,
@@ -56,7 +56,7 @@ const RESPONSES: &[(&str, Then, bool)] = &[
         Then::KeepsOpen,
         true,
     ),
-    // HTTP/1.1 keeps by itself (RFC 9112, section 9.3).
+    // HTTP/1.1 keeps connections by default (RFC 9112, section 9.3).
     (
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         Then::KeepsOpen,
@@ -153,7 +153,7 @@ fn a_probe_ends_with_the_length_or_the_close() {
 
 #[test]
 fn a_version_has_its_usual_name() {
-    // Method: both, there and back.
+    // Method: a round trip of both versions.
     for (version, name) in [
         (HttpVersion::Http10, "\"http/1.0\""),
         (HttpVersion::Http11, "\"http/1.1\""),

@@ -1,4 +1,4 @@
-//! HTTP/2: many requests on one connection, each on a stream of its own.
+//! HTTP/2: many requests on one connection, each on a separate stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -218,7 +218,7 @@ fn bodies_of_requests_go_out_as_there_is_room() {
 
 #[test]
 fn without_keep_alive_each_request_has_its_connection() {
-    // Method: ten requests over connections of their own.
+    // Method: ten requests over ten connections.
     let peer = streaming(SETTINGS, |asked| {
         Some(
             asked

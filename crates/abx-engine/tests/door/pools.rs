@@ -35,7 +35,7 @@ fn connections_closed_while_idle_are_reopened_before_the_slice() {
 
 #[test]
 fn many_closed_connections_are_all_reopened() {
-    // Method: more connections than one wait gives events, closed all at once.
+    // Method: more connections than one wait returns events, all closed at once.
     const COUNT: usize = 600;
     abx_sys::limits::raise_descriptor_limit().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -73,7 +73,7 @@ fn every_connection_that_is_not_open_has_a_reason() {
 
     assert!(report.standing < 200);
     assert_eq!(report.standing as u64 + report.failures.sent(), 200);
-    // As many as are tried at one time; those that are left do not count against the subject.
+    // Only those tried at one time count against the subject.
     let timeouts = report.failures.count(Outcome::Timeout);
     let untried = report.failures.count(Outcome::Unopened);
     assert_eq!((timeouts, report.failures.failed()), (128, 128));
@@ -82,7 +82,7 @@ fn every_connection_that_is_not_open_has_a_reason() {
 
 #[test]
 fn a_long_opening_reports_its_progress() {
-    // Method: the same listener, which leaves most connects pending for seconds.
+    // Method: a listener that accepts nothing, so that most connects are pending for seconds.
     let options = ListenOptions {
         backlog: 1,
         shares_port: false,
@@ -126,7 +126,7 @@ fn a_stopped_engine_opens_nothing() {
 fn a_subject_that_comes_back_is_loaded_again() {
     // Method: each connection is refused once and rests when the slice ends.
     // Then the address listens but does not respond, and a slice has fewer
-    // requests than connections: those that rest from the first slice are no part of it.
+    // requests than connections: those that rested in the first slice take no part.
     let gone = TcpListener::bind("127.0.0.78:0").unwrap();
     let address = gone.local_addr().unwrap();
     drop(gone);

@@ -44,13 +44,13 @@ fn a_whole_response_is_known_by_its_hashes() {
 
 #[test]
 fn a_connect_without_a_listener_is_refused() {
-    // Method: an address on which no one listens.
+    // Method: an address without a listener.
     assert!(matches!(ask(NOBODY), Err(ProbeError::Refused)));
 }
 
 #[test]
 fn no_response_in_time_is_a_timeout() {
-    // Method: the kernel accepts, nothing reads; and a response that never ends.
+    // Method: the kernel accepts and no program reads; and a response that never ends.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endless = Peer::start(|mut connection| {
         connection.read_request();
@@ -66,7 +66,7 @@ fn no_response_in_time_is_a_timeout() {
 
 #[test]
 fn a_stop_ends_the_wait_for_a_response() {
-    // Method: the kernel accepts, nothing reads; the stop comes once there is a connection.
+    // Method: the kernel accepts and no program reads; the stop comes once there is a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let stopper = Stopper::default();

@@ -32,12 +32,12 @@ fn rates_below_one_and_with_decimals_are_exact() {
 
 #[test]
 fn requests_beyond_the_end_of_the_clock_are_never_due() {
-    // Method: the last moment that fits, by hand, and the one after it.
-    let this_schedule = schedule(&constant("1"));
+    // Method: the last moment that fits, by hand, and the next one.
+    let schedule = schedule(&constant("1"));
     let last = u64::MAX / SECOND;
-    assert_eq!(this_schedule.intended(last), Some(Nanos(last * SECOND)));
-    assert_eq!(this_schedule.intended(last + 1), None);
-    assert_eq!(this_schedule.end(), None);
+    assert_eq!(schedule.intended(last), Some(Nanos(last * SECOND)));
+    assert_eq!(schedule.intended(last + 1), None);
+    assert_eq!(schedule.end(), None);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn any_stages() -> impl Strategy<Value = StageList> {
     })
 }
 
-/// The integral of the rate up to `end` by floating point, another way than the code's.
+/// The integral of the rate up to `end` in floating point, computed differently from the code.
 fn integral(list: &StageList, end: f64) -> f64 {
     let (mut begins, mut sum) = (0.0, 0.0);
     for stage in list.stages() {
@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn moments_of_stages_are_complete_and_never_decrease(list in any_stages()) {
-        // Method: every moment up to the 3,000th, and the number of all.
+        // Method: every moment up to the 3,000th, and their number.
         let schedule = schedule(&Arrivals::Stages(list.clone()));
         let moments: Vec<_> = schedule.pacer(ScheduleShare::WHOLE).take(3_000).collect();
         prop_assert!(moments.is_sorted());

@@ -1,6 +1,6 @@
 //! The contract of every back end, tested alike on each of them.
 //!
-//! A further back end is one more `contract!` at the end: a name and a maker.
+//! To test a further back end, add a `contract!` at the end, with a name and a maker.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -21,13 +21,13 @@ struct Made<I>(I, ServerAddress, Box<dyn Any>);
 
 type Maker<I> = fn(PeerScript) -> Made<I>;
 
-/// A back end of the kernel's.
+/// A back end over the kernel.
 fn on_loopback<I, E: Debug>(io: Result<I, E>, script: PeerScript) -> Made<I> {
     let peer = Loopback::start(script);
     Made(io.unwrap(), peer.server_address(), Box::new(peer))
 }
 
-/// The kernel's, on a Unix socket.
+/// A back end over the kernel, on a Unix socket.
 fn on_unix(script: PeerScript) -> Made<EpollIo> {
     let peer = Loopback::start_unix(script);
     let io = EpollIo::new(Wait::Asleep).unwrap();
@@ -89,7 +89,7 @@ fn token(slot: u32, generation: u32) -> Token {
     Token { slot, generation }
 }
 
-/// Bytes that differ by place, so that lost and doubled ones are seen.
+/// Bytes that differ by place, so that lost and doubled bytes are detected.
 fn pattern(count: usize) -> Arc<[u8]> {
     (0..count).map(|place| (place % 251) as u8).collect()
 }
@@ -355,8 +355,8 @@ fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
     });
     user.connect(token(0, 0));
     user.io.skip(token(0, 0), 1000);
-    let taken = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
-    assert_eq!(taken, (100, PullEnd::Ended));
+    let pulled = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
+    assert_eq!(pulled, (100, PullEnd::Ended));
 }
 
 fn a_closed_connection_has_no_further_events<I: Io>(maker: Maker<I>) {
@@ -427,21 +427,21 @@ fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
     let mut user = User::new(maker, move |_| vec![PeerStep::Send(Arc::clone(&sent))]);
     let tokens = [token(0, 0), token(1, 0)];
     tokens.iter().for_each(|token| user.connect(*token));
-    let mut came = [0; 2];
+    let mut received = [0; 2];
     let mut ready: Vec<Ready> = tokens.map(Ready::Receivable).into();
-    while came != [BYTES; 2] {
-        for this_ready in ready {
-            let Ready::Receivable(which) = this_ready else {
-                panic!("{this_ready:?}");
+    while received != [BYTES; 2] {
+        for event in ready {
+            let Ready::Receivable(token) = event else {
+                panic!("{event:?}");
             };
-            let (before, place) = (came[which.slot as usize], which.slot as usize);
-            while let Received::Bytes(bytes) = user.io.receive(which) {
-                came[place] += bytes.len();
+            let mut turn = 0;
+            while let Received::Bytes(bytes) = user.io.receive(token) {
+                turn += bytes.len();
             }
-            let turn = came[place] - before;
+            received[token.slot as usize] += turn;
             assert!(turn <= 2 * TURN_BYTES, "{turn} bytes in one turn");
         }
-        ready = if came == [BYTES; 2] {
+        ready = if received == [BYTES; 2] {
             Vec::new()
         } else {
             user.wait()

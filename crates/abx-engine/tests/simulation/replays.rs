@@ -152,8 +152,7 @@ fn every_recorded_request_is_accounted_for_with_all_faults() {
 
 #[test]
 fn a_load_without_the_requests_of_its_replay_is_refused() {
-    // Method: the plan above, which is correct, with a request taken away, and with users that
-    // think.
+    // Method: the correct plan of the other tests without one request, and with think times.
     let refused = |change: &dyn Fn(&mut LoadPlan)| {
         let mut plan = recorded(1);
         change(&mut plan);

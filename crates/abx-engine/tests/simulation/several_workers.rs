@@ -27,7 +27,7 @@ fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
     pool
 }
 
-/// Fifteen other workers, which need the load no more.
+/// Fifteen other workers, which no longer need the load.
 fn others(shared: &Arc<SharedSlice>) -> Vec<SliceParticipants> {
     let mut others = members(shared, 15);
     others.iter_mut().for_each(SliceParticipants::leave);

@@ -1,4 +1,4 @@
-//! Requests on streams of their own, over the simulated back end.
+//! Requests on separate streams, over the simulated back end.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

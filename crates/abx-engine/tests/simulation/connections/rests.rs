@@ -15,7 +15,7 @@ use crate::loads::{MS, count, plan, pool, pool_of_steps, run, run_requests};
 const CONNECTIONS: u32 = 10;
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A pool whose peer shuts down, unread, connections that were idle for longer than that.
+/// A pool whose peer shuts down connections that were idle for longer, with the request unread.
 fn impatient(idle_max_ms: u64, plan: LoadPlan) -> Pool<Sim, Http> {
     let mut network = Network::faultless(1);
     network.idle_max = Nanos(idle_max_ms * MS);

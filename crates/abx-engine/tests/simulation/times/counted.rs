@@ -1,5 +1,5 @@
-//! Known results: the throughput of servers whose capacity is known, with their own
-//! count as the truth. All of them in short slices, as in comparisons.
+//! Known results: the throughput of servers whose capacity is known, compared with their own
+//! counts, in short slices as in comparisons.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -62,12 +62,12 @@ fn server(discipline: Discipline, work: fn() -> Vec<Nanos>, workers: usize) -> N
     }
 }
 
-/// Requests that take the same.
+/// Requests that all take the same time.
 fn constant() -> Vec<Nanos> {
     vec![WORK]
 }
 
-/// Requests whose work is exponential: the middles of a hundred equal parts of all.
+/// Requests whose work is exponential: the middles of a hundred equal parts of the distribution.
 fn exponential() -> Vec<Nanos> {
     let middle = |part: u32| 1.0 - (f64::from(part) + 0.5) / 100.0;
     (0..100)

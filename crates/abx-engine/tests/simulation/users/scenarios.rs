@@ -1,5 +1,5 @@
-//! Users with sessions over the simulated network: values that are carried on, pauses, failures,
-//! and that all of it adds up.
+//! Users with sessions over the simulated network: carried values, pauses, failures, and counts
+//! that add up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -137,7 +137,7 @@ fn ran(
     ran
 }
 
-/// Everything that was begun came to an end of some kind, and no step came before its turn.
+/// Asserts that every session and step that began has ended, and that steps came in order.
 fn assert_adds_up(tally: &ScenarioTally) {
     let sessions = tally.sessions;
     let ended = sessions.completed + sessions.failed + sessions.cut_off;

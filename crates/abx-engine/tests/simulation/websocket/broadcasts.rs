@@ -225,7 +225,7 @@ fn broadcasts_keep_the_times_of_their_schedule() {
     );
     let waited: u64 = (0..50).map(|index| index * MS).sum();
     assert_eq!(tally.response_ns_sum, waited + 50 * 2 * MS);
-    // That they waited is not the generator's doing.
+    // The generator is not the reason for the waits.
     assert_eq!(tally.times.lateness.max_us(), Some(1));
 }
 
