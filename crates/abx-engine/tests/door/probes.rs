@@ -8,7 +8,7 @@ use abx_engine::{Patience, ProbeError, Response, Stopper, probe};
 use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, identity, load};
 
-fn ask(address: SocketAddr) -> Result<Response, ProbeError> {
+fn get(address: SocketAddr) -> Result<Response, ProbeError> {
     probe(
         address,
         None,
@@ -32,7 +32,7 @@ fn a_whole_response_is_known_by_its_hashes() {
                 connection.send_split(response, 20);
             }
         });
-        let response = ask(peer.address()).unwrap();
+        let response = get(peer.address()).unwrap();
         assert_eq!(response.status, 200);
         assert_eq!(response.body, identity(b"hello"));
         assert_eq!(
@@ -45,7 +45,7 @@ fn a_whole_response_is_known_by_its_hashes() {
 #[test]
 fn a_connect_without_a_listener_is_refused() {
     // Method: an address without a listener.
-    assert!(matches!(ask(NOBODY), Err(ProbeError::Refused)));
+    assert!(matches!(get(NOBODY), Err(ProbeError::Refused)));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_reset_breaks_the_connection() {
         connection.send(&HELLO[..20]);
         connection.reset();
     });
-    let response = ask(peer.address());
+    let response = get(peer.address());
     assert!(
         matches!(response, Err(ProbeError::Broken(_))),
         "{response:?}"
@@ -112,7 +112,7 @@ fn an_incomplete_response_is_a_fault() {
             connection.read_request();
             connection.send(response);
         });
-        let response = ask(peer.address());
+        let response = get(peer.address());
         assert!(
             matches!(response, Err(ProbeError::Fault(_))),
             "{response:?}"

@@ -395,16 +395,16 @@ fn requests_after_a_timeout_are_sent_once_more_and_their_time_runs_on() {
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let hello = response("", BODY);
     let steps = move |number| {
-        let (asked, responded) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
+        let (receive, respond) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
         let slow = [
-            asked.clone(),
+            receive.clone(),
             PeerStep::Work,
             PeerStep::Work,
-            responded.clone(),
+            respond.clone(),
         ];
         match number {
             0 => [slow.clone(), slow].concat(),
-            _ => vec![asked, PeerStep::Work, responded, PeerStep::Again],
+            _ => vec![receive, PeerStep::Work, respond, PeerStep::Again],
         }
     };
     let mut network = Network::faultless(1);
@@ -545,8 +545,8 @@ fn a_window_is_one_if_requests_cannot_overlap() {
         let mut plan = deep.clone();
         change(&mut plan);
         assert_eq!(plan.window(), 1);
-        let asked: &WeightedRequest = &plan.requests[0];
-        assert_eq!(asked.weight, 1);
+        let weighted: &WeightedRequest = &plan.requests[0];
+        assert_eq!(weighted.weight, 1);
         let mut pool = connected(pool(Network::faultless(1), plan, BODY));
         run_requests(&mut pool, 20);
         assert_eq!(pool.tally().outcomes.ok(), 20);

@@ -68,7 +68,7 @@ fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
     let (head, piece): (Arc<[u8]>, Arc<[u8]>) = (head.as_bytes().into(), piece.as_bytes().into());
     let script = move |number: usize| {
-        let asked = [PeerStep::Await(bytes), PeerStep::Work];
+        let receive = [PeerStep::Await(bytes), PeerStep::Work];
         let response = match number {
             0 => [
                 PeerStep::Send(Arc::clone(&head)),
@@ -76,7 +76,7 @@ fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
             ],
             _ => [PeerStep::Send(SERVES.into()), PeerStep::Again],
         };
-        asked.into_iter().chain(response).collect()
+        receive.into_iter().chain(response).collect()
     };
     let mut pool = pool_of_steps(network(), plan, Box::new(script));
     pool.connect_all(&AtomicBool::new(false));

@@ -80,8 +80,8 @@ fn phases_have_the_delays_of_the_peer() {
         run_requests(&mut pool, 30);
         let tally = pool.tally();
         assert_eq!(tally.times.phases.sums().requests, 30);
-        let each = [0, connect_us, TRIP_US + WORK_US, WORK_US];
-        assert_eq!(sums_us(tally), each.map(|span| 30 * span));
+        let spans = [0, connect_us, TRIP_US + WORK_US, WORK_US];
+        assert_eq!(sums_us(tally), spans.map(|span| 30 * span));
         let made = tally.times.phases.times(Phase::Connect).unwrap().count();
         assert_eq!(made, if keep_alive { 0 } else { 30 });
     }
