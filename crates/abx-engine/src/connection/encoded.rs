@@ -35,12 +35,12 @@ pub(crate) const HEAD_BYTES: u16 = 2048;
 
 /// Whether the responses to a request are known to have a body that is worth
 /// skipping, even after the part that comes with the head.
-pub(crate) fn has_large_response(plan: &LoadPlan, weighted_request: &WeightedRequest) -> bool {
+pub(crate) fn has_large_response(plan: &LoadPlan, weighted: &WeightedRequest) -> bool {
     // Only reading shows that a text is UTF-8.
     let is_text = plan
         .shape
         .message()
         .is_some_and(abx_evidence::Message::is_text);
-    let body = weighted_request.expect.body.filter(|_| !is_text);
+    let body = weighted.expect.body.filter(|_| !is_text);
     body.is_some_and(|body| body.bytes >= SKIP_MIN + u64::from(HEAD_BYTES))
 }

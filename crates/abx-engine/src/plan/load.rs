@@ -84,7 +84,7 @@ impl LoadPlan {
     #[must_use]
     pub fn has_placeholders(&self) -> bool {
         let mut requests = self.requests.iter();
-        requests.any(|weighted_request| !weighted_request.request.placeholders.is_empty())
+        requests.any(|weighted| !weighted.request.placeholders.is_empty())
     }
 
     /// How many of its connections send.
@@ -97,7 +97,7 @@ impl LoadPlan {
     #[must_use]
     pub fn is_http2(&self) -> bool {
         let mut requests = self.requests.iter();
-        requests.any(|weighted_request| weighted_request.request.version == HttpVersion::Http2)
+        requests.any(|weighted| weighted.request.version == HttpVersion::Http2)
     }
 
     /// Whether the subject is expected to fail under it.

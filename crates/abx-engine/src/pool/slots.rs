@@ -86,11 +86,11 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
 
 fn encoded_of<C: Protocol>(
     plan: &LoadPlan,
-    weighted_request: &WeightedRequest,
+    weighted: &WeightedRequest,
     bytes: &[u8],
     values: &mut ValuesToFill,
 ) -> Encoded {
-    let request = &weighted_request.request;
+    let request = &weighted.request;
     let template = (!request.placeholders.is_empty()).then(|| {
         let template = if C::HAS_STREAMS {
             RequestTemplate::of_stream(request, plan.tls.is_some(), values)
@@ -114,7 +114,7 @@ fn encoded_of<C: Protocol>(
         count,
         kind: request.response_kind(),
         // The frames of several streams' bodies are interleaved.
-        has_large_response: !C::HAS_STREAMS && has_large_response(plan, weighted_request),
+        has_large_response: !C::HAS_STREAMS && has_large_response(plan, weighted),
         is_idempotent: request.is_idempotent(),
         template,
     }

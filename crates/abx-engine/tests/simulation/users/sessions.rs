@@ -84,19 +84,19 @@ fn load(sessions: u64, calls: u32) -> SessionPlan {
 }
 
 /// The events of a load on a peer that follows these steps on each connection.
-fn heard_over(network: Network, load: SessionPlan, steps: &[PeerStep]) -> Tracer {
+fn trace_over(network: Network, load: SessionPlan, steps: &[PeerStep]) -> Tracer {
     let steps = steps.to_vec();
     let sim = Sim::new(network, Box::new(move |_| steps.clone()));
-    let mut hearer = Tracer {
+    let mut tracer = Tracer {
         left: u64::MAX,
         ..Tracer::default()
     };
-    SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
-    hearer
+    SessionRunner::new(sim, load, &mut tracer).run(&Stopper::default());
+    tracer
 }
 
 fn trace(load: SessionPlan, steps: &[PeerStep]) -> Tracer {
-    heard_over(Network::faultless(1), load, steps)
+    trace_over(Network::faultless(1), load, steps)
 }
 
 pub(crate) const READ: PeerStep = PeerStep::Await(REQUEST.len());
@@ -176,7 +176,7 @@ fn bursts_go_out_together_on_any_network() {
             burst: 2,
             ..load(4, 5)
         };
-        let trace = heard_over(network, load, &serving());
+        let trace = trace_over(network, load, &serving());
         assert_eq!((trace.sent, trace.responses.len()), (20, 20), "seed {seed}");
         assert_eq!(trace.bodies, "hello".repeat(20).into_bytes());
         assert!(trace.failures.is_empty());
@@ -228,7 +228,7 @@ fn a_session_without_a_response_has_failed() {
     }
     let mut network = Network::faultless(1);
     network.faults.refused = 1000;
-    let trace = heard_over(network, load(5, 2), &serving());
+    let trace = trace_over(network, load(5, 2), &serving());
     assert_eq!(
         (trace.begins.len(), trace.ends.len(), trace.sent),
         (5, 5, 0)
@@ -256,7 +256,7 @@ fn bytes_after_the_last_chunk_are_the_footer() {
             let mut network = Network::faultless(seed);
             network.faults.split = 500;
             let steps = [READ, send(&format!("{chunked}{body}")), PeerStep::Again];
-            let trace = heard_over(network, load(1, 2), &steps);
+            let trace = trace_over(network, load(1, 2), &steps);
             assert_eq!(trace.responses.len(), 2);
             for response in &trace.responses {
                 assert_eq!(response.head_bytes, chunked.len() as u64);
@@ -306,15 +306,15 @@ fn a_load_ends_at_its_limit() {
         load.terms.ends_after = Some(Nanos(SECOND + SECOND / 2));
         let steps = steps.to_vec();
         let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
-        let mut hearer = Tracer {
+        let mut tracer = Tracer {
             left: u64::MAX,
             ..Tracer::default()
         };
-        let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
+        let took = SessionRunner::new(sim, load, &mut tracer).run(&Stopper::default());
         assert_eq!(took < Nanos(SECOND), ended, "{took:?}");
         assert!(took < Nanos(2 * SECOND), "{took:?}");
-        assert_eq!(hearer.ticks.len(), usize::from(!ended));
-        assert_eq!(hearer.failures, Vec::new());
+        assert_eq!(tracer.ticks.len(), usize::from(!ended));
+        assert_eq!(tracer.failures, Vec::new());
     }
 }
 
@@ -323,17 +323,17 @@ fn a_session_without_requests_left_ends() {
     // Method: three requests for two sessions of two calls, and one session more.
     let steps = serving();
     let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
-    let mut hearer = Tracer {
+    let mut tracer = Tracer {
         left: 3,
         ..Tracer::default()
     };
-    SessionRunner::new(sim, load(3, 2), &mut hearer).run(&Stopper::default());
-    let responses: Vec<u64> = hearer
+    SessionRunner::new(sim, load(3, 2), &mut tracer).run(&Stopper::default());
+    let responses: Vec<u64> = tracer
         .ends
         .iter()
         .map(|(_, responses)| *responses)
         .collect();
-    assert_eq!((responses, hearer.failures), (vec![2, 1, 0], Vec::new()));
+    assert_eq!((responses, tracer.failures), (vec![2, 1, 0], Vec::new()));
 }
 
 /// A peer's endless bytes: parts of a body, and lines of a head without an end.
@@ -363,16 +363,16 @@ fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
                 },
                 &stop,
             );
-            let mut hearer = Tracer {
+            let mut tracer = Tracer {
                 left: u64::MAX,
                 ..Tracer::default()
             };
-            let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::of(&stop));
+            let took = SessionRunner::new(sim, load, &mut tracer).run(&Stopper::of(&stop));
             assert!(
                 (end..end.plus(Nanos(20 * MS))).contains(&took),
                 "{piece}: {took:?}"
             );
-            assert!(hearer.responses.is_empty() && !hearer.bodies.is_empty());
+            assert!(tracer.responses.is_empty() && !tracer.bodies.is_empty());
         }
     }
 }

@@ -82,7 +82,7 @@ fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
 }
 
 /// The events of a load whose connections find such peers.
-fn heard_over(
+fn trace_over(
     network: Network,
     load: VisitPlan,
     bursts: Vec<VisitBurst>,
@@ -101,7 +101,7 @@ fn heard_over(
 fn trace(load: VisitPlan, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visitor {
     let steps = steps.to_vec();
     let script: PeerScript = Box::new(move |_| steps.clone());
-    heard_over(Network::faultless(1), load, bursts, script)
+    trace_over(Network::faultless(1), load, bursts, script)
 }
 
 fn whole(end: &VisitEnd) -> (u64, u64, bool) {
@@ -153,7 +153,7 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
             };
             let steps = serving();
             let script: PeerScript = Box::new(move |_| steps.clone());
-            let trace = heard_over(network, load, bursts(&[8], 0), script);
+            let trace = trace_over(network, load, bursts(&[8], 0), script);
             assert!(
                 trace
                     .ends
@@ -204,7 +204,7 @@ fn a_call_without_a_response_on_a_new_connection_fails_its_visit() {
         0 => vec![READ, send(HELLO), READ, PeerStep::Close],
         _ => mute.to_vec(),
     });
-    let trace = heard_over(
+    let trace = trace_over(
         Network::faultless(1),
         load(1),
         bursts(&[1, 1, 1], 5),
@@ -228,7 +228,7 @@ fn calls_are_retried_until_there_is_a_response() {
         retries: true,
         ..load(1)
     };
-    let trace = heard_over(Network::faultless(1), load, bursts(&[2, 1], 5), script);
+    let trace = trace_over(Network::faultless(1), load, bursts(&[2, 1], 5), script);
     assert_eq!(
         trace.ends.iter().map(whole).collect::<Vec<_>>(),
         [(3, 3, true)]
@@ -305,7 +305,7 @@ fn visits_without_a_server_fail_and_the_next_ones_begin() {
         };
         let steps = serving();
         let script: PeerScript = Box::new(move |_| steps.clone());
-        let trace = heard_over(network, load, bursts(&[2, 1], 1), script);
+        let trace = trace_over(network, load, bursts(&[2, 1], 1), script);
         assert_eq!(trace.failures, vec![SessionFailure::Refused; 4]);
         assert_eq!(trace.ends.len(), 4);
         assert!(
