@@ -263,11 +263,11 @@ fn the_wait_for_a_response_is_limited_and_thinking_is_no_wait() {
         },
         ..load(visits)
     };
-    let heard_of = |steps: &[PeerStep]| trace(patient(2), bursts(&[1, 1], 3_000), steps);
-    let thinking = heard_of(&serving());
+    let trace_of = |steps: &[PeerStep]| trace(patient(2), bursts(&[1, 1], 3_000), steps);
+    let thinking = trace_of(&serving());
     assert!(thinking.ends.iter().all(|end| whole(end) == (1, 2, true)));
 
-    let silent = heard_of(&[READ, send(HELLO), READ]);
+    let silent = trace_of(&[READ, send(HELLO), READ]);
     assert!(silent.ends.iter().all(|end| whole(end) == (1, 1, false)));
     assert_eq!(silent.failures, vec![SessionFailure::Timeout; 2]);
 }
