@@ -294,7 +294,8 @@ mod tests {
             seed in any::<u8>(),
         ) {
             // Method: a real server's handshake and responses with some bytes changed, left out,
-            // doubled or inserted, in any pieces. The delivered bytes are a prefix of the sent ones.
+            // doubled or inserted, in any pieces. The delivered bytes are a prefix of the sent
+            // bytes.
             let version = if is_new { TlsVersion::Tls13 } else { TlsVersion::Tls12 };
             let [sent, plain] = changed(version, place, &change, seed);
             prop_assert!(sent.starts_with(&plain));

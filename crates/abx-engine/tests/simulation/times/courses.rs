@@ -100,7 +100,7 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
 
 #[test]
 fn a_listener_receives_each_interval_once() {
-    // Method: the reported intervals equal the recorded ones; a slice without a course reports none.
+    // Method: the reported intervals equal the recorded ones; without a course there are none.
     let (listener, intervals) = channel();
     let shared = SharedSlice::with_listener(Some(listener), 1, 1);
     let mut pool = paced("1000");
