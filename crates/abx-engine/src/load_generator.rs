@@ -12,10 +12,10 @@ use crate::workers::error::EngineError;
 use crate::workers::pool_id::PoolId;
 
 /// Makes load on pools of connections. [`Engine`] does so on threads of this process.
-/// Plans and tallies serialise, and tallies merge in any order, so other machines can
+/// Plans and tallies can be serialised, and tallies merge in any order, so other machines can
 /// make parts of a load.
 ///
-/// There are a few calls per slice, and none during its counted part.
+/// A slice takes a few calls, with none during its counted part.
 pub trait LoadGenerator {
     /// A handle that stops a running load.
     fn stopper(&self) -> Stopper;
@@ -28,8 +28,8 @@ pub trait LoadGenerator {
         Nanos::now()
     }
 
-    /// Makes a pool and its connections, and waits until each attempt has ended. If that
-    /// takes seconds, reports progress at intervals.
+    /// Makes a pool and its connections, and waits until each attempt has ended. Reports progress
+    /// at intervals if this takes seconds.
     ///
     /// # Errors
     /// As [`Engine::open`]. Refused connections are in the report.
@@ -60,12 +60,12 @@ pub trait LoadGenerator {
         Ok(())
     }
 
-    /// Loads a pool for one slice and waits for requests in flight. If that takes seconds,
-    /// reports at intervals what it waits for. Reports the load's course too, if the plan
+    /// Loads a pool for one slice and waits for requests in flight. If the wait takes seconds,
+    /// reports the awaited responses at intervals. Reports the load's course too, if the plan
     /// requests that.
     ///
     /// # Errors
-    /// As [`Engine::slice`]: what the subject does is in the tally.
+    /// As [`Engine::slice`]. The subject's behaviour is in the tally.
     fn slice(
         &mut self,
         pool: PoolId,

@@ -1,4 +1,4 @@
-//! Random numbers for choices within a load: fast, seeded, and good enough for that.
+//! Fast, seeded random numbers for choices within a load.
 
 /// Xorshift64 by Marsaglia, Journal of Statistical Software 8 (2003).
 pub struct Random(u64);
@@ -9,7 +9,7 @@ impl Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// Any number but zero.
+    /// Any number except zero.
     #[inline]
     pub(crate) fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
@@ -24,12 +24,12 @@ impl Random {
     }
 }
 
-/// Draws places in a list by their weights, unless the next one is set.
+/// Draws places in a list by their weights, unless the next place is set.
 pub(crate) struct Chooser {
-    /// The sum of the weights up to and with each place.
+    /// The sum of the weights up to each place, which is included.
     until: Vec<u64>,
     random: Random,
-    /// The next place, when it is not drawn.
+    /// The next place, if it is set.
     preset: Option<usize>,
 }
 
@@ -81,8 +81,8 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_told_is_the_next_one_and_draws_nothing() {
-        // Method: two choosers of one seed, one of which has a place set between its draws.
+    fn a_place_that_is_set_is_next_and_uses_no_random_number() {
+        // Method: two choosers with the same seed, one with places set between its draws.
         let mut plain = Chooser::new([1, 2, 7].into_iter(), 5);
         let mut chooser = Chooser::new([1, 2, 7].into_iter(), 5);
         for place in [0, 2, 1].repeat(20) {

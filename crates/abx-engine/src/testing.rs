@@ -28,7 +28,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.slots.iter().all(|slot| slot.flights.is_empty())
     }
 
-    /// When each connection's last response was whole.
+    /// When each connection's last response was complete.
     pub fn last_responses(&self) -> impl Iterator<Item = Nanos> {
         self.slots.iter().map(|slot| slot.clock.last())
     }
@@ -38,7 +38,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.slots.iter().map(|slot| slot.flights.room())
     }
 
-    /// Whether the census equals a count of all slots.
+    /// Whether the running counts equal those over all slots.
     pub fn are_connection_counts_right(&self) -> bool {
         let count = |state| self.slots.iter().filter(|slot| slot.state == state).count();
         let counts = &self.connection_counts;

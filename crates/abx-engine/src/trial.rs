@@ -16,9 +16,9 @@ use crate::workers::error::EngineError;
 /// Runs one session of a load, without pauses. Its number is the next one of the load.
 ///
 /// # Errors
-/// [`EngineError::Shape`] for a load without users, [`EngineError::System`] if the kernel gives
-/// no epoll set, [`EngineError::Tls`] for a name that no server can have. Whatever the server
-/// does is counted.
+/// [`EngineError::Shape`] for a load without users, [`EngineError::System`] if the kernel refuses
+/// an epoll set, [`EngineError::Tls`] for a name that no server can have. The server's behaviour
+/// is in the tally.
 pub fn try_session(load: &LoadPlan, stopper: &Stopper) -> Result<ScenarioTally, EngineError> {
     let Some(scenario) = &load.scenario else {
         return Err(EngineError::Shape {
@@ -32,8 +32,8 @@ pub fn try_session(load: &LoadPlan, stopper: &Stopper) -> Result<ScenarioTally, 
         ..ScenarioPlan::of_load(load, scenario)
     };
     plan.steps.iter_mut().for_each(|step| step.think = None);
-    let number = &scenario.script.next_session;
-    let number = AtomicU64::new(number.fetch_add(1, Ordering::Relaxed));
+    let next_session = &scenario.script.next_session;
+    let number = AtomicU64::new(next_session.fetch_add(1, Ordering::Relaxed));
     let system = |source: io::Error| EngineError::System {
         what: "an epoll set",
         source,

@@ -1,5 +1,5 @@
-//! Refusals of the kernel while the engine runs. A process of its own, since
-//! the limit on descriptors is the whole process's.
+//! Refusals of the kernel while the engine runs. They need a separate process, since the limit
+//! on descriptors applies to a whole process.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -64,18 +64,18 @@ fn load(address: SocketAddr) -> LoadPlan {
 }
 
 #[test]
-fn a_refused_pool_is_an_error_and_the_next_one_is_made() {
-    // Method: no descriptor is left, so no epoll set can be made; then there are some again.
+fn a_refused_pool_is_an_error_and_the_next_pool_opens() {
+    // Method: no descriptor is left, so no epoll set can be made; then the limit is raised again.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let load = load(listener.local_addr().unwrap());
     let mut engine = engine();
     let limits = getrlimit(Resource::Nofile);
-    // Workers have tables of their own, with the first three in them.
-    let none = Rlimit {
+    // The table of each worker has the first three descriptors.
+    let exhausted = Rlimit {
         current: Some(3),
         ..limits
     };
-    setrlimit(Resource::Nofile, none).unwrap();
+    setrlimit(Resource::Nofile, exhausted).unwrap();
     let refused = engine.open(&load);
     setrlimit(Resource::Nofile, limits).unwrap();
     assert!(

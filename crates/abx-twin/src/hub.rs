@@ -5,26 +5,26 @@ use abx_sys::Nanos;
 use abx_wire::http1::{self, ServerEvent};
 use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits};
 
-/// A message that the server got.
+/// A message that the server received.
 pub struct HubMessage {
-    /// The place of the connection that it came on.
+    /// The place of its connection.
     pub from: usize,
     pub kind: MessageKind,
     pub payload: Vec<u8>,
-    /// Which message of all it is, from 0.
+    /// Its number among all messages, from 0.
     pub number: usize,
     pub at: Nanos,
-    /// The places of all connections that are open, in their order.
+    /// The places of all open connections, in order.
     pub open: Vec<usize>,
 }
 
 /// A reaction to a message.
 pub enum Act {
-    /// Sends bytes on the connection at this place, after a while.
+    /// Sends bytes on the connection at this place, after a delay.
     Send(usize, Vec<u8>, Nanos),
-    /// Sends bytes again and again on the connection at this place.
+    /// Sends bytes endlessly on the connection at this place.
     Flood(usize, &'static [u8]),
-    /// Closes the connection at this place, after a while.
+    /// Closes the connection at this place, after a delay.
     Close(usize, Nanos),
 }
 
@@ -33,7 +33,7 @@ pub type Rule = Box<dyn FnMut(HubMessage) -> Vec<Act>>;
 /// The server's end of all connections.
 pub struct Hub {
     rule: Rule,
-    /// The response to a handshake in place of accepting it.
+    /// The response to handshakes, if they are refused.
     refusal: Option<Vec<u8>>,
     connections: Vec<Option<HubConnection>>,
     messages: usize,
@@ -43,7 +43,7 @@ pub struct Hub {
 /// The server's end of one connection.
 struct HubConnection {
     generation: u32,
-    /// `None` until the handshake is done.
+    /// `None` until the handshake is over.
     server: Option<Server>,
     head: Vec<u8>,
     payload: Vec<u8>,
@@ -71,12 +71,12 @@ impl Hub {
 
     /// A server that sends each message back.
     pub fn echoing() -> Hub {
-        Hub::new(|hub_message| vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))])
+        Hub::new(|message| vec![Act::Send(message.from, frame(&message), Nanos(0))])
     }
 
     /// A server that sends each message to every connection.
     pub fn broadcasting() -> Hub {
-        Hub::new(|hub_message| to_all(&hub_message))
+        Hub::new(|message| to_all(&message))
     }
 
     fn connection(&mut self, token: Token) -> &mut HubConnection {
@@ -85,27 +85,20 @@ impl Hub {
             self.connections.resize_with(place + 1, || None);
         }
         let connection = &mut self.connections[place];
-        if connection
-            .as_ref()
-            .is_none_or(|hub_connection| hub_connection.generation != token.generation)
-        {
-            *connection = Some(HubConnection {
-                generation: token.generation,
-                server: None,
-                head: Vec::new(),
-                payload: Vec::new(),
-            });
-        }
-        connection.as_mut().expect("it was just made")
+        connection.take_if(|connection| connection.generation != token.generation);
+        connection.get_or_insert_with(|| HubConnection {
+            generation: token.generation,
+            server: None,
+            head: Vec::new(),
+            payload: Vec::new(),
+        })
     }
 
     /// Forgets connections that are closed.
     pub(crate) fn forget_all_but(&mut self, alive: &[Option<Token>]) {
         for (connection, token) in self.connections.iter_mut().zip(alive) {
-            let is_same = |hub_connection: &mut HubConnection| {
-                token.is_some_and(|token| token.generation == hub_connection.generation)
-            };
-            connection.take_if(|hub_connection| !is_same(hub_connection));
+            let generation = token.map(|token| token.generation);
+            connection.take_if(|connection| Some(connection.generation) != generation);
         }
     }
 
@@ -127,12 +120,12 @@ impl Hub {
         };
         let mut bytes = bytes.to_vec();
         let mut input = &mut bytes[..];
-        let (mut whole, mut pongs) = (Vec::new(), 0);
+        let (mut messages, mut pongs) = (Vec::new(), 0);
         while let Some(event) = server.receive(&mut input, &mut out) {
             match event {
                 Event::Data { bytes, .. } => connection.payload.extend_from_slice(bytes),
                 Event::Message(message) => {
-                    whole.push((message.kind, std::mem::take(&mut connection.payload)));
+                    messages.push((message.kind, std::mem::take(&mut connection.payload)));
                 }
                 Event::Pong(_) => pongs += 1,
                 Event::Failed(fault) => panic!("the engine is correct: {fault}"),
@@ -141,14 +134,13 @@ impl Hub {
         }
         self.pongs += pongs;
         let mut acts = vec![Act::Send(place, out, Nanos(0))];
-        for (kind, payload) in whole {
+        let is_open = |connection: &Option<HubConnection>| {
+            let connection = connection.as_ref();
+            connection.is_some_and(|connection| connection.server.is_some())
+        };
+        for (kind, payload) in messages {
             let connections = self.connections.iter().enumerate();
-            let is_open = |connection: &Option<HubConnection>| {
-                connection
-                    .as_ref()
-                    .is_some_and(|hub_connection| hub_connection.server.is_some())
-            };
-            let hub_message = HubMessage {
+            let message = HubMessage {
                 from: place,
                 kind,
                 payload,
@@ -156,11 +148,11 @@ impl Hub {
                 at,
                 open: connections
                     .filter(|(_, connection)| is_open(connection))
-                    .map(|(at, _)| at)
+                    .map(|(place, _)| place)
                     .collect(),
             };
             self.messages += 1;
-            acts.extend((self.rule)(hub_message));
+            acts.extend((self.rule)(message));
         }
         acts
     }
@@ -177,16 +169,16 @@ fn accept(head: &[u8], out: &mut Vec<u8>) -> Server {
 }
 
 /// The frame that sends a message back.
-pub fn frame(hub_message: &HubMessage) -> Vec<u8> {
+pub fn frame(message: &HubMessage) -> Vec<u8> {
     let mut frame = Vec::new();
-    abx_wire::websocket::message_frame(hub_message.kind, &hub_message.payload, &mut frame);
+    abx_wire::websocket::message_frame(message.kind, &message.payload, &mut frame);
     frame
 }
 
 /// Sends a message to every open connection.
-pub fn to_all(hub_message: &HubMessage) -> Vec<Act> {
-    let frame = frame(hub_message);
-    let open = hub_message.open.iter();
+pub fn to_all(message: &HubMessage) -> Vec<Act> {
+    let frame = frame(message);
+    let open = message.open.iter();
     open.map(|to| Act::Send(*to, frame.clone(), Nanos(0)))
         .collect()
 }

@@ -8,10 +8,10 @@ use crate::inbox::TcpSegment;
 use crate::sim::{Sim, What};
 
 impl Sim {
-    /// Bytes of the client have come to the server.
+    /// Handles bytes of the client at the server.
     pub(crate) fn hub_receives(&mut self, token: Token, bytes: &[u8]) {
         let alive: Vec<Option<Token>> = (0..self.connections.len())
-            .map(|at| self.token_at(at))
+            .map(|place| self.token_at(place))
             .collect();
         let hub = self.hub.as_mut().expect("this is a server of WebSockets");
         hub.forget_all_but(&alive);
@@ -42,25 +42,25 @@ impl Sim {
         })
     }
 
-    /// The server sends bytes on the connection at this place, unprompted.
+    /// Has the server send bytes unprompted on the connection at this place.
     pub fn hub_sends(&mut self, place: usize, bytes: Vec<u8>) {
-        let token = self.token_at(place).expect("it stands");
+        let token = self.token_at(place).expect("the connection is open");
         self.cause(self.now, token, What::SendsUnprompted(bytes));
     }
 
-    /// The server sends the same bytes again and again on the connection at this place, after
-    /// everything that it sends now.
+    /// Has the server send these bytes endlessly on the connection at this place, after everything
+    /// that it sends now.
     pub fn hub_floods(&mut self, place: usize, bytes: &[u8]) {
-        let token = self.token_at(place).expect("it stands");
+        let token = self.token_at(place).expect("the connection is open");
         let bytes = bytes.into();
         let at = self.now.plus(self.network.delay).plus(Nanos(1));
         let endless = TcpSegment::Endless { bytes, place: 0 };
         self.cause(at, token, What::Arrives(endless));
     }
 
-    /// The server closes the connection at this place.
+    /// Has the server close the connection at this place.
     pub fn hub_closes(&mut self, place: usize) {
-        let token = self.token_at(place).expect("it stands");
+        let token = self.token_at(place).expect("the connection is open");
         self.peer_closes(token);
     }
 }

@@ -13,7 +13,7 @@ const ENDLESS_BYTE: Nanos = Nanos(20);
 
 pub(crate) enum TcpSegment {
     Bytes(Vec<u8>),
-    /// The same again and again, from this place on.
+    /// These bytes endlessly, from this place on.
     Endless {
         bytes: Arc<[u8]>,
         place: usize,
@@ -25,11 +25,11 @@ pub(crate) enum TcpSegment {
 /// Segments that arrived and were not pulled.
 pub(crate) struct Inbox {
     segments: VecDeque<TcpSegment>,
-    /// Nothing is pulled until it is listed again.
+    /// Whether nothing is pulled until the connection is listed again.
     has_had_turn: bool,
     turn: Turn,
     to_skip: u64,
-    most: usize,
+    pull_max: usize,
 }
 
 pub(crate) enum Pull {
@@ -42,7 +42,7 @@ pub(crate) enum Pull {
 pub(crate) struct PulledBytes {
     pub(crate) bytes: Vec<u8>,
     pub(crate) are_skipped: bool,
-    /// How long receiving took; zero unless there are always more of them.
+    /// How long receiving took; zero unless the bytes are endless.
     pub(crate) took: Nanos,
     pub(crate) end_turn: bool,
 }
@@ -54,7 +54,7 @@ impl Inbox {
             has_had_turn: false,
             turn: Turn::whole(),
             to_skip: 0,
-            most: usize::MAX,
+            pull_max: usize::MAX,
         }
     }
 
@@ -78,7 +78,7 @@ impl Inbox {
     }
 
     pub(crate) fn limit(&mut self, most: usize) {
-        self.most = most.max(1);
+        self.pull_max = most.max(1);
     }
 
     pub(crate) fn pull(&mut self) -> Pull {
@@ -89,7 +89,7 @@ impl Inbox {
         let most = if are_skipped {
             usize::try_from(self.to_skip).unwrap_or(usize::MAX)
         } else {
-            self.most
+            self.pull_max
         };
         let (bytes, took) = match self.segments.front_mut() {
             None => {

@@ -4,7 +4,7 @@
 //! peer, a [`PeerScript`] the peer's steps on its connections, and a [`Hub`] the reactions of a
 //! WebSocket server. [`Loopback`] follows the same scripts over real sockets.
 
-#![allow(clippy::unwrap_used, reason = "all of this is for tests")]
+#![allow(clippy::unwrap_used, reason = "this crate is for tests")]
 
 pub mod certificate;
 mod hub;

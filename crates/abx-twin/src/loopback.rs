@@ -1,4 +1,4 @@
-//! A peer of this machine that follows a script over real sockets.
+//! A peer on this machine that follows a script over real sockets.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,11 +14,11 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::script::{PeerScript, PeerStep};
 
-/// How soon a reading step notices that the peer is to end.
+/// How soon a reading step notices that the peer ends.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A peer on a port of 127.0.0.1, or on a Unix socket, one thread for each connection. Dropping
-/// it ends them.
+/// A peer on a port of 127.0.0.1 or on a Unix socket, with a thread per connection. Dropping
+/// it ends the threads.
 pub struct Loopback {
     address: ServerAddress,
     stopping: Arc<AtomicBool>,
@@ -27,20 +27,19 @@ pub struct Loopback {
 
 impl Loopback {
     pub fn start(script: PeerScript) -> Loopback {
-        Loopback::speaking(PeerListener::tcp(), None, script)
+        Loopback::start_on(PeerListener::tcp(), None, script)
     }
 
-    /// One on a Unix socket.
     pub fn start_unix(script: PeerScript) -> Loopback {
-        Loopback::speaking(PeerListener::unix(), None, script)
+        Loopback::start_on(PeerListener::unix(), None, script)
     }
 
-    /// A peer that uses TLS, and follows its script inside of it.
+    /// A peer that follows its script inside TLS.
     pub fn start_tls(config: Arc<ServerConfig>, script: PeerScript) -> Loopback {
-        Loopback::speaking(PeerListener::tcp(), Some(config), script)
+        Loopback::start_on(PeerListener::tcp(), Some(config), script)
     }
 
-    fn speaking(
+    fn start_on(
         (listener, address): (PeerListener, ServerAddress),
         tls: Option<Arc<ServerConfig>>,
         script: PeerScript,
@@ -56,7 +55,7 @@ impl Loopback {
         }
     }
 
-    /// Its port, if it has one.
+    /// The address of a peer on a port.
     pub fn address(&self) -> SocketAddr {
         self.address.tcp().unwrap()
     }
@@ -88,7 +87,8 @@ impl PeerListener {
         (PeerListener::Unix(listener), address)
     }
 
-    /// Both kinds are read and written by the same calls.
+    /// Accepts a connection. The calls for reading and writing are those of a TCP stream in any
+    /// case.
     fn accept(&self) -> TcpStream {
         match self {
             PeerListener::Tcp(listener) => {
@@ -173,7 +173,7 @@ impl PeerStream for StreamOwned<ServerConnection, TcpStream> {
     }
 }
 
-/// `None` when the client or the test has ended it before the last step.
+/// Follows a script. `None` if the client or the test ends the connection before the last step.
 fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool) -> Option<()> {
     let mut place = 0;
     while let Some(step) = steps.get(place) {
@@ -186,13 +186,14 @@ fn follow(mut stream: impl PeerStream, steps: &[PeerStep], stopping: &AtomicBool
             }
             PeerStep::Choose(choices) => {
                 let mut bytes = Vec::new();
-                let chosen = loop {
+                let response = loop {
                     bytes.extend(read(&mut stream, 1, stopping)?);
-                    if let Some((_, response)) = choices.iter().find(|(sent, _)| *sent == bytes) {
+                    let choice = choices.iter().find(|(request, _)| *request == bytes);
+                    if let Some((_, response)) = choice {
                         break response;
                     }
                 };
-                stream.write_all(chosen).ok()?;
+                stream.write_all(response).ok()?;
             }
             PeerStep::Work => {}
             PeerStep::Send(bytes) => stream.write_all(bytes).ok()?,

@@ -7,7 +7,7 @@ use abx_sys::Nanos;
 pub enum Service {
     Constant(Nanos),
     Exponential(Nanos),
-    /// All that this gives, in any order, again and again.
+    /// The times of this list in random order, dealt again and again.
     Dealt(fn() -> Vec<Nanos>),
 }
 
@@ -15,13 +15,12 @@ pub enum Service {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discipline {
     Fifo,
-    /// The last one first.
     Lifo,
-    /// All at the same time, each more slowly the more there are.
+    /// All requests at the same time, with equal shares of one worker.
     Sharing,
-    /// This many at a time by one worker, whose responses go out together.
+    /// This many requests at a time by one worker, whose responses go out together.
     Batches(usize),
-    /// In order of arrival, but up to this many of one connection in a row.
+    /// In order of arrival, except up to this many requests of a connection in a row.
     ByConnection(usize),
 }
 
@@ -35,10 +34,10 @@ pub struct Network {
     pub workers: usize,
     pub discipline: Discipline,
     pub accepting: Accepting,
-    /// Connections that the client's machine has ports for.
+    /// The number of ports of the client's machine.
     pub ports: usize,
-    /// A request that meets a connection that was idle for longer is left unread: the peer
-    /// shuts the connection down.
+    /// The peer shuts down a connection that was idle for longer when the next request comes, and
+    /// leaves the request unread.
     pub idle_max: Nanos,
     pub faults: NetworkFaults,
 }
@@ -46,11 +45,11 @@ pub struct Network {
 /// How the peer accepts connections.
 #[derive(Clone, Copy)]
 pub struct Accepting {
-    /// One after the other, this far apart.
+    /// The time between two accepted connections.
     pub each: Nanos,
-    /// This many, and none after that.
+    /// The most connections that are ever accepted.
     pub most: usize,
-    /// None before this moment, from the beginning of time.
+    /// The earliest moment, from the beginning of time.
     pub from: Nanos,
 }
 
@@ -71,12 +70,12 @@ pub struct NetworkFaults {
     pub slow: u64,
     /// A request never gets a response.
     pub silence: u64,
-    /// Connections that are ready together are listed in any order, in this share of the waits.
+    /// A wait lists the connections that are ready together in random order.
     pub reorder: u64,
 }
 
 impl Network {
-    /// 50 µs there and back, 100 µs of service by any number of workers.
+    /// A round trip of 50 µs, and 100 µs of service by any number of workers.
     pub fn faultless(seed: u64) -> Network {
         Network {
             seed,

@@ -1,4 +1,4 @@
-//! The far end of the simulated connections: follows scripts, and its faults.
+//! The peer of the simulated connections: it follows scripts, with faults.
 
 use abx_engine::testing::Token;
 use abx_sys::Nanos;
@@ -8,20 +8,20 @@ use crate::network::{Discipline, Service};
 use crate::script::PeerStep;
 use crate::sim::{Sim, What};
 
-/// Between the pieces of a response that comes in several.
+/// The longest gap between the pieces of a response.
 const PIECE_GAP: Nanos = Nanos(20_000);
-/// How many times as long the gaps of a slow connection are.
+/// The factor of the gaps on a slow connection.
 const SLOW: u64 = 100;
-/// An idle connection that the peer closes is closed within this span.
+/// The peer closes an idle connection within this span, if it does.
 const IDLE_MAX: Nanos = Nanos(2_000_000);
 
 impl Sim {
-    /// Bytes of the client have come to the peer.
+    /// Handles bytes of the client at the peer.
     pub(crate) fn reaches(&mut self, token: Token, bytes: &[u8]) {
         let at = self.now.plus(self.network.delay);
         let connection = self.connection(token);
         if connection.peer_closed {
-            // As a kernel responds for a socket that is gone.
+            // A kernel resets a connection whose socket is gone.
             if !bytes.is_empty() {
                 self.cause(at, token, What::Arrives(TcpSegment::Break));
             }
@@ -40,7 +40,7 @@ impl Sim {
         self.advance(token);
     }
 
-    /// The peer sends unprompted.
+    /// Has the peer send unprompted.
     pub(crate) fn sends_unprompted(&mut self, token: Token, bytes: Vec<u8>) {
         if !self.connection(token).peer_closed {
             self.response(token, bytes);
@@ -123,7 +123,7 @@ impl Sim {
         self.connection(token).place += 1;
     }
 
-    /// Gives waiting requests to free workers.
+    /// Assigns waiting requests to free workers.
     fn serve(&mut self) {
         if self.network.discipline == Discipline::Sharing {
             return self.share();
@@ -148,7 +148,7 @@ impl Sim {
                 return;
             }
             let work = batch.iter().map(|_| self.work().0).sum();
-            // A batch is one worker's: the others of it are ready at the same moment.
+            // One worker serves a batch, whose requests are all ready at the same moment.
             self.busy += batch.len();
             for token in batch {
                 self.cause(self.now.plus(Nanos(work)), token, What::Served);
@@ -164,7 +164,7 @@ impl Sim {
         }
     }
 
-    /// A request was served: its connection's script continues.
+    /// Continues the script of a connection whose request was served.
     fn continues(&mut self, token: Token) {
         if let Some(connection) = self.alive(token) {
             connection.is_served = false;
@@ -174,14 +174,10 @@ impl Sim {
         }
     }
 
-    /// Updates the remaining work of requests that are served together, admits those that
-    /// came, and schedules the first one that will be ready.
+    /// Updates the remaining work of requests that are served together, admits new requests, and
+    /// schedules the request that will be ready first.
     fn share(&mut self) {
-        let each = self.now.since(self.shared_until).0 as f64 / self.shared.len().max(1) as f64;
-        for (_, left) in &mut self.shared {
-            *left -= each;
-        }
-        self.shared_until = self.now;
+        self.update_shared_work();
         while let Some(token) = self.queue.pop_front() {
             let work = self.work();
             self.shared.push((token, work.0 as f64));
@@ -209,16 +205,21 @@ impl Sim {
             .enumerate()
             .min_by(|pair, other| pair.1.1.total_cmp(&other.1.1))
             .map(|(place, _)| place);
-        let place = least.expect("somebody is served at its turn");
-        // Updated before one leaves: the others were as slow until now.
-        let each = self.now.since(self.shared_until).0 as f64 / self.shared.len() as f64;
-        for (_, left) in &mut self.shared {
-            *left -= each;
-        }
-        self.shared_until = self.now;
+        let place = least.expect("a request is served at its turn");
+        // Until now, the others had to share with the request that leaves.
+        self.update_shared_work();
         let (token, _) = self.shared.swap_remove(place);
         self.continues(token);
         self.share();
+    }
+
+    /// Subtracts the work that was done since the last update.
+    fn update_shared_work(&mut self) {
+        let done = self.now.since(self.shared_until).0 as f64 / self.shared.len().max(1) as f64;
+        for (_, left) in &mut self.shared {
+            *left -= done;
+        }
+        self.shared_until = self.now;
     }
 
     /// The service time of the next request.
@@ -238,7 +239,7 @@ impl Sim {
     }
 
     fn exponential(&mut self, mean: Nanos) -> Nanos {
-        // In (0, 1], so that the logarithm is there.
+        // In (0, 1], so that the logarithm exists.
         let uniform = (self.random.below(1 << 32) + 1) as f64 / (1_u64 << 32) as f64;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         Nanos((-uniform.ln() * mean.0 as f64) as u64)
@@ -277,7 +278,7 @@ impl Sim {
         }
     }
 
-    /// A piece sent at `sent` arrives after all that was sent before.
+    /// Schedules the arrival of a piece sent at `sent`, after those of all earlier pieces.
     fn arrives(&mut self, token: Token, sent: Nanos, piece: TcpSegment) {
         let at = sent.plus(self.network.delay);
         let now = self.now;

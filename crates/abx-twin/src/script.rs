@@ -1,9 +1,9 @@
-//! Scripts of a peer's connections, for real and simulated ones alike.
+//! Scripts of a peer's connections, real or simulated.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// One step of a peer on one connection. After the last one it waits for the client to close.
+/// One step of a peer on one connection. After the last step it waits for the client to close.
 #[derive(Clone)]
 pub enum PeerStep {
     /// Receives this many bytes.
@@ -15,7 +15,7 @@ pub enum PeerStep {
     /// A worker serves the request; takes time in simulations only.
     Work,
     Send(Arc<[u8]>),
-    /// Sends this again and again, always faster than it is received.
+    /// Sends these bytes endlessly, always faster than they are received.
     Flood(Arc<[u8]>),
     Close,
     Reset,
@@ -29,7 +29,7 @@ pub type Choice = (Vec<u8>, Arc<[u8]>);
 /// The steps of each connection, by its number in the order of accepting.
 pub type PeerScript = Box<dyn Fn(usize) -> Vec<PeerStep> + Send + Sync>;
 
-/// Nothing listens there, neither in this machine's tests nor in simulations.
+/// An address on which nothing listens, neither in this machine's tests nor in simulations.
 pub const UNUSED_ADDRESS: SocketAddr = SocketAddr::new(
     std::net::IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 77)),
     1,

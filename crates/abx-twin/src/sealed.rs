@@ -1,8 +1,8 @@
-//! A back end over another one, as with TLS: a handshake before anything, bytes that
-//! are changed on their way, nothing of them discarded in the kernel.
+//! A back end over another one, similar to TLS: it begins with a handshake, changes all bytes,
+//! and discards none of them in the kernel.
 //!
-//! It keeps the contract like any other (`contract.rs`), which shows that the engine
-//! needs to know nothing of such a layer.
+//! It keeps the contract like any other back end (`contract.rs`), which shows that the engine
+//! does not depend on such a layer.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use abx_engine::testing::{Awaits, Io, Ready, Received, Token};
 use abx_sys::{Nanos, ServerAddress};
 
-use crate::script::{PeerScript, PeerStep};
+use crate::script::{Choice, PeerScript, PeerStep};
 
-/// What both sides send first.
+/// The first bytes of both sides.
 const HELLO: [u8; 4] = *b"seal";
 
 /// The mask of each byte.
 const SEAL: u8 = 0x5a;
 
-/// Seals the bytes of the connections of `under`.
+/// Seals the bytes of the connections of the back end `under`.
 pub struct Sealed<I> {
     under: I,
-    lines: Vec<Option<SealedConnection>>,
+    connections: Vec<Option<SealedConnection>>,
     /// The result of one receive, unsealed.
     received: Vec<u8>,
 }
@@ -36,42 +36,42 @@ struct SealedConnection {
     is_full: bool,
     /// Unsealed bytes that the engine has not taken yet.
     incoming: Vec<u8>,
-    /// This many of the next bytes are to be discarded.
-    skipping: u64,
+    /// How many of the next bytes are to be discarded.
+    to_skip: u64,
 }
 
 impl<I: Io> Sealed<I> {
     pub fn over(under: I) -> Sealed<I> {
         Sealed {
             under,
-            lines: Vec::new(),
+            connections: Vec::new(),
             received: Vec::new(),
         }
     }
 
-    fn line(&mut self, token: Token) -> &mut SealedConnection {
-        let line = self.lines.get_mut(token.slot as usize);
-        let line = line.and_then(Option::as_mut);
-        line.expect("a call names a connection that was not closed")
+    fn connection(&mut self, token: Token) -> &mut SealedConnection {
+        let connection = self.connections.get_mut(token.slot as usize);
+        let connection = connection.and_then(Option::as_mut);
+        connection.expect("a call names a connection that was not closed")
     }
 
-    /// Takes all of the bytes, unless some of the last ones are still here.
+    /// Takes all bytes, unless earlier ones are still pending.
     fn seal(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
-        let line = self.line(token);
-        if !line.outgoing.is_empty() {
-            line.is_full = true;
+        let connection = self.connection(token);
+        if !connection.outgoing.is_empty() {
+            connection.is_full = true;
             return Ok(0);
         }
-        line.outgoing = bytes.iter().map(|byte| byte ^ SEAL).collect();
+        connection.outgoing = bytes.iter().map(|byte| byte ^ SEAL).collect();
         self.flush(token)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self, token: Token) -> io::Result<()> {
-        let outgoing = std::mem::take(&mut self.line(token).outgoing);
+        let outgoing = std::mem::take(&mut self.connection(token).outgoing);
         if !outgoing.is_empty() {
             let taken = self.under.send(token, &outgoing)?;
-            self.line(token).outgoing = outgoing[taken..].to_vec();
+            self.connection(token).outgoing = outgoing[taken..].to_vec();
         }
         Ok(())
     }
@@ -81,7 +81,7 @@ impl<I: Io> Sealed<I> {
         match self.under.receive(token) {
             Received::Bytes(bytes) => {
                 let bytes: Vec<u8> = bytes.iter().map(|byte| byte ^ SEAL).collect();
-                self.line(token).incoming.extend(bytes);
+                self.connection(token).incoming.extend(bytes);
                 Received::Nothing
             }
             Received::Skipped(_) => unreachable!("nothing is skipped below"),
@@ -92,49 +92,49 @@ impl<I: Io> Sealed<I> {
     }
 
     /// Translates an event of the back end below for the engine.
-    fn passed_on(&mut self, this_ready: Ready, ready: &mut Vec<Ready>) {
-        match this_ready {
+    fn pass_on(&mut self, event: Ready, ready: &mut Vec<Ready>) {
+        match event {
             Ready::Connected(token) => {
                 if self.seal(token, &HELLO).is_err() {
                     self.fail(token, ready);
                 }
             }
             Ready::Unconnected(token, error) => {
-                self.lines[token.slot as usize] = None;
+                self.connections[token.slot as usize] = None;
                 ready.push(Ready::Unconnected(token, error));
             }
             Ready::MaySend(token) => {
                 let has_failed = self.flush(token).is_err();
-                let line = self.line(token);
-                if has_failed || line.outgoing.is_empty() && line.is_full {
-                    line.is_full = false;
+                let connection = self.connection(token);
+                if has_failed || connection.outgoing.is_empty() && connection.is_full {
+                    connection.is_full = false;
                     ready.push(Ready::MaySend(token));
                 }
             }
-            Ready::Receivable(token) if self.line(token).is_open => {
+            Ready::Receivable(token) if self.connection(token).is_open => {
                 ready.push(Ready::Receivable(token));
             }
             Ready::Receivable(token) => self.advance_handshake(token, ready),
         }
     }
 
-    /// Receives the other side's hello, and perhaps more after it.
+    /// Receives the other side's hello, and possibly bytes after it.
     fn advance_handshake(&mut self, token: Token, ready: &mut Vec<Ready>) {
         loop {
-            let before = self.line(token).incoming.len();
+            let before = self.connection(token).incoming.len();
             let end = self.pull(token);
-            let line = self.line(token);
-            if line.incoming.len() >= HELLO.len() {
-                let hello: Vec<u8> = line.incoming.drain(..HELLO.len()).collect();
+            let connection = self.connection(token);
+            if connection.incoming.len() >= HELLO.len() {
+                let hello: Vec<u8> = connection.incoming.drain(..HELLO.len()).collect();
                 assert_eq!(hello, HELLO);
-                line.is_open = true;
+                connection.is_open = true;
                 ready.push(Ready::Connected(token));
-                // More may have come, for which the back end below lists no further event.
+                // Bytes may have come for which the back end below lists no further event.
                 ready.push(Ready::Receivable(token));
                 return;
             }
             match end {
-                Received::Nothing if line.incoming.len() > before => {}
+                Received::Nothing if connection.incoming.len() > before => {}
                 Received::Nothing => return,
                 _ => return self.fail(token, ready),
             }
@@ -161,14 +161,14 @@ impl<I: Io> Io for Sealed<I> {
     ) -> io::Result<()> {
         self.under.connect(token, to, from)?;
         let place = token.slot as usize;
-        let lines = self.lines.len().max(place + 1);
-        self.lines.resize_with(lines, || None);
-        self.lines[place] = Some(SealedConnection::default());
+        let count = self.connections.len().max(place + 1);
+        self.connections.resize_with(count, || None);
+        self.connections[place] = Some(SealedConnection::default());
         Ok(())
     }
 
     fn close(&mut self, token: Token) {
-        self.lines[token.slot as usize] = None;
+        self.connections[token.slot as usize] = None;
         self.under.close(token);
     }
 
@@ -177,19 +177,19 @@ impl<I: Io> Io for Sealed<I> {
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {
-        self.line(token).skipping = bytes;
+        self.connection(token).to_skip = bytes;
     }
 
     fn limit_receive(&mut self, _: Token, _: usize) {
-        // A hint, and the back end below knows nothing of lengths above.
+        // The limit is a hint, and lengths differ in the back end below.
     }
 
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         let mut below = Vec::new();
         let now = self.under.wait(until, awaits, &mut below);
         ready.clear();
-        for this_ready in below {
-            self.passed_on(this_ready, ready);
+        for event in below {
+            self.pass_on(event, ready);
         }
         now
     }
@@ -199,26 +199,27 @@ impl<I: Io> Io for Sealed<I> {
     }
 
     fn receive(&mut self, token: Token) -> Received<'_> {
-        if self.line(token).incoming.is_empty() {
+        if self.connection(token).incoming.is_empty() {
             let end = self.pull(token);
-            if self.line(token).incoming.is_empty() {
+            if self.connection(token).incoming.is_empty() {
                 return end;
             }
         }
-        let line = self.line(token);
-        if line.skipping > 0 {
-            let most = usize::try_from(line.skipping).unwrap_or(usize::MAX);
-            let skipped = line.incoming.drain(..line.incoming.len().min(most)).count() as u64;
-            line.skipping -= skipped;
-            return Received::Skipped(skipped);
+        let connection = self.connection(token);
+        if connection.to_skip > 0 {
+            let most = usize::try_from(connection.to_skip).unwrap_or(usize::MAX);
+            let count = connection.incoming.len().min(most);
+            connection.incoming.drain(..count);
+            connection.to_skip -= count as u64;
+            return Received::Skipped(count as u64);
         }
-        self.received = std::mem::take(&mut self.line(token).incoming);
+        self.received = std::mem::take(&mut self.connection(token).incoming);
         Received::Bytes(&self.received)
     }
 }
 
-/// A peer that seals as well. Its hello is sent once, so a script that goes back
-/// to its first step has as many rounds here as a test needs.
+/// The script of a peer that seals its bytes. The hello is sent only once, so a script that goes
+/// back to its first step is unrolled into as many rounds as tests need.
 pub fn sealed(script: PeerScript) -> PeerScript {
     Box::new(move |connection| {
         let steps = script(connection);
@@ -227,9 +228,9 @@ pub fn sealed(script: PeerScript) -> PeerScript {
             _ => 1,
         };
         let hello = [PeerStep::Await(HELLO.len()), PeerStep::Send(seal(&HELLO))];
-        let one_round = || steps.iter().filter_map(sealed_step);
-        let flatten = std::iter::repeat_with(one_round).take(rounds).flatten();
-        hello.into_iter().chain(flatten).collect()
+        let round = || steps.iter().filter_map(sealed_step);
+        let sealed_steps = std::iter::repeat_with(round).take(rounds).flatten();
+        hello.into_iter().chain(sealed_steps).collect()
     })
 }
 
@@ -240,9 +241,8 @@ fn sealed_step(step: &PeerStep) -> Option<PeerStep> {
         PeerStep::Again => None,
         PeerStep::Send(bytes) => Some(PeerStep::Send(seal(bytes))),
         PeerStep::Choose(choices) => {
-            let sealed = choices.iter();
-            let sealed = sealed.map(|(request, response)| (seal(request).to_vec(), seal(response)));
-            Some(PeerStep::Choose(sealed.collect()))
+            let sealed = |(request, response): &Choice| (seal(request).to_vec(), seal(response));
+            Some(PeerStep::Choose(choices.iter().map(sealed).collect()))
         }
         other => Some(other.clone()),
     }

@@ -2,7 +2,7 @@
 //!
 //! [`Sim::wait`] jumps to the next event, so minutes of load pass in a moment,
 //! and the same seed gives the same run. [`Network`] sets the behaviour of the network and
-//! the peer; a [`PeerScript`] sets that of the peer's connections.
+//! the peer; a [`PeerScript`] sets the behaviour of the peer's connections.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,44 +33,45 @@ pub struct Sim {
     /// Requests that wait for a worker of the peer.
     pub(crate) queue: VecDeque<Token>,
     pub(crate) busy: usize,
-    /// A connection whose request was served continues to read.
+    /// Whether a connection whose request was served continues its script.
     pub(crate) is_continuing: bool,
     /// Requests of one connection that were served in a row, except the first.
     pub(crate) in_a_row: usize,
-    /// Requests that are served at the same time, and the work that each still needs in ns.
+    /// Requests that are served at the same time, and the remaining work of each, in ns.
     pub(crate) shared: Vec<(Token, f64)>,
-    /// When that work was last updated, and how often it was.
+    /// When the remaining work was last updated.
     pub(crate) shared_until: Nanos,
+    /// The number of the last scheduled [`What::Shared`]; earlier ones are void.
     pub(crate) shared_turns: u64,
     /// The remaining service times of the last deal.
     pub(crate) dealt: Vec<Nanos>,
     /// The bytes of the last pull.
     pub(crate) handed: Vec<u8>,
-    /// The server, if it uses WebSocket; scripts are not followed then.
+    /// The WebSocket server; if there is one, scripts are not followed.
     pub hub: Option<Hub>,
     /// All bytes that were skipped.
     pub skipped: u64,
-    /// Calls that sent anything or tried to.
+    /// Calls that sent bytes or tried to.
     pub sends: u64,
     /// When each connect was tried.
     pub connects: Vec<Nanos>,
-    /// Connections that wait to be accepted one after the other.
+    /// Connections that wait to be accepted in order.
     pub(crate) unaccepted: VecDeque<Token>,
     pub(crate) is_accepting: bool,
-    /// When the last one was accepted.
+    /// When the last connection was accepted.
     pub(crate) accepted_at: Nanos,
-    /// From when and until when the peer is away.
+    /// The beginning and the end of the time in which the peer is away.
     pub(crate) away: (Nanos, Nanos),
     pub(crate) cut: CutTurns,
     /// Pulls since the last wait.
     pub(crate) pulls: usize,
-    /// The flag to set, and when.
+    /// A flag to set, and when.
     pub(crate) stop: Option<(Nanos, Arc<AtomicBool>)>,
-    /// From when and until when the generator's thread is paused.
+    /// The beginning and the end of a pause of the generator's thread.
     pub(crate) paused: (Nanos, Nanos),
 }
 
-/// An engine that pulls more often than this between two waits never waits again.
+/// If an engine pulls more often than this between two waits, it would never wait again.
 const PULLS_MAX: usize = 100_000;
 
 /// Both ends of one connection.
@@ -79,21 +80,21 @@ pub(crate) struct SimulatedConnection {
     pub(crate) is_slow: bool,
     pub(crate) inbox: Inbox,
     pub(crate) is_broken: bool,
-    /// No piece arrives before an earlier one.
+    /// The arrival of the last piece, which later pieces do not overtake.
     pub(crate) last_arrival: Nanos,
     pub(crate) steps: Vec<PeerStep>,
     pub(crate) place: usize,
     /// Bytes that the peer has received and not read.
     pub(crate) unread: VecDeque<u8>,
-    /// Bytes of the client that have not reached a peer that had not closed.
+    /// Sent bytes of the client that have not reached an open peer.
     pub(crate) unacknowledged: usize,
     pub(crate) is_served: bool,
-    /// When the peer last sent anything, or received the connect.
+    /// When the peer last sent bytes, or received the connect.
     pub(crate) idle_since: Nanos,
     pub(crate) peer_closed: bool,
 }
 
-/// Something that will happen, ordered by time and then by cause.
+/// A future event. Events are ordered by time, and then by when they were caused.
 pub(crate) struct NetworkEvent {
     at: Nanos,
     number: u64,
@@ -112,7 +113,7 @@ pub(crate) enum What {
     /// At the peer's end.
     Reaches(Vec<u8>),
     Served,
-    /// One of the requests served together is ready, unless the group changed since.
+    /// A request of those served together is ready, unless the group has changed since.
     Shared(u64),
     IdleClose,
     SendsUnprompted(Vec<u8>),
@@ -127,7 +128,7 @@ impl Sim {
             random: Random::new(network.seed),
             network,
             script,
-            // Not zero, which could hide a forgotten start.
+            // Not zero, which could hide a missing start time.
             now: Nanos(1_000_000_000),
             connections: Vec::new(),
             events: BinaryHeap::new(),
@@ -157,23 +158,23 @@ impl Sim {
         }
     }
 
-    /// Sets a flag at a moment, as a user does who stops a load.
+    /// Sets a flag at a moment, as a user does to stop a load.
     pub fn stops_at(&mut self, moment: Nanos, flag: &Arc<AtomicBool>) {
         self.stop = Some((moment, Arc::clone(flag)));
     }
 
-    /// The peer is away from one moment until before another: connects are refused, and
-    /// a client that sends to it loses the connection.
+    /// Takes the peer away from one moment until another, which is excluded. Meanwhile connects
+    /// are refused, and a client that sends to the peer loses the connection.
     pub fn goes_away(&mut self, from: Nanos, until: Nanos) {
         self.away = (from, until);
     }
 
-    /// A wait that ends from one moment on, and before another, ends only there.
+    /// Pauses the generator's thread: a wait that would end between two moments ends at the second.
     pub fn pauses(&mut self, from: Nanos, until: Nanos) {
         self.paused = (from, until);
     }
 
-    /// The network and the peer, to change them from now on.
+    /// The properties of the network and the peer, which may be changed.
     pub fn network_mut(&mut self) -> &mut Network {
         &mut self.network
     }
@@ -183,9 +184,9 @@ impl Sim {
         from <= self.now && self.now < until
     }
 
-    /// The peer sends bytes on the connection at this place, unprompted.
+    /// Has the peer send bytes unprompted on the connection at this place.
     pub fn peer_sends(&mut self, place: usize, bytes: Vec<u8>) {
-        let connection = self.connections[place].as_ref().expect("it stands");
+        let connection = self.connections[place].as_ref().expect("it is open");
         let token = Token {
             slot: u32::try_from(place).expect("few connections"),
             generation: connection.generation,
@@ -207,7 +208,7 @@ impl Sim {
         }));
     }
 
-    /// The peer has received a connect and accepts it in its turn.
+    /// Handles a connect at the peer, which accepts it in its turn.
     fn waits_to_be_accepted(&mut self, token: Token, at: Nanos) {
         let Accepting { each, from, .. } = self.network.accepting;
         if each == Nanos(0) {
@@ -220,7 +221,7 @@ impl Sim {
         }
     }
 
-    /// The peer accepts the next connection that still waits.
+    /// Has the peer accept the next waiting connection.
     fn accepts(&mut self, ready: &mut Vec<Ready>) {
         self.accepted_at = self.now;
         while let Some(token) = self.unaccepted.pop_front() {
@@ -251,7 +252,7 @@ impl Sim {
     fn happen(&mut self, event: NetworkEvent, ready: &mut Vec<Ready>) {
         let token = event.token;
         if let What::Served = event.what {
-            // The worker becomes free even if the client has gone.
+            // The worker becomes free even if the connection is closed.
             return self.served(token);
         }
         if let What::Accepts = event.what {
@@ -289,8 +290,8 @@ impl Sim {
         }
     }
 
-    /// One list has each event once; connections may come in any order, but
-    /// each one's own connect comes first.
+    /// Removes duplicate events from a list. Connections may be listed in any order, except that
+    /// `Connected` of a connection comes before its other events.
     fn arrange(&mut self, ready: &mut Vec<Ready>) {
         let mut tokens = Vec::new();
         ready.retain(|ready| match ready {

@@ -2,29 +2,29 @@
 //!
 //! Both ends of a connection's time are "its first completion after a fixed moment",
 //! so that the count between them does not depend on where a slice's edges cut a
-//! request: docs/explain/statistics/blocks.md. A window of several requests is served in
-//! bursts, so there it is the first completion that makes a whole number of windows.
+//! request: docs/explain/statistics/blocks.md. With several requests in flight, responses come
+//! in bursts, so a clock closes at the first completion that makes a whole number of windows.
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// Each connection from its first completion after the lead-in, which is not
-    /// counted, to its first one after the end, which is.
+    /// Each connection from its first completion after the lead-in (not counted) to its
+    /// first one after the end (counted).
     Completions,
     /// All connections together, from the first completion after the lead-in to the
-    /// first one after the end: of a rate that does not change.
+    /// first one after the end: for constant rates.
     Flow,
-    /// The time between the lead-in and the end, the same for all connections: of
-    /// loads that change.
+    /// The time between the lead-in and the end, the same for all connections: for
+    /// loads that change over time.
     Window,
     /// All requests that count, each connection from its first send to its last
-    /// outcome: of slices that end by a number of requests.
+    /// outcome: for slices that end after a number of requests.
     Requests,
 }
 
-/// The counted part of a slice, and how far the connections are with it.
+/// The counted part of a slice, and the progress of the connections with it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counting {
     pub(crate) basis: Basis,
@@ -32,12 +32,12 @@ pub(crate) struct Counting {
     /// Requests sent from here on do not count.
     pub(crate) end: Nanos,
     pub(crate) in_flight: usize,
-    /// Requests in flight that each connection may have.
+    /// The most requests in flight per connection.
     window: u64,
     /// Clocks that have not closed.
     unclosed: usize,
     pub(crate) has_opened: bool,
-    /// The clock of all connections together.
+    /// The shared clock of all connections.
     flow: Flow,
 }
 
@@ -62,8 +62,8 @@ impl Counting {
         },
     };
 
-    /// Of a slice from `from` to `end`, over this many clocks of connections with `window`
-    /// requests in flight each.
+    /// Counts a slice from `from` to `end`, over this many clocks of connections with up to
+    /// `window` requests in flight each.
     pub(crate) fn new(
         basis: Basis,
         [from, end]: [Nanos; 2],
@@ -84,14 +84,14 @@ impl Counting {
         }
     }
 
-    /// Whether a request counts that is meant to be sent at this moment.
+    /// Whether a request that is due at this moment counts.
     #[inline(always)]
     pub(crate) fn counts(&self, intended: Nanos) -> bool {
         intended >= self.from && intended < self.end
     }
 
-    /// Whether the counted part still needs an outcome from a connection with this clock, whose
-    /// first request in flight counts or does not.
+    /// Whether the counted part still needs an outcome from the connection with this clock.
+    /// `is_counted` refers to its first request in flight.
     pub(crate) fn awaits(&self, is_counted: bool, clock: &Clock) -> bool {
         let is_unclosed = self.basis == Basis::Completions && clock.turns_after < Nanos::MAX;
         is_counted || is_unclosed
@@ -102,9 +102,8 @@ impl Counting {
         self.unclosed == 0 && self.in_flight == 0
     }
 
-    /// A request has its whole response now, after the lead-in. Returns whether the
-    /// clock of all connections counts it.
-    fn flows(&mut self, now: Nanos) -> bool {
+    /// Notes a completion after the lead-in. Returns whether the shared clock counts it.
+    fn completes(&mut self, now: Nanos) -> bool {
         match self.flow {
             Flow { opened: None, .. } => {
                 self.flow.opened = Some(now);
@@ -121,7 +120,7 @@ impl Counting {
         }
     }
 
-    /// Outcomes from now on do not count for the clock of all connections.
+    /// The shared clock counts no outcomes from now on.
     pub(crate) fn stop_flow(&mut self, now: Nanos) {
         if self.basis == Basis::Flow && self.flow.closed.is_none() {
             self.flow.closed = Some(now);
@@ -129,8 +128,8 @@ impl Counting {
         }
     }
 
-    /// The time over which connections without a time of their own were counted, if
-    /// the counted part ended at `until`.
+    /// The time over which connections without their own time were counted, if the counted
+    /// part ended at `until`.
     pub(crate) fn span(&self, until: Nanos) -> Nanos {
         let flow = || Some(self.flow.closed?.since(self.flow.opened?));
         flow()
@@ -141,19 +140,19 @@ impl Counting {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
-    /// A request that ends after this moment opens the clock, or closes it.
+    /// A request that ends after this moment opens the clock or closes it.
     turns_after: Nanos,
     is_open: bool,
     opened: Option<Nanos>,
     closed: Nanos,
     last: Nanos,
-    /// Requests that have ended, and how many of them when it was opened.
+    /// Requests that have ended.
     ended: u64,
+    /// Requests that had ended when the clock was opened.
     ended_before: u64,
 }
 
 impl Clock {
-    /// A clock that has not been opened.
     pub(crate) fn new(counting: &Counting) -> Clock {
         Clock {
             turns_after: match counting.basis {
@@ -169,7 +168,7 @@ impl Clock {
         }
     }
 
-    /// A request meant to be sent at `intended` has ended now. Returns whether a
+    /// Notes the outcome of a request that was due at `intended`. Returns whether the
     /// throughput counts it.
     #[inline(always)]
     pub(crate) fn ends(
@@ -189,7 +188,7 @@ impl Clock {
         is_timed && outcome == Outcome::Ok
     }
 
-    /// SUBTLE: A failure opens nothing, so that a connection that only fails was part
+    /// SUBTLE: A failure does not open the clock, so that a connection that only fails was part
     /// of the load for as long as the others. After the end, nothing more is awaited
     /// from a connection that fails.
     #[cold]
@@ -226,7 +225,7 @@ impl Clock {
                 false
             }
             (Basis::Flow, _) => {
-                let counts = counting.flows(now);
+                let counts = counting.completes(now);
                 if now <= counting.end {
                     self.opens(counting.from, counting.end)
                 } else {
@@ -272,19 +271,18 @@ impl Clock {
         }
     }
 
-    /// Whether a request has ended that opened it.
     pub(crate) fn has_opened(&self) -> bool {
         self.opened.is_some()
     }
 
-    /// The last outcome's time, zero when there was none.
+    /// The time of the last outcome, or zero.
     pub(crate) fn last(&self) -> Nanos {
         self.last
     }
 
-    /// The time that it adds to a throughput's, if the counted part was this long. In a
-    /// slice that ends by time, a connection without anything to count was part of the load
-    /// for as long as there was one; `None` if it was no part of it.
+    /// The connection's time in the denominator of the throughput, if the counted part lasted
+    /// `window`. In a slice that ends by time, a connection that completed nothing was part of
+    /// the load all the time. `None` if it was not part of the load.
     pub(crate) fn time(&self, basis: Basis, window: Nanos) -> Option<Nanos> {
         match basis {
             Basis::Completions => self.span(basis).or(Some(window)),
@@ -311,26 +309,27 @@ mod tests {
     const FROM: Nanos = Nanos(100);
     const END: Nanos = Nanos(200);
 
-    /// Which of the requests that end at these moments count, over what time.
+    /// The counted ones of the requests that end at these moments, the time over which they
+    /// count, and whether the clock has closed.
     fn counted(basis: Basis, ends: &[u64]) -> (Vec<u64>, Option<u64>, bool) {
         let mut counting = Counting::new(basis, [FROM, END], 1, 1);
         let mut clock = Clock::new(&counting);
-        let mut numbers = Vec::new();
+        let mut counted = Vec::new();
         for end in ends {
             let intended = Nanos(end.saturating_sub(30));
             if clock.ends(&mut counting, intended, Outcome::Ok, Nanos(*end)) {
-                numbers.push(*end);
+                counted.push(*end);
             }
         }
         let is_settled = counting.is_settled();
         clock.stops(&mut counting, Nanos(300));
-        (numbers, clock.span(basis).map(|span| span.0), is_settled)
+        (counted, clock.span(basis).map(|span| span.0), is_settled)
     }
 
     #[test]
     fn a_clock_runs_from_completion_to_completion() {
-        // Method: ends before, within and after the counted part, on its edges, two
-        // at one moment, one that comes late, and none.
+        // Method: completions before, within and after the counted part and on its edges; two
+        // at the same moment, a late one, and none.
         let of = |ends: &[u64]| counted(Basis::Completions, ends);
         assert_eq!(
             of(&[90, 100, 110, 150, 200, 230, 260]),
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_opens_no_clock_and_behind_the_end_closes_it() {
+    fn a_failure_opens_no_clock_and_closes_it_after_the_end() {
         // Method: responses and failures, within the counted part and after it.
         let of = |ends: &[(u64, Outcome)]| {
             let mut counting = Counting::new(Basis::Completions, [FROM, END], 1, 1);
@@ -374,9 +373,9 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_of_several_in_flight_stops_when_a_number_of_windows_is_whole() {
-        // Method: windows of four that end in bursts, of which the end cuts the third; and
-        // a failure in it.
+    fn a_clock_with_several_in_flight_closes_after_a_whole_number_of_windows() {
+        // Method: windows of four that complete in bursts, the third across the end; and a
+        // failure in the third.
         let bursts = [
             110, 111, 112, 113, 160, 161, 162, 163, 199, 201, 202, 203, 240, 241,
         ];
@@ -400,14 +399,14 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_of_all_connections_runs_from_one_completion_to_another() {
-        // Method: two connections whose requests end in step, and failures that open
+    fn the_shared_clock_runs_from_completion_to_completion() {
+        // Method: two connections whose requests end in step; failures that open
         // nothing and end the wait.
         let of = |ends: &[(usize, u64, Outcome)]| {
             let mut counting = Counting::new(Basis::Flow, [FROM, END], 2, 1);
             let mut clocks = [Clock::new(&counting); 2];
-            let counted = ends.iter().filter(|(which, end, outcome)| {
-                clocks[*which].ends(&mut counting, Nanos(0), *outcome, Nanos(*end))
+            let counted = ends.iter().filter(|(connection, end, outcome)| {
+                clocks[*connection].ends(&mut counting, Nanos(0), *outcome, Nanos(*end))
             });
             let counted = counted.count();
             (counted, counting.span(END).0, counting.is_settled())
@@ -430,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_window_counts_what_ends_within_it() {
-        // Method: the same moments.
+        // Method: completions before, within and after the window and on its edges.
         let of = |ends: &[u64]| counted(Basis::Window, ends).0;
         assert_eq!(of(&[90, 100, 110, 150, 200, 230, 260]), [110, 150, 200]);
         assert_eq!(of(&[90, 210, 220]), [0; 0]);
@@ -438,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_number_of_requests_counts_from_the_first_send_to_the_last_end() {
-        // Method: each was sent 30 before its end; the first two before the counted part.
+        // Method: each request is sent 30 ns before its end, the first two before the counted part.
         let (ends, span, _) = counted(Basis::Requests, &[90, 120, 150, 180]);
         assert_eq!((ends, span), (vec![150, 180], Some(60)));
     }

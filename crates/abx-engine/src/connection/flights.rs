@@ -8,22 +8,22 @@ use abx_sys::Nanos;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flight {
     pub(crate) intended: Nanos,
-    /// When it could have been sent: due, and its connection free and made.
+    /// When it could have been sent: it was due, and its connection was open and free.
     pub(crate) possible: Nanos,
-    /// When it was begun, which is when its timeout begins.
+    /// When it was begun, which starts its timeout.
     pub(crate) begun: Nanos,
     pub(crate) sent: Option<Nanos>,
-    /// Whether it was meant to be sent in the counted part of the slice.
+    /// Whether it was due in the counted part of the slice.
     pub(crate) counted: bool,
-    /// Which request of the load it carries.
+    /// The index of its request in the load.
     pub(crate) request: usize,
     /// The stream that carries it, if the protocol has streams.
     pub(crate) stream: u32,
-    /// Whether it is in the random sample that is looked at more closely.
+    /// Whether it is in the random sample whose phases are recorded.
     pub(crate) sampled: bool,
-    /// Whether its body is hashed.
+    /// Whether its response body is hashed.
     pub(crate) hashed: bool,
-    /// Whether it is the second try after a connection was lost before the response began.
+    /// Whether it is a second attempt, after its connection was lost before the response began.
     pub(crate) retried: bool,
 }
 
@@ -47,33 +47,33 @@ impl Flight {
     }
 }
 
-/// A window has room for this many flights from the start; a larger one grows once.
+/// The most flights that memory is reserved for at first; a larger window grows once.
 const RESERVED_MAX: usize = 1024;
 
-/// The requests of one connection in the order in which they were begun, which is that of
-/// their responses if the protocol has no streams.
+/// The requests of one connection in the order in which they were begun. Without streams, their
+/// responses come in this order.
 ///
-/// The first one is stored inline and not on the heap: mostly there is no
+/// The first flight is stored inline and not on the heap: mostly there is no
 /// other, and it is read several times per response.
 #[derive(Debug)]
 pub(crate) struct Flights {
     first: Option<Flight>,
-    /// Those after it; empty if there is no first one.
-    behind: VecDeque<Flight>,
+    /// The flights after the first; empty if there is no first.
+    rest: VecDeque<Flight>,
 }
 
 impl Flights {
-    /// Empty, with room for a window.
+    /// No flights, with room for a window.
     pub(crate) fn with_room(window: usize) -> Flights {
         Flights {
             first: None,
-            behind: VecDeque::with_capacity(window.saturating_sub(1).min(RESERVED_MAX)),
+            rest: VecDeque::with_capacity(window.saturating_sub(1).min(RESERVED_MAX)),
         }
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.behind.len()
+        usize::from(self.first.is_some()) + self.rest.len()
     }
 
     #[inline]
@@ -90,39 +90,39 @@ impl Flights {
         self.first.as_mut()
     }
 
-    /// The one at this place, counted from 0.
+    /// The flight at this place, counted from 0.
     #[inline]
     pub(crate) fn at_mut(&mut self, place: usize) -> Option<&mut Flight> {
         match place.checked_sub(1) {
             None => self.first.as_mut(),
-            Some(place) => self.behind.get_mut(place),
+            Some(place) => self.rest.get_mut(place),
         }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Flight> {
-        self.first.iter().chain(&self.behind)
+        self.first.iter().chain(&self.rest)
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flight> {
-        self.first.iter_mut().chain(&mut self.behind)
+        self.first.iter_mut().chain(&mut self.rest)
     }
 
     #[inline]
     pub(crate) fn push(&mut self, flight: Flight) {
         match self.first {
             None => self.first = Some(flight),
-            Some(_) => self.behind.push_back(flight),
+            Some(_) => self.rest.push_back(flight),
         }
     }
 
-    /// Makes the one at this place the first; the others keep their order.
+    /// Makes the flight at this place the first; the others keep their order.
     #[inline]
     pub(crate) fn advance(&mut self, place: usize) {
         if let Some(place) = place.checked_sub(1)
-            && let Some(flight) = self.behind.remove(place)
+            && let Some(flight) = self.rest.remove(place)
             && let Some(first) = self.first.replace(flight)
         {
-            self.behind.push_front(first);
+            self.rest.push_front(first);
         }
     }
 
@@ -133,11 +133,11 @@ impl Flights {
 
     #[inline]
     pub(crate) fn complete(&mut self) -> Option<Flight> {
-        std::mem::replace(&mut self.first, self.behind.pop_front())
+        std::mem::replace(&mut self.first, self.rest.pop_front())
     }
 
     pub(crate) fn room(&self) -> usize {
-        1 + self.behind.capacity()
+        1 + self.rest.capacity()
     }
 }
 
@@ -163,11 +163,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_that_is_served_before_others_leaves_them_in_their_order() {
+    fn a_flight_that_completes_early_leaves_the_others_in_order() {
         // Method: each place of five is advanced and completed.
         for place in 0..5 {
             let mut flights = Flights::with_room(5);
-            (0..5).for_each(|number| flights.push(flight(number)));
+            (0..5).for_each(|request| flights.push(flight(request)));
             flights.advance(place);
             let mut expected: Vec<usize> = (0..5).collect();
             let advanced = expected.remove(place);
@@ -182,8 +182,8 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn they_land_in_the_order_in_which_they_began(pushes in prop::collection::vec(any::<bool>(), 0..60)) {
-            // Method: random beginnings and landings, compared with a queue of numbers.
+        fn flights_complete_in_the_order_in_which_they_began(pushes in prop::collection::vec(any::<bool>(), 0..60)) {
+            // Method: random begins and completions, compared with a queue of request numbers.
             let mut flights = Flights::with_room(4);
             let mut expected = VecDeque::new();
             for (number, is_push) in pushes.into_iter().enumerate() {
@@ -191,8 +191,8 @@ pub(crate) mod tests {
                     flights.push(flight(number));
                     expected.push_back(number);
                 } else {
-                    let landed = flights.complete().map(|flight| flight.request);
-                    prop_assert_eq!(landed, expected.pop_front());
+                    let completed = flights.complete().map(|flight| flight.request);
+                    prop_assert_eq!(completed, expected.pop_front());
                 }
                 prop_assert_eq!(flights.len(), expected.len());
                 prop_assert_eq!(flights.is_empty(), expected.is_empty());

@@ -1,4 +1,4 @@
-//! How far a worker is with the slice that runs now.
+//! The progress of a worker with the running slice.
 
 use abx_sys::Nanos;
 
@@ -8,7 +8,7 @@ pub(crate) struct Progress {
     pub(crate) open: bool,
     /// Nothing is sent from here on.
     pub(crate) end: Nanos,
-    /// When the slice must next be checked for one of its edges.
+    /// The next edge: the end of an interval or of the counted part, or a report.
     pub(crate) edge: Nanos,
     /// When to check next for connections that need not be awaited any more.
     pub(crate) settles: Nanos,
@@ -16,14 +16,15 @@ pub(crate) struct Progress {
     pub(crate) requests_left: u64,
     pub(crate) in_flight: usize,
     pub(crate) resting: usize,
-    /// Failures and timeouts since the last whole response.
+    /// Failures since the last whole response.
     pub(crate) failures: usize,
+    /// Timeouts since the last whole response.
     pub(crate) timeouts: usize,
-    /// Since when these counts mean that the subject does not respond here.
+    /// Since when the failures and timeouts mean that the subject does not respond to this worker.
     pub(crate) silent_since: Option<Nanos>,
-    /// When the clock was last read for the current action.
+    /// The last reading of the clock during the current action.
     pub(crate) acted: Nanos,
-    /// Before this moment no timeout and no end of a rest is due.
+    /// No timeout and no end of a rest is due before this moment.
     pub(crate) next_check: Nanos,
 }
 
@@ -46,7 +47,7 @@ impl Progress {
         }
     }
 
-    /// A slot rests until then, since its connect failed.
+    /// A slot rests until this moment, since its connect failed.
     pub(crate) fn rests(&mut self, until: Nanos) {
         self.resting += 1;
         self.failures += 1;
@@ -57,17 +58,16 @@ impl Progress {
         self.open && now < self.end && self.requests_left > 0
     }
 
-    /// Whether the slice has requests left.
     pub(crate) fn has_requests(&self) -> bool {
         self.requests_left > 0
     }
 
-    /// A request is given up before it is sent.
+    /// Gives up a request before it is sent.
     pub(crate) fn passes(&mut self) {
         self.requests_left -= 1;
     }
 
-    /// The clock was read while there was work.
+    /// Notes a reading of the clock during the current action.
     pub(crate) fn acted(&mut self, now: Nanos) {
         self.acted = now;
     }

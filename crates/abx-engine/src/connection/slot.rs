@@ -11,60 +11,60 @@ use crate::io::Token;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlotState {
     Closed,
-    /// No connection, and none is tried before this moment.
+    /// No connection, and no attempt before this moment.
     Resting(Nanos),
     /// A connection is being made, for flights or for later.
     Connecting,
-    /// A connection, with flights or with nothing to do.
+    /// An open connection, with flights or idle.
     Standing,
 }
 
-/// How a connection has been used, which decides whether its end may be no response to a
-/// request.
+/// How a connection has been used, which decides whether its end may be unrelated to the requests
+/// on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionUse {
-    /// It has given no whole response.
+    /// It has carried no whole response.
     New,
-    /// Its load was suspended for [`RESTED_MIN`] or more, and it has given no whole response
+    /// Its load was suspended for [`RESTED_MIN`] or more, and it has carried no whole response
     /// since.
     Rested,
-    /// It has given a whole response.
+    /// It has carried a whole response.
     Used,
 }
 
-/// No server is configured to close connections that were idle for less.
+/// The least idle time after which a server may be configured to close a connection.
 const RESTED_MIN: Nanos = Nanos(1_000_000_000);
-/// A connection that is reopened since it was idle for so long is so before it rests: some
-/// time passes until its load begins.
+/// A connection that was idle for this long before a slice is reopened. Less than
+/// [`RESTED_MIN`], since some time passes until the load begins.
 const REOPENED_MIN: Nanos = Nanos(800_000_000);
 
 /// A place for one connection at a time.
 pub(crate) struct Slot<T> {
     pub(crate) state: SlotState,
-    /// Counts connections, so that an event of an earlier one is known to be stale.
+    /// Counts connections, so that events of an earlier connection are known to be stale.
     pub(crate) generation: u32,
     pub(crate) client: T,
     /// The requests that it carries, in the order of their responses.
     pub(crate) flights: Flights,
-    /// How many of them, from the first on, were handed over to be sent.
+    /// How many flights, from the first on, were handed over to be sent.
     pub(crate) handed: usize,
-    /// Which request of the load the last ones of these carry, as copies.
+    /// The request of the load that the last flights handed over carry, as copies.
     pub(crate) sending: usize,
     /// Bytes of these copies that the kernel has not taken yet.
     pub(crate) unsent_bytes: usize,
-    /// The last one, if it was built for this send and the kernel did not take all of it.
+    /// The last request, if it was built from a template and the kernel did not take all of it.
     pub(crate) unsent: Vec<u8>,
-    /// The peer takes no more bytes. Bytes that it sent before are still received.
+    /// Whether the peer takes no more bytes. Bytes that it sent before are still received.
     pub(crate) is_cut_off: bool,
     pub(crate) usage: ConnectionUse,
-    /// Connects in a row that failed.
+    /// Failed connects in a row.
     pub(crate) refusals: u32,
-    /// Calls of the session that it is in.
+    /// Requests so far in the current session.
     pub(crate) calls: u32,
     /// Since when it has room for a request.
     pub(crate) free_since: Nanos,
-    /// Whether it is in a list of slots with room for more requests in flight, or
-    /// is parked: it is listed there once.
+    /// Whether it is already in the list of slots with room for more requests in flight, or in
+    /// that of parked slots.
     pub(crate) is_listed: bool,
     pub(crate) clock: Clock,
     pub(crate) timing: Timing,
@@ -95,7 +95,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Names its connection to the back end; `index` is its place in the pool.
+    /// The token of its connection for the back end; `index` is the slot's place in the pool.
     pub(crate) fn token(&self, index: usize) -> Token {
         Token {
             slot: u32::try_from(index).expect("a pool's connections are counted in 32 bits"),
@@ -103,13 +103,13 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Whether there is a connection, standing or in the making.
+    /// Whether there is a connection, open or in the making.
     pub(crate) fn has_connection(&self) -> bool {
         !matches!(self.state, SlotState::Closed | SlotState::Resting(_))
     }
 
-    /// Whether one more request may be in flight, if there may be up to `most`. Without a
-    /// connection there is room for one, for which a connection is then made.
+    /// Whether one more request may be in flight, of at most `most`. Without a connection there
+    /// is room for one request, for which a connection is then made.
     pub(crate) fn has_room(&self, most: usize) -> bool {
         match self.state {
             SlotState::Standing => self.flights.len() < most,
@@ -126,8 +126,8 @@ impl<T> Slot<T> {
             && self.state == SlotState::Standing
     }
 
-    /// Whether the kernel took all of the first flight's request, if each of the copies
-    /// that go out now has this many bytes.
+    /// Whether the kernel has taken all of the first flight's request, if each copy that is
+    /// being sent has this many bytes.
     pub(crate) fn has_sent_first(&self, request_bytes: usize) -> bool {
         self.unsent_bytes.div_ceil(request_bytes) < self.handed
     }
@@ -136,13 +136,13 @@ impl<T> Slot<T> {
         self.state == SlotState::Standing && self.flights.is_empty()
     }
 
-    /// Whether its server may be about to end it, since its load is suspended since this
-    /// moment.
+    /// Whether its server may be about to close it, if the load has been suspended since
+    /// `suspended_since`.
     pub(crate) fn may_be_ended(&self, now: Nanos, suspended_since: Nanos) -> bool {
         self.is_idle() && self.idle_for(now, suspended_since) >= REOPENED_MIN
     }
 
-    /// How long it has been idle, not counting time before its load was suspended.
+    /// How long it has been idle, without the time before its load was suspended.
     fn idle_for(&self, now: Nanos, suspended_since: Nanos) -> Nanos {
         now.since(suspended_since.max(self.free_since))
     }
@@ -156,8 +156,8 @@ impl<T> Slot<T> {
         self.flights.first().is_some_and(|flight| flight.hashed)
     }
 
-    /// Removes the first flight, whose outcome came now and was recorded. The
-    /// connection has room from now on if its window was full.
+    /// Removes the first flight, whose outcome was recorded at `now`. If the window was full,
+    /// the connection has room from now on.
     pub(crate) fn complete(&mut self, window: usize, now: Nanos) {
         let had_room = self.flights.len() < window && self.state == SlotState::Standing;
         if !had_room {
@@ -167,7 +167,7 @@ impl<T> Slot<T> {
         self.flights.complete();
     }
 
-    /// Resets the state of the last slice, which ended at `suspended_since`.
+    /// Resets the state for a slice; the last one ended at `suspended_since`.
     pub(crate) fn start_slice(
         &mut self,
         start: Nanos,
@@ -188,7 +188,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// The connection, if there was one, is gone. Flights stay.
+    /// Forgets the connection, if there was one. Flights stay.
     pub(crate) fn close(&mut self) {
         self.state = SlotState::Closed;
         self.handed = 0;
@@ -200,7 +200,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Takes a new connection, whose making began at this moment.
+    /// Notes a new connection, whose connect began at this moment.
     pub(crate) fn connecting(&mut self, client: T, began: Nanos) {
         self.state = SlotState::Connecting;
         self.timing.connecting(began);
@@ -215,8 +215,8 @@ mod tests {
     use crate::connection::flights::tests::flight;
 
     #[test]
-    fn a_closed_slot_knows_events_of_its_former_connection() {
-        // Method: the generation must change with every close.
+    fn closing_a_slot_changes_its_generation() {
+        // Method: the generation before and after a close.
         let mut slot = Slot::new(1, ());
         let before = slot.generation;
         slot.close();
@@ -224,9 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn room_begins_when_a_full_window_loses_its_first() {
-        // Method: a window of three, filled and emptied; only a full window
-        // gains room that was not there.
+    fn a_full_window_has_room_from_its_first_completion() {
+        // Method: a window of three, filled and emptied; only a full window gains room.
         let mut slot = Slot::new(3, ());
         slot.state = SlotState::Standing;
         for number in 0..3 {
@@ -253,8 +252,8 @@ mod tests {
 
     #[test]
     fn the_first_request_was_sent_when_only_later_copies_are_left() {
-        // Method: three copies of ten bytes, by the number of bytes that are left,
-        // after none and after one that went out before.
+        // Method: copies of ten bytes, three and four of them, with different numbers of unsent
+        // bytes.
         for (unsent, handed, expected) in [
             (0, 3, true),
             (1, 3, true),

@@ -21,7 +21,7 @@ pub(crate) struct RequestTemplate {
     head: TemplateHead,
     body: Vec<Piece>,
     has_sequence: bool,
-    /// The lists that it takes a line of, each once.
+    /// The places of the lists that it takes lines from, each once.
     lists: Vec<usize>,
 }
 
@@ -37,22 +37,23 @@ enum Piece {
     Sequence,
     Random {
         first: u64,
-        /// How many numbers it is drawn from.
-        numbers: u64,
+        /// The size of the range that it is drawn from.
+        count: u64,
     },
     Uuid,
-    /// A line of a list, by the place of that list among all of the load.
+    /// A line of a list, by the place of that list in [`ValuesToFill::lists`].
     Line(usize, LineList),
     BodyLength,
 }
 
-/// The values that one worker's share of a load has filled in so far.
+/// The state of the values that one worker's share of a load fills in.
 ///
-/// A number and a line belong to a request: they are the same in all of its places.
+/// A sequence number and a line belong to a request: they are the same everywhere in it.
 pub(crate) struct ValuesToFill {
     share: ScheduleShare,
+    /// Sequence numbers that were used.
     numbers: u64,
-    /// The lists, by name, and how many lines of each were given.
+    /// The lists by name, and how many lines of each were used.
     lists: Vec<(String, u64)>,
     random: Random,
     /// Reused for each body.
@@ -67,21 +68,21 @@ impl ValuesToFill {
             share: ScheduleShare::WHOLE,
             numbers: 0,
             lists: Vec::new(),
-            // A stream other than those that draw requests and samples.
+            // Independent of the random streams that draw requests and samples.
             random: Random::new(seed ^ 0x5851_f42d_4c95_7f2d),
             body: Vec::new(),
             value: Vec::new(),
         }
     }
 
-    /// Sets which numbers, and which lines, are this worker's.
+    /// Sets this worker's share of the numbers and lines.
     pub(crate) fn take_share(&mut self, share: ScheduleShare) {
         self.share = share;
     }
 
     fn place_of(&mut self, list: &LineList) -> usize {
-        let count = self.lists.iter().position(|(name, _)| name == list.name());
-        count.unwrap_or_else(|| {
+        let known = self.lists.iter().position(|(name, _)| name == list.name());
+        known.unwrap_or_else(|| {
             self.lists.push((list.name().to_owned(), 0));
             self.lists.len() - 1
         })
@@ -94,8 +95,8 @@ impl ValuesToFill {
                 Piece::Sequence => {
                     push_decimal(SENT_BEFORE_LOAD + self.share.nth(self.numbers), out);
                 }
-                Piece::Random { first, numbers } => {
-                    push_decimal(first + self.random.below(*numbers), out);
+                Piece::Random { first, count } => {
+                    push_decimal(first + self.random.below(*count), out);
                 }
                 Piece::Uuid => push_uuid(&mut self.random, out),
                 Piece::Line(place, list) => {
@@ -112,7 +113,7 @@ impl RequestTemplate {
     /// The template of a request, whose lists are recorded in `values`.
     ///
     /// # Errors
-    /// [`http1::RequestError`] if it cannot be sent, whatever is filled in.
+    /// [`http1::RequestError`] if it cannot be sent with any values.
     pub(crate) fn of(
         request: &RequestPlan,
         keep_alive: bool,
@@ -120,31 +121,31 @@ impl RequestTemplate {
     ) -> Result<RequestTemplate, http1::RequestError> {
         let parts = request.written(keep_alive).encode_parts()?;
         let mut cuts: Vec<(Range<usize>, Piece)> = Vec::new();
-        for request_placeholder in &request.placeholders {
-            let begin = match request_placeholder.part {
+        for placeholder in &request.placeholders {
+            let offset = match placeholder.part {
                 PlaceholderPart::Path => parts.target,
                 PlaceholderPart::Header(index) => parts.headers[index],
                 PlaceholderPart::Body => parts.body,
             };
             cuts.push((
-                begin + request_placeholder.start..begin + request_placeholder.end,
-                piece(&request_placeholder.kind, values),
+                offset + placeholder.start..offset + placeholder.end,
+                piece(&placeholder.kind, values),
             ));
         }
         let is_in_body = |cut: &(Range<usize>, Piece)| cut.0.start >= parts.body;
         if cuts.iter().any(is_in_body) {
-            let length = parts.length.clone().ok_or_else(|| contradicts(request))?;
+            let length = parts.length.clone().ok_or_else(|| length_error(request))?;
             cuts.push((length, Piece::BodyLength));
         }
-        cuts.sort_by_key(|(place, _)| place.start);
-        let in_head = cuts.iter().filter(|cut| !is_in_body(cut)).count();
-        let of_body = cuts.split_off(in_head);
+        cuts.sort_by_key(|(range, _)| range.start);
+        let head_cuts = cuts.iter().filter(|cut| !is_in_body(cut)).count();
+        let body_cuts = cuts.split_off(head_cuts);
         let head = TemplateHead::Text(pieces(&parts.bytes, 0..parts.body, cuts));
-        let body = pieces(&parts.bytes, parts.body..parts.bytes.len(), of_body);
+        let body = pieces(&parts.bytes, parts.body..parts.bytes.len(), body_cuts);
         Ok(RequestTemplate::new(request, head, body, values))
     }
 
-    /// The same for a stream of HTTP/2.
+    /// The template of a request on a stream of HTTP/2.
     ///
     /// # Errors
     /// As [`RequestTemplate::of`].
@@ -153,25 +154,24 @@ impl RequestTemplate {
         is_encrypted: bool,
         values: &mut ValuesToFill,
     ) -> Result<RequestTemplate, http1::RequestError> {
-        let mut cuts_of = |part: PlaceholderPart, left_out: usize| -> Vec<(Range<usize>, Piece)> {
-            let ours = request
-                .placeholders
-                .iter()
-                .filter(|placeholder| placeholder.part == part);
-            let cut = |request_placeholder: &RequestPlaceholder| {
-                let place =
-                    request_placeholder.start - left_out..request_placeholder.end - left_out;
-                (place, piece(&request_placeholder.kind, values))
+        let mut cuts_of = |part: PlaceholderPart, omitted: usize| -> Vec<(Range<usize>, Piece)> {
+            let placeholders = request.placeholders.iter();
+            let cut = |placeholder: &RequestPlaceholder| {
+                let range = placeholder.start - omitted..placeholder.end - omitted;
+                (range, piece(&placeholder.kind, values))
             };
-            ours.map(cut).collect()
+            placeholders
+                .filter(|placeholder| placeholder.part == part)
+                .map(cut)
+                .collect()
         };
-        let of_body = cuts_of(PlaceholderPart::Body, 0);
+        let body_cuts = cuts_of(PlaceholderPart::Body, 0);
         let mut fields = Vec::new();
         for field in request.stream_fields(is_encrypted)? {
-            let is_length = field.name == "content-length" && !of_body.is_empty();
+            let is_length = field.name == "content-length" && !body_cuts.is_empty();
             let cuts = match field.header {
-                Some(_) if is_length => return Err(contradicts(request)),
-                Some((index, left_out)) => cuts_of(PlaceholderPart::Header(index), left_out),
+                Some(_) if is_length => return Err(length_error(request)),
+                Some((index, omitted)) => cuts_of(PlaceholderPart::Header(index), omitted),
                 None if field.name == ":path" => cuts_of(PlaceholderPart::Path, 0),
                 None => Vec::new(),
             };
@@ -182,7 +182,7 @@ impl RequestTemplate {
             };
             fields.push((field.name, value));
         }
-        let body = pieces(&request.body, 0..request.body.len(), of_body);
+        let body = pieces(&request.body, 0..request.body.len(), body_cuts);
         let head = TemplateHead::Fields(fields);
         Ok(RequestTemplate::new(request, head, body, values))
     }
@@ -199,8 +199,8 @@ impl RequestTemplate {
             has_sequence: false,
             lists: Vec::new(),
         };
-        for request_placeholder in &request.placeholders {
-            match &request_placeholder.kind {
+        for placeholder in &request.placeholders {
+            match &placeholder.kind {
                 PlaceholderKind::Sequence => template.has_sequence = true,
                 PlaceholderKind::Line(list) => {
                     let place = values.place_of(list);
@@ -214,7 +214,7 @@ impl RequestTemplate {
         template
     }
 
-    /// Builds the next request in place of the contents of `out`.
+    /// Replaces the contents of `out` with the next request.
     pub(crate) fn write(&self, values: &mut ValuesToFill, out: &mut Vec<u8>) {
         out.clear();
         let body = self.body(values);
@@ -226,7 +226,7 @@ impl RequestTemplate {
         self.count(values);
     }
 
-    /// Builds the next request in place of this one.
+    /// Replaces `request` with the next request.
     pub(crate) fn fill(&self, values: &mut ValuesToFill, request: &mut EncodedRequest) {
         let body = self.body(values);
         request.clear();
@@ -246,7 +246,7 @@ impl RequestTemplate {
         self.count(values);
     }
 
-    /// The next body, built first since its length comes before it.
+    /// The next body, which is built first since the head has its length.
     fn body(&self, values: &mut ValuesToFill) -> Vec<u8> {
         let mut body = std::mem::take(&mut values.body);
         body.clear();
@@ -254,7 +254,7 @@ impl RequestTemplate {
         body
     }
 
-    /// The next request has another number and other lines.
+    /// Advances the sequence number and the lines for the next request.
     fn count(&self, values: &mut ValuesToFill) {
         values.numbers += u64::from(self.has_sequence);
         for place in &self.lists {
@@ -268,32 +268,32 @@ fn piece(kind: &PlaceholderKind, values: &mut ValuesToFill) -> Piece {
         PlaceholderKind::Sequence => Piece::Sequence,
         PlaceholderKind::Random { first, last } => Piece::Random {
             first: *first,
-            numbers: last.saturating_sub(*first).saturating_add(1),
+            count: last.saturating_sub(*first).saturating_add(1),
         },
         PlaceholderKind::Uuid => Piece::Uuid,
         PlaceholderKind::Line(list) => Piece::Line(values.place_of(list), list.clone()),
     }
 }
 
-/// The bytes of this range, with other pieces for the places that are cut out.
+/// The bytes of `range`, with the given pieces in place of those that are cut out.
 fn pieces(bytes: &[u8], range: Range<usize>, cuts: Vec<(Range<usize>, Piece)>) -> Vec<Piece> {
     let mut pieces = Vec::with_capacity(2 * cuts.len() + 1);
     let mut from = range.start;
     let fixed = |range: Range<usize>| Piece::Fixed(Box::from(&bytes[range]));
-    for (place, piece) in cuts {
-        pieces.push(fixed(from..place.start));
+    for (cut, piece) in cuts {
+        pieces.push(fixed(from..cut.start));
         pieces.push(piece);
-        from = place.end;
+        from = cut.end;
     }
     pieces.push(fixed(from..range.end));
     pieces
 }
 
-/// A length was given of a body that has a new one each time.
-fn contradicts(request: &RequestPlan) -> http1::RequestError {
+/// The error for a fixed content length of a body whose length varies.
+fn length_error(request: &RequestPlan) -> http1::RequestError {
     let mut headers = request.headers.iter();
-    let given = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    let (name, value) = given.cloned().unwrap_or_default();
+    let length = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let (name, value) = length.cloned().unwrap_or_default();
     http1::RequestError::Framing {
         name,
         value,
@@ -324,10 +324,10 @@ mod tests {
     }
 
     #[test]
-    fn each_place_is_filled_and_all_else_stays() {
+    fn placeholders_are_filled_and_all_other_bytes_stay() {
         // Method: a number and a line in every part, four times.
-        let asked = request("/S?q=L", "n S", "{\"S\":\"L\"}");
-        let sent = sent(&asked, 1, ScheduleShare::WHOLE, 4);
+        let plan = request("/S?q=L", "n S", "{\"S\":\"L\"}");
+        let sent = sent(&plan, 1, ScheduleShare::WHOLE, 4);
         let lines = ["one", "", "three", "one"];
         for (number, (text, line)) in sent.iter().zip(lines).enumerate() {
             let number = number + 3;
@@ -339,20 +339,20 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_one_whole_request() {
-        // Method: the fuzz target's body, on kept inputs and changes of them.
+    fn inputs_of_the_fuzzing_corpus_make_one_whole_request() {
+        // Method: the fuzz target's body, on the corpus and mutations of it.
         abx_corpus::replay_text("request_template", 2_000, fuzz::any_text);
     }
 
     #[test]
     fn no_two_shares_give_the_same_number_or_line() {
-        // Method: two machines with two and three workers each; all numbers of all of them.
-        let asked = request("/S", "", "");
+        // Method: two machines, with two and three workers; all numbers of all workers differ.
+        let plan = request("/S", "", "");
         let mut numbers = BTreeSet::new();
         for (machine, workers) in [(0, 2), (1, 3)] {
             for worker in 0..workers {
                 let share = ScheduleShare::of(machine, 2).part(worker, workers);
-                for text in sent(&asked, 1, share, 20) {
+                for text in sent(&plan, 1, share, 20) {
                     assert!(numbers.insert(read(&text).unwrap().0), "{text}");
                 }
             }
@@ -361,17 +361,18 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_was_given_is_refused() {
-        // Method: right for the text as it is written, and wrong as soon as it is filled in.
-        let mut asked = request("/", "", "US");
-        asked.headers[0] = ("Content-Length".to_owned(), "2".to_owned());
-        let error = RequestTemplate::of(&asked, true, &mut ValuesToFill::new(1)).err();
+    fn a_fixed_content_length_is_refused() {
+        // Method: a length that is correct for the text with placeholders, and wrong once they are
+        // filled in.
+        let mut plan = request("/", "", "US");
+        plan.headers[0] = ("Content-Length".to_owned(), "2".to_owned());
+        let error = RequestTemplate::of(&plan, true, &mut ValuesToFill::new(1)).err();
         assert!(matches!(error, Some(http1::RequestError::Framing { .. })));
     }
 
     proptest! {
         #[test]
-        fn any_template_is_a_whole_request_with_the_right_length(
+        fn any_template_is_a_whole_request_with_the_correct_length(
             path in "/[a-zSRUL]{0,12}",
             header in "[a-zSRUL]{0,8}",
             body in "[a-zSRUL]{0,30}",
@@ -379,21 +380,21 @@ mod tests {
         ) {
             // Method: random placeholders in each part, any seed; a server's parser reads
             // exactly one request with nothing left, and random numbers are in their range.
-            let asked = request(&path, &header, &body);
-            for text in sent(&asked, seed, ScheduleShare::WHOLE, 5) {
-                let (_, read_body) = read(&text).unwrap();
-                let message = text.lines().find_map(|line| line.strip_prefix("Content-Length: "));
-                let figure: Option<usize> = message.and_then(|message| message.parse().ok());
-                prop_assert_eq!(figure, Some(read_body.len()));
+            let plan = request(&path, &header, &body);
+            for text in sent(&plan, seed, ScheduleShare::WHOLE, 5) {
+                let (_, body) = read(&text).unwrap();
+                let value = text.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+                let length: Option<usize> = value.and_then(|value| value.parse().ok());
+                prop_assert_eq!(length, Some(body.len()));
             }
-            let only = request("/R", "", "");
-            for text in sent(&only, seed, ScheduleShare::WHOLE, 5) {
+            let random = request("/R", "", "");
+            for text in sent(&random, seed, ScheduleShare::WHOLE, 5) {
                 let number: u64 = read(&text).unwrap().0[1..].parse().unwrap();
                 prop_assert!((7..=12).contains(&number));
             }
             prop_assert_eq!(
-                sent(&asked, seed, ScheduleShare::WHOLE, 3),
-                sent(&asked, seed, ScheduleShare::WHOLE, 3)
+                sent(&plan, seed, ScheduleShare::WHOLE, 3),
+                sent(&plan, seed, ScheduleShare::WHOLE, 3)
             );
         }
 
@@ -404,17 +405,17 @@ mod tests {
             body in "[a-zSRUL]{0,30}",
             seed in any::<u64>(),
         ) {
-            // Method: both forms by the same seed; the values of one of them, written without
-            // placeholders and encoded, give the other.
-            let asked = request(&path, &header, &body);
+            // Method: HTTP/1.1 and HTTP/2 with the same seed; the values of the text, put in the
+            // plan without placeholders and encoded, give the stream.
+            let plan = request(&path, &header, &body);
             let mut values = ValuesToFill::new(seed);
-            let template = RequestTemplate::of_stream(&asked, false, &mut values).unwrap();
-            let mut filled = asked.encode_stream(false).unwrap();
-            for text in sent(&asked, seed, ScheduleShare::WHOLE, 4) {
+            let template = RequestTemplate::of_stream(&plan, false, &mut values).unwrap();
+            let mut filled = plan.encode_stream(false).unwrap();
+            for text in sent(&plan, seed, ScheduleShare::WHOLE, 4) {
                 template.fill(&mut values, &mut filled);
                 let (target, body) = read(&text).unwrap();
                 let value = text.lines().find_map(|line| line.strip_prefix("b: "));
-                let mut plain = asked.clone();
+                let mut plain = plan.clone();
                 (plain.path, plain.body) = (target, body.into_bytes());
                 value.unwrap().clone_into(&mut plain.headers[1].1);
                 let plain = plain.encode_stream(false).unwrap();
@@ -424,12 +425,12 @@ mod tests {
 
         #[test]
         fn examples_differ_and_have_no_placeholder(seed in any::<u64>()) {
-            // Method: the three that are sent before the load, of each kind alone.
+            // Method: the three examples that are sent before the load, for each kind alone.
             for kind in ["S", "R", "U", "L"] {
-                let asked = request(&format!("/{kind}"), "", "");
+                let plan = request(&format!("/{kind}"), "", "");
                 let paths: BTreeSet<_> = (0..3)
                     .map(|number| {
-                        let example = asked.example(number, seed);
+                        let example = plan.example(number, seed);
                         assert!(example.placeholders.is_empty());
                         example.path
                     })

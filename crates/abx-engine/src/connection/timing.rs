@@ -6,19 +6,19 @@ use abx_sys::Nanos;
 
 use crate::connection::flights::Flight;
 
-/// The moments that belong to a connection rather than to a request.
+/// The times of a connection, as opposed to those of a request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Timing {
-    /// When the making of the connection began. For sampled flights the clock is read
-    /// then, to be exact; for others it is the batch's time.
+    /// When the connect began. For sampled flights the clock is read at that moment; for others
+    /// this is the time of the batch.
     began: Nanos,
     made: Nanos,
-    /// When the first byte came of a sampled response of which some is still to come.
+    /// The first byte's time of a sampled response that is not complete.
     first_byte: Option<Nanos>,
 }
 
 impl Timing {
-    /// A new connection is in the making since this moment.
+    /// Starts the times of a new connection.
     pub(crate) fn connecting(&mut self, began: Nanos) {
         *self = Timing {
             began,
@@ -31,27 +31,27 @@ impl Timing {
         self.made = now;
     }
 
-    /// A part of a sampled response came. Returns whether it is the first one.
+    /// Notes a part of a sampled response. Returns whether it is the first part.
     pub(crate) fn receives(&mut self, now: Nanos) -> bool {
         let is_first = !self.has_begun();
         self.first_byte.get_or_insert(now);
         is_first
     }
 
-    /// Whether a part of a sampled response came of which some is still to come.
+    /// Whether a sampled response has begun and is not complete.
     pub(crate) fn has_begun(&self) -> bool {
         self.first_byte.is_some()
     }
 
-    /// The moments of a flight whose response is whole now, if the slot's last outcome before
-    /// it came at `before`: they show where its time went. The next response has not begun.
+    /// The times of a flight whose response is complete at `now`. The slot's previous outcome came
+    /// at `before`. Resets the first byte's time for the next response.
     pub(crate) fn stamps(&mut self, flight: &Flight, before: Nanos, now: Nanos) -> Timestamps {
         let sent = flight.sent.expect("what has a response was sent");
-        // One that was begun later found the connection open.
-        let brought_it = flight.begun <= self.began;
+        // A request that was begun later found the connection open.
+        let caused_connect = flight.begun <= self.began;
         Timestamps {
             intended_ns: flight.intended.0,
-            connect_ns: brought_it.then(|| self.made.since(self.began).0),
+            connect_ns: caused_connect.then(|| self.made.since(self.began).0),
             turn_ns: sent.max(before).0,
             first_byte_ns: self.first_byte.take().unwrap_or(now).0,
             done_ns: now.0,

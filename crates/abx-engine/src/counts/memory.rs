@@ -8,26 +8,26 @@ use abx_sys::{Nanos, ServerAddress};
 use crate::io::{Awaits, Io, Ready, Received, Token};
 
 pub(super) const CONNECTIONS: u32 = 50;
-/// The time that one look at the clock takes.
+/// The time that one reading of the clock takes.
 pub(super) const TICK: Nanos = Nanos(40);
 /// The time that the peer takes for a batch of responses.
 pub(super) const BATCH: Nanos = Nanos(50_000);
 
 /// A back end in which every request has its response at the next wait.
 pub(super) struct Memory {
-    /// As many of one response as are in flight at most.
+    /// Copies of one response, for all requests that may be in flight.
     responses: Vec<u8>,
     now: Nanos,
     next: Vec<Ready>,
-    /// Bytes of as many requests.
-    request_bytes: usize,
+    /// Bytes of all requests that may be in flight.
+    requests_bytes: usize,
     connections: Vec<MemoryConnection>,
 }
 
 #[derive(Clone, Copy)]
 struct MemoryConnection {
-    /// How much of the responses was pulled, or is not due; all of them when none is.
-    place: usize,
+    /// Where the bytes to receive begin in the responses; their length if there are none.
+    offset: usize,
     to_skip: usize,
     most: usize,
 }
@@ -36,7 +36,7 @@ impl Memory {
     pub(super) fn new(request_bytes: usize, response: &[u8], pipeline: usize) -> Memory {
         let responses = response.repeat(pipeline);
         let connection = MemoryConnection {
-            place: responses.len(),
+            offset: responses.len(),
             to_skip: 0,
             most: usize::MAX,
         };
@@ -44,7 +44,7 @@ impl Memory {
             responses,
             now: Nanos(1),
             next: Vec::new(),
-            request_bytes: request_bytes * pipeline,
+            requests_bytes: request_bytes * pipeline,
             connections: vec![connection; CONNECTIONS as usize],
         }
     }
@@ -69,11 +69,11 @@ impl Io for Memory {
 
     fn send(&mut self, token: Token, bytes: &[u8]) -> io::Result<usize> {
         self.next.push(Ready::Receivable(token));
-        let all = self.request_bytes;
-        self.connection(token).place = match all - bytes.len() {
+        let requests_bytes = self.requests_bytes;
+        self.connection(token).offset = match requests_bytes - bytes.len() {
             0 => 0,
-            // One request is to one response as all of them are to all.
-            offset => offset * self.responses.len() / all,
+            // Each response belongs to one request.
+            missing => missing * self.responses.len() / requests_bytes,
         };
         Ok(bytes.len())
     }
@@ -99,17 +99,17 @@ impl Io for Memory {
 
     fn receive(&mut self, token: Token) -> Received<'_> {
         let connection = &mut self.connections[token.slot as usize];
-        let rest = &self.responses[connection.place..];
+        let rest = &self.responses[connection.offset..];
         if rest.is_empty() {
             return Received::Nothing;
         }
         if connection.to_skip > 0 {
             let skipped = std::mem::take(&mut connection.to_skip);
-            connection.place += skipped;
+            connection.offset += skipped;
             return Received::Skipped(skipped as u64);
         }
         let bytes = &rest[..rest.len().min(connection.most)];
-        connection.place += bytes.len();
+        connection.offset += bytes.len();
         Received::Bytes(bytes)
     }
 }

@@ -1,9 +1,9 @@
 //! The hot path over memory, so that its instructions can be counted.
 //!
-//! Everything of a slice runs as it does under load, except the kernel: requests
-//! vanish, and each connection has the same response to each ready at the next wait. The
-//! back end does as little as the contract allows and is counted with the rest.
-//! `scripts/instruction-counts` runs it, by `examples/hot_path.rs`. HTTP/2 is in `streams.rs`.
+//! A slice runs as it does under load, without the kernel: requests are dropped, and the next
+//! wait has the same response to each of them ready. The back end does as little as the contract
+//! allows, and its instructions are counted too. `scripts/instruction-counts` runs it through
+//! `examples/hot_path.rs`. HTTP/2 is in `streams.rs`.
 
 mod memory;
 mod streams;
@@ -74,7 +74,7 @@ impl Responses {
 }
 
 /// Sends this many requests over kept connections, `pipeline` in flight on each, and
-/// takes their responses, all of them recorded and one in a hundred verified.
+/// receives their responses. All of them are recorded, and one in a hundred is verified.
 /// Returns how many were ok.
 #[must_use]
 pub fn exchange(responses: Responses, pipeline: u32, requests: u64) -> u64 {
@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn every_counted_request_is_served_correctly() {
-        // Method: each kind of response, alone and pipelined; a wrong one would count another path.
+        // Method: each kind of response, alone and pipelined; a wrong response would take another
+        // path.
         for responses in [
             Responses::Sized(87),
             Responses::Chunked(87),

@@ -1,4 +1,4 @@
-//! The same over HTTP/2: each request's response has the number of its stream.
+//! The hot path of HTTP/2 over memory: each response has the number of its request's stream.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::pool::Pool;
 use crate::protocol::Http2;
 
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// Bytes of a frame's head, in which the stream's number is the end.
+/// Bytes of a frame's head, which ends with the stream's number.
 const HEAD_BYTES: usize = 9;
 const FRAME_BYTES_MAX: usize = 16_384;
 
@@ -27,7 +27,7 @@ pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
     let memory = StreamsMemory {
         now: Nanos(1),
         next: Vec::new(),
-        // The first one of a connection is a byte longer.
+        // The first request of a connection is a byte longer.
         request_bytes: out.len() - opening_bytes - 1,
         response: Response::of(body),
         connections: (0..CONNECTIONS)
@@ -45,10 +45,10 @@ pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
     )
 }
 
-/// One whole response, and the places of its stream number.
+/// One whole response, and the offsets of its stream number.
 struct Response {
     bytes: Vec<u8>,
-    numbers: Vec<usize>,
+    number_offsets: Vec<usize>,
 }
 
 impl Response {
@@ -70,7 +70,7 @@ impl Response {
         }
         let mut response = Response {
             bytes: Vec::new(),
-            numbers: Vec::new(),
+            number_offsets: Vec::new(),
         };
         response.push(1, 4, &block);
         let mut parts = body.chunks(FRAME_BYTES_MAX).peekable();
@@ -84,7 +84,7 @@ impl Response {
         let length = u32::try_from(payload.len()).expect("a frame is short");
         self.bytes.extend(&length.to_be_bytes()[1..]);
         self.bytes.extend([kind, flags]);
-        self.numbers.push(self.bytes.len());
+        self.number_offsets.push(self.bytes.len());
         self.bytes.extend([0; HEAD_BYTES - 5]);
         self.bytes.extend(payload);
     }
@@ -102,7 +102,7 @@ pub(super) struct StreamsMemory {
 struct StreamsConnection {
     has_begun: bool,
     streams: u32,
-    /// The bytes to be received, and whether they were.
+    /// The bytes to be received.
     bytes: Vec<u8>,
     is_received: bool,
 }
@@ -112,8 +112,8 @@ impl StreamsConnection {
         let from = self.bytes.len();
         self.bytes.extend_from_slice(&response.bytes);
         let stream = 2 * self.streams + 1;
-        for place in &response.numbers {
-            let number = &mut self.bytes[from + place..][..4];
+        for offset in &response.number_offsets {
+            let number = &mut self.bytes[from + offset..][..4];
             number.copy_from_slice(&stream.to_be_bytes());
         }
         self.streams += 1;

@@ -9,7 +9,7 @@ use crate::io::{Awaits, Io, PauseWatch, Ready};
 /// No wait is longer, so that a stop is noticed soon.
 const WAIT_MAX: Nanos = Nanos(50_000_000);
 
-/// Until when a driver has nothing to do unless an event comes.
+/// How long a driver has nothing to do unless an event comes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NextWait {
     pub(crate) until: Nanos,
@@ -20,7 +20,7 @@ pub(crate) struct NextWait {
 pub(crate) struct Waiter {
     ready: Vec<Ready>,
     pauses: PauseWatch,
-    /// By how much waits ended too late, see [`PauseWatch`].
+    /// How late waits ended in total, see [`PauseWatch`].
     late_ns: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) trait Driver {
     /// Takes the actions that are due before a wait. `None` ends the loop.
     fn next_wait(&mut self, now: Nanos, is_stopped: bool) -> Option<NextWait>;
 
-    /// Takes the ready events and then the actions that are due. All of them have this one
+    /// Handles the ready events and then takes the actions that are due. All of them share one
     /// reading of the clock: responses that the kernel handed over together get the same time,
     /// so that the engine's own parsing is not charged to the subject.
     fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos);

@@ -1,7 +1,7 @@
 //! The one loop of the engine, and the one place in it that waits.
 //!
-//! A [`Driver`] returns until when there is nothing to do, and takes the events that came.
-//! Its actions later than the next wait are in [`Timers`].
+//! A [`Driver`] returns how long there is nothing to do, and handles the events that came.
+//! [`Timers`] hold its later actions.
 
 mod driver;
 mod timers;

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use abx_sys::Nanos;
 
-/// Things with a moment each, the earliest first.
+/// Entries with a time each, the earliest first.
 pub(crate) struct Timers<T>(BinaryHeap<Reverse<(Nanos, T)>>);
 
 impl<T: Copy + Ord> Timers<T> {
@@ -13,15 +13,15 @@ impl<T: Copy + Ord> Timers<T> {
         Timers(BinaryHeap::new())
     }
 
-    pub(crate) fn set(&mut self, at: Nanos, what: T) {
-        self.0.push(Reverse((at, what)));
+    pub(crate) fn set(&mut self, at: Nanos, entry: T) {
+        self.0.push(Reverse((at, entry)));
     }
 
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         self.0.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Removes the earliest one whose moment has come.
+    /// Removes the earliest entry if its time has come.
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         self.next_at().filter(|at| *at <= now)?;
         self.0.pop().map(|Reverse(timer)| timer)

@@ -8,10 +8,10 @@ use super::wake::Wake;
 /// A wait stays awake for this many wake-up times: a server that responds more slowly loses
 /// at most a hundredth of its response time by waking this thread.
 const WAKES: u64 = 100;
-/// Between two looks that are further apart the thread did not have its processor.
+/// If two polls are further apart, the thread did not have its processor in between.
 const LOOK_MAX: Nanos = Nanos(20_000);
 
-/// Looks for events again and again, for a bounded time.
+/// Polls for events for a bounded time.
 #[derive(Default)]
 pub(super) struct BusyWait {
     awake: Awake,
@@ -23,9 +23,8 @@ pub(super) struct Look {
 }
 
 impl BusyWait {
-    /// Looks until there are events, the moment `until` is reached, or a wait has lasted
-    /// so long that the cost of a wake-up to the other side does not count. Returns the
-    /// last reading of the clock.
+    /// Polls until there are events, until the moment `until`, or until the wait is so long that
+    /// the cost of a wake-up to the server is negligible. Returns the last reading of the clock.
     pub(super) fn wait(
         &mut self,
         began: Nanos,
@@ -65,33 +64,32 @@ mod tests {
 
     const LOOK: Nanos = Nanos(300);
 
-    /// Waits until `until` from 1 s on, with events at look number `events` and a
-    /// look that takes `long` as look number 2. Returns the number of looks, and the rest.
-    fn wait(until: Nanos, events: u64, long: Nanos) -> (u64, Nanos, Awake) {
+    /// Waits for at most `span`, with events at poll number `events`. Poll number 2 takes
+    /// `second`. Returns the number of polls, the time that the wait took, and the time awake.
+    fn wait(span: Nanos, events: u64, second: Nanos) -> (u64, Nanos, Awake) {
         let began = Nanos(1_000_000_000);
         let (mut looks, mut now) = (0, began);
-        let mut waiting = BusyWait::default();
-        let end = waiting.wait(began, began.plus(until), &Wake::new(), || {
+        let mut busy_wait = BusyWait::default();
+        let end = busy_wait.wait(began, began.plus(span), &Wake::new(), || {
             looks += 1;
-            now = now.plus(if looks == 2 { long } else { LOOK });
+            now = now.plus(if looks == 2 { second } else { LOOK });
             Look {
                 now,
                 has_events: looks == events,
             }
         });
         assert_eq!(end, now);
-        let awake = waiting.take();
-        assert_eq!(waiting.take(), Awake::default());
+        let awake = busy_wait.take();
+        assert_eq!(busy_wait.take(), Awake::default());
         (looks, now.since(began), awake)
     }
 
     #[test]
-    fn looks_that_found_nothing_are_what_was_waited() {
-        // Method: events at the first and at the fifth look; the look that found them is work.
-        let none = Awake::default();
-        let later = Nanos(50_000_000);
-        assert_eq!(wait(later, 1, LOOK), (1, LOOK, none));
-        let (looks, _, awake) = wait(later, 5, LOOK);
+    fn only_polls_without_events_count_as_waiting() {
+        // Method: events at the first and at the fifth poll; the poll with the events is work.
+        let span = Nanos(50_000_000);
+        assert_eq!(wait(span, 1, LOOK), (1, LOOK, Awake::default()));
+        let (looks, _, awake) = wait(span, 5, LOOK);
         assert_eq!(
             (looks, awake.on_cpu_ns, awake.off_cpu_ns),
             (5, 4 * LOOK.0, 0)
@@ -100,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_at_its_moment_and_at_its_bound() {
-        // Method: no event ever comes; a moment that is near, and one beyond the bound.
+        // Method: no event comes; an end that is near, and one beyond the bound.
         let (looks, took, _) = wait(Nanos(3_000), 0, LOOK);
         assert_eq!((looks, took), (10, Nanos(3_000)));
         let (looks, took, awake) = wait(Nanos(50_000_000), 0, LOOK);
@@ -110,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn time_without_a_processor_is_told_apart() {
-        // Method: the second look takes a millisecond, and finds nothing.
+    fn time_without_a_processor_is_counted_separately() {
+        // Method: the second poll takes a millisecond and finds no events.
         let (_, _, awake) = wait(Nanos(50_000_000), 4, Nanos(1_000_000));
         assert_eq!((awake.on_cpu_ns, awake.off_cpu_ns), (2 * LOOK.0, 1_000_000));
     }

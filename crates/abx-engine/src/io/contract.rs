@@ -29,11 +29,10 @@ pub struct Handshake {
     pub(crate) is_resumed: bool,
 }
 
-/// Names one connection of a back end: a place, and the generation of the connection
-/// in that place.
+/// Identifies a connection of a back end by its slot and its generation in that slot.
 ///
-/// The engine chooses both. Places are small numbers from 0; a place has one
-/// connection at a time, and each further one has a new generation.
+/// The engine chooses both. Slots are small numbers from 0. A slot has one connection at a time,
+/// and each new connection has a new generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
     pub slot: u32,
@@ -48,20 +47,19 @@ pub enum Awaits {
 }
 
 impl Awaits {
-    /// What is awaited with this many requests in flight.
-    pub fn of(requests: usize) -> Awaits {
-        match requests {
+    pub fn of(in_flight: usize) -> Awaits {
+        match in_flight {
             0 => Awaits::Nothing,
             _ => Awaits::Responses,
         }
     }
 }
 
-/// How long a back end waited for responses without sleeping, and without finding any.
+/// How long a back end waited for responses without sleeping, while there were none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Awake {
     pub(crate) on_cpu_ns: u64,
-    /// Time of it in which the thread did not have its processor.
+    /// The time meanwhile in which the thread did not have its processor.
     pub(crate) off_cpu_ns: u64,
 }
 
@@ -94,38 +92,38 @@ pub enum Received<'a> {
 ///
 /// The rules that every back end keeps and the engine relies on:
 ///
-/// - **Tokens.** Every call but `connect` names a connection that was not closed
-///   since. `wait` lists nothing of a connection closed before it. SUBTLE: the
-///   engine may close connections while it works through a list, so the engine
-///   drops the later events of such a connection in the same list, by generation.
+/// - **Tokens.** Every call except `connect` names an open connection. `wait` lists no events of
+///   connections closed before it. SUBTLE: the engine may close connections while it works
+///   through a list, so it drops the later events of such a connection in the same list, by
+///   generation.
 /// - **Order.** `Connected` or `Unconnected` comes first and once for each
 ///   `connect` that returned `Ok`. A list holds at most one `Receivable` per
 ///   connection.
 /// - **Pulling.** After `Receivable` the engine pulls until `Nothing`, `Ended` or
 ///   `Failed`, or closes the connection. Until then no other `Receivable` need
 ///   come; afterwards one comes for any new bytes. After `Ended` and `Failed` the
-///   engine closes.
+///   engine closes the connection.
 /// - **Turns.** A peer that sends without end must not hold the engine in one list: `Nothing`
 ///   also ends a turn of `TURN_BYTES`. Then the next `wait` lists the connection
 ///   again, and does not sleep. The engine does not see the difference.
-/// - **Bytes** come exactly once and in order, those before an end or a failure
-///   before it, as far as the kernel still has them.
+/// - **Bytes** come exactly once, in order, and before the end or failure that follows them, as
+///   far as the kernel still has them.
 /// - **Sending.** Bytes that were taken go out in order. `MaySend` follows a short count.
 /// - **Cost.** No call allocates per request.
 pub trait Io {
-    /// Reads the clock that all moments here are on.
+    /// Reads the clock that all times here refer to.
     fn now(&mut self) -> Nanos;
 
     /// Starts to connect to `to`, from the address `from` when one is given.
     ///
     /// # Errors
-    /// The failures that are known at once; there is nothing to close then.
+    /// Failures that are known at once. Then there is nothing to close.
     fn connect(&mut self, token: Token, to: &ServerAddress, from: Option<IpAddr>)
     -> io::Result<()>;
 
     fn close(&mut self, token: Token);
 
-    /// Sends bytes and returns how many were taken; zero is "none for now". The caller keeps
+    /// Sends bytes and returns how many were taken; zero means none for now. The caller keeps
     /// the rest, and [`Ready::MaySend`] follows.
     ///
     /// # Errors
@@ -139,8 +137,8 @@ pub trait Io {
 
     /// Limits how much one pull should bring, from now on.
     ///
-    /// This is a hint, for a caller that wants to skip the bytes after a head; a back
-    /// end may return more.
+    /// This is a hint by a caller that wants to skip the bytes after a head; a back end may
+    /// return more.
     fn limit_receive(&mut self, token: Token, most: usize);
 
     /// Waits until something is ready or the moment `until` is reached, and
@@ -162,9 +160,9 @@ pub trait Io {
 
     fn receive(&mut self, token: Token) -> Received<'_>;
 
-    /// Why TLS failed on an open connection: its peer sent a record that breaks a rule, or an
-    /// alert. In TLS 1.3 the latter may refuse a client after the handshake is over on this side.
-    /// Returns it once.
+    /// Takes the reason why TLS failed on an open connection: its peer sent a record that breaks
+    /// a rule, or an alert. In TLS 1.3 an alert may refuse a client after the handshake is over
+    /// on this side.
     fn take_fault(&mut self, _: Token) -> Option<io::Error> {
         None
     }
@@ -184,7 +182,7 @@ pub trait Io {
     }
 }
 
-/// A token as an epoll set keeps it.
+/// A token as the number that an epoll set keeps.
 pub(super) fn number(token: Token) -> u64 {
     u64::from(token.generation) << 32 | u64::from(token.slot)
 }

@@ -1,7 +1,7 @@
 //! The back end over epoll: edge-triggered readiness, one receive for each response.
 //!
-//! An epoll set of its own for each pool, so that idle connections of one
-//! subject never wake the loop that loads another.
+//! Each pool has a separate epoll set, so that idle connections of one subject never wake the
+//! loop that loads another.
 
 use std::io;
 use std::net::IpAddr;
@@ -18,9 +18,9 @@ use super::turn::{CutTurns, TURN_BYTES, Turn};
 use super::wake::Wake;
 
 /// Large bodies take few calls, and the buffer stays in the second-level cache.
-/// Its memory comes when it is used: small responses touch its first page only.
+/// The kernel provides its memory on first use: small responses touch only the first page.
 const BUFFER_BYTES: usize = TURN_BYTES;
-/// One wait returns at most this many events; more wait for the next one.
+/// The most events of one wait; the others come with the next wait.
 const EVENTS_MAX: usize = 512;
 
 /// The alarm's token in the set, which no connection has.
@@ -28,14 +28,14 @@ const ALARM: u64 = u64::MAX;
 
 pub struct EpollIo {
     epoll: Epoll,
-    /// Ends waits that are long, see [`EpollIo::wait_long`].
+    /// Ends long waits, see [`EpollIo::wait_long`].
     alarm: Alarm,
     events: Events,
     connections: Vec<Option<EpollConnection>>,
     cut: CutTurns,
     buffer: Vec<u8>,
     wake: Wake,
-    /// Waits for responses; `None` to sleep instead.
+    /// Waits awake for responses; `None` to sleep.
     busy_wait: Option<BusyWait>,
     last: Nanos,
     tuning: SocketTuning,
@@ -45,18 +45,18 @@ struct EpollConnection {
     socket: Socket,
     generation: u32,
     is_connecting: bool,
-    /// A send was cut short, so that an event for room in the send buffer matters.
+    /// Whether a send was cut short, so that an event for room in the send buffer matters.
     is_blocked: bool,
-    /// Nothing is received until it is listed again: an edge will announce more, or it is among
-    /// those whose turn was cut.
+    /// Whether nothing is received until the connection is listed again: an edge will announce
+    /// more bytes, or its turn was cut.
     has_had_turn: bool,
     turn: Turn,
-    /// The peer's end or an error is known: only further reading shows it.
+    /// Whether the peer's end or an error was announced, which only further reading shows.
     has_ended: bool,
-    /// Bytes of no interest that are still to come.
+    /// Bytes still to be discarded.
     to_skip: u64,
-    /// The most that one receive brings.
-    most: usize,
+    /// The most bytes of one receive.
+    receive_max: usize,
 }
 
 impl EpollIo {
@@ -85,7 +85,7 @@ impl EpollIo {
         })
     }
 
-    /// Connections from now on have this set on their sockets.
+    /// Sets socket options for connections from now on.
     pub(crate) fn tuned(mut self, tuning: SocketTuning) -> EpollIo {
         self.tuning = tuning;
         self
@@ -108,10 +108,10 @@ impl EpollIo {
         !self.events.is_empty() || self.last >= until
     }
 
-    /// Waits for events, for long, and reads the clock. It ends at a moment, or at an
-    /// earlier one at which an earlier wait was to end: in a busy loop nearly all waits
-    /// end with a response, and a timer of its own for each of them costs a fortieth of
-    /// a request (docs/explain/overhead.md).
+    /// Waits for events until a distant moment, and reads the clock. The wait may end sooner, at
+    /// the planned end of an earlier wait: in a busy loop nearly all waits end with a response,
+    /// and setting the timer for each wait costs a fortieth of a request
+    /// (docs/explain/overhead.md).
     fn wait_long(&mut self, until: Nanos) {
         let rings = until.since(self.wake.ahead());
         let is_set = self.alarm.at() > self.last && self.alarm.at() <= rings;
@@ -126,9 +126,9 @@ impl EpollIo {
         self.last = Nanos::now();
     }
 
-    /// Waits for events until a moment, and reads the clock. It does not sleep for the time
-    /// that a wake-up takes: it polls for the end of the wait, and for events meanwhile, so
-    /// that requests due then are sent then.
+    /// Waits for events until a moment, and reads the clock. It sleeps less, by the time that a
+    /// wake-up takes, and polls for the rest, so that requests due at that moment are sent in
+    /// time.
     fn sleep(&mut self, until: Nanos) {
         let is_near = until > self.last;
         if is_near {
@@ -186,7 +186,7 @@ impl Io for EpollIo {
             turn: Turn::whole(),
             has_ended: false,
             to_skip: 0,
-            most: BUFFER_BYTES,
+            receive_max: BUFFER_BYTES,
         });
         Ok(())
     }
@@ -205,7 +205,7 @@ impl Io for EpollIo {
     }
 
     fn limit_receive(&mut self, token: Token, most: usize) {
-        self.connection(token).most = most.clamp(1, BUFFER_BYTES);
+        self.connection(token).receive_max = most.clamp(1, BUFFER_BYTES);
     }
 
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
@@ -228,11 +228,10 @@ impl Io for EpollIo {
                 // The alarm.
                 continue;
             };
-            // A closed socket leaves its set, but only once its last copy is gone:
+            // A closed socket leaves its set only once its last copy is closed:
             // a child that is being started has one for a moment.
-            let is_current = |epoll_connection: &&mut EpollConnection| {
-                epoll_connection.generation == token.generation
-            };
+            let is_current =
+                |connection: &&mut EpollConnection| connection.generation == token.generation;
             let Some(connection) = place.as_mut().filter(is_current) else {
                 continue;
             };
@@ -244,7 +243,7 @@ impl Io for EpollIo {
         self.cut.list(ready, |token| {
             let place = connections.get_mut(token.slot as usize);
             let connection = place.and_then(Option::as_mut);
-            // An event of this list may have begun its turn already.
+            // An event in this list may have begun its turn already.
             let connection = connection.filter(|connection| {
                 connection.generation == token.generation && connection.has_had_turn
             });
@@ -258,8 +257,8 @@ impl Io for EpollIo {
     }
 
     fn take_awake(&mut self) -> Awake {
-        let taken = self.busy_wait.as_mut().map(BusyWait::take);
-        taken.unwrap_or_default()
+        let awake = self.busy_wait.as_mut().map(BusyWait::take);
+        awake.unwrap_or_default()
     }
 
     fn receive(&mut self, token: Token) -> Received<'_> {
@@ -270,18 +269,18 @@ impl Io for EpollIo {
         let skips = connection.to_skip > 0;
         let (length, got) = if skips {
             let length = usize::try_from(connection.to_skip).unwrap_or(usize::MAX);
-            // A discard of more would be short, and taken for everything that is there.
+            // A discard of more would be short, as if the socket were empty.
             let length = length.min(connection.socket.discard_max());
             (length, connection.socket.discard(length))
         } else {
-            let room = &mut self.buffer[..connection.most];
+            let room = &mut self.buffer[..connection.receive_max];
             (room.len(), connection.socket.receive(room))
         };
         match got {
             Ok(0) => Received::Ended,
             Ok(count) => {
-                // SUBTLE: A short read has emptied the socket, and the next bytes
-                // make a new edge. This does not hold for an end that is known already.
+                // SUBTLE: A short read has emptied the socket, and the next bytes make a new
+                // edge. The announced end of a peer makes no new edge.
                 connection.has_had_turn = count < length && !connection.has_ended;
                 if !connection.has_had_turn && connection.turn.spend(count) {
                     connection.has_had_turn = true;
@@ -303,14 +302,13 @@ impl Io for EpollIo {
     }
 }
 
-/// Takes the events that there are, without a wait.
+/// Takes the present events without waiting.
 fn look(epoll: &Epoll, events: &mut Events) {
     epoll
         .wait(events, Some(Nanos(0)))
         .expect("looking at an open epoll set does not fail");
 }
 
-/// Whether a connection stays.
 #[derive(PartialEq)]
 enum Keeps {
     Yes,
@@ -372,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_waits_awake_without_a_response_to_come() {
+    fn only_a_wait_for_responses_stays_awake() {
         // Method: waits of a millisecond on an empty set; only a wait for responses polls,
         // and only if it may.
         let waited = |wait, awaits| {
@@ -388,10 +386,10 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_a_closed_connection_that_lives_on_elsewhere_is_dropped() {
+    fn events_of_a_closed_socket_with_an_open_copy_are_dropped() {
         // Method: a copy of the first connection's socket, such as a child process has while
-        // it starts, keeps its place in the set when the original is closed. Then
-        // bytes arrive on it, and must not be taken for the second one's.
+        // it starts, stays in the set when the original is closed. Bytes that then arrive on it
+        // must not count for the second connection.
         let peer = Loopback::start(Box::new(|number| match number {
             0 => vec![PeerStep::Await(1), PeerStep::Send([1].into())],
             _ => Vec::new(),
@@ -406,9 +404,9 @@ mod tests {
         for token in tokens {
             io.connect(token, &peer.address().into(), None).unwrap();
             let until = io.now().plus(Nanos(20_000_000_000));
-            // The first one's byte may end a wait of the second one, without an event.
+            // The first connection's byte may end a wait of the second, without an event.
             while ready.is_empty() && io.wait(until, Awaits::Nothing, &mut ready) < until {}
-            assert!(matches!(ready[..], [Ready::Connected(which)] if which == token));
+            assert!(matches!(ready[..], [Ready::Connected(connected)] if connected == token));
             ready.clear();
             if copy.is_none() {
                 io.send(token, b"x").unwrap();

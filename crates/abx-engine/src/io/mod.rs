@@ -1,17 +1,17 @@
 //! The one contract between the engine and the back ends that move its bytes.
 //!
 //! A back end owns the connections of one pool; the engine interprets their bytes.
-//! It is pull-style: [`Io::wait`] lists *which* connections have something. The engine then
-//! pulls with [`Io::receive`], reads the bytes where the back end has them, and never holds
+//! The engine pulls: [`Io::wait`] lists *which* connections are ready. The engine then
+//! calls [`Io::receive`], reads the bytes where the back end has them, and never holds
 //! them over the next call. Start at [`Io`].
 //!
-//! A layer that changes the bytes of connections is such a contract over another one: it
-//! lists `Connected` when its handshake is over, and skips bytes that it has read. `tls/` is
-//! one. A protocol that multiplexes requests, such as HTTP/2, is a
+//! A layer that changes the bytes of connections, such as `tls/`, implements the contract over
+//! another back end: it lists `Connected` when its handshake is over, and skips bytes that it has
+//! read. A protocol that multiplexes requests, such as HTTP/2, is a
 //! [`Protocol`](crate::protocol::Protocol) with an outbox.
 //!
-//! There are `epoll.rs` and TLS over it, and for tests `abx-twin` with virtual time. All pass the
-//! same tests, in `tests/simulation/contract.rs`.
+//! The back ends are `epoll.rs`, TLS over it, and, for tests, `abx-twin` with virtual time. All of
+//! them pass the tests in `tests/simulation/contract.rs`.
 
 mod busy_wait;
 mod contract;

@@ -1,15 +1,15 @@
 //! Pauses of the generator's own thread: abx stopped by a signal, or its machine suspended.
 //!
-//! A wait has a planned end. A thread that returns long after it either had no processor or
-//! stood still, and the kernel counts how long it had none. A subject's bytes end a wait
-//! early, never late, so a slow subject is no pause.
+//! A wait has a planned end. A thread that returns long after it either waited for a processor,
+//! which the kernel counts, or was paused. A subject's bytes end a wait early, never late, so a
+//! slow subject is no pause.
 
 use abx_sys::Nanos;
 
-/// Shorter pauses are not looked for: work on very many connections may take as long.
+/// Shorter delays are no pauses: work on very many connections may take as long.
 const PAUSE_MIN: Nanos = Nanos(250_000_000);
 
-/// Notes from wait to wait by how much each ended too late.
+/// Measures how late each wait ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PauseWatch {
     waited_until: Nanos,
@@ -22,8 +22,8 @@ impl PauseWatch {
         }
     }
 
-    /// A wait until `until` ended at `now`. Returns by how much it was late, in ns: 0 for less
-    /// than a pause.
+    /// Notes that a wait until `until` ended at `now`. Returns how late it was, in ns, or 0 if
+    /// that is shorter than a pause.
     #[inline(always)]
     pub(crate) fn note(&mut self, until: Nanos, now: Nanos) -> u64 {
         let late = now.since(until.max(self.waited_until));
@@ -32,7 +32,7 @@ impl PauseWatch {
     }
 }
 
-/// The part of late waits that was a pause. During the rest of the slice's wall time the thread
+/// The part of the late waits that was a pause. In the rest of the slice's wall time the thread
 /// ran, or was ready to run.
 pub(crate) fn paused_ns(late_ns: u64, wall_ns: u64, runnable_ns: u64) -> u64 {
     let paused_ns = late_ns.min(wall_ns.saturating_sub(runnable_ns));
@@ -51,8 +51,8 @@ mod tests {
 
     #[test]
     fn a_thread_that_was_ready_to_run_was_not_paused() {
-        // Method: a second late in a slice of three: all of it a pause; most of it without a
-        // processor; nearly all of it without one, so that the rest is too short to count.
+        // Method: waits that are late by a second in a slice of three. The delay is all pause, half
+        // without a processor, and nearly all without a processor, so that the rest is too short.
         let paused = |runnable_ms| paused_ns(1_000 * MS, 3_000 * MS, runnable_ms * MS);
         assert_eq!(paused(1_000), 1_000 * MS);
         assert_eq!(paused(2_500), 500 * MS);
@@ -61,9 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_late_by_what_it_exceeds_its_end() {
+    fn a_wait_is_late_from_its_planned_end_or_its_beginning() {
         // Method: a wait that ends early, one that is a little late, one that is late by a
-        // second, and one for a moment that had passed before it began.
+        // second, and one whose planned end had passed before it began.
         let at = |ms: u64| Nanos(ms * MS);
         let mut watch = PauseWatch::from(at(0));
         assert_eq!(watch.note(at(50), at(10)), 0);

@@ -1,12 +1,12 @@
-//! How much one connection may bring before the others have their turn.
+//! How many bytes one connection may bring before it is the others' turn.
 //!
 //! A peer that sends faster than its bytes are parsed always has more. If one connection were
-//! pulled until it is empty, the loop would look at no clock, no stop flag and no other connection.
+//! pulled until it is empty, the loop would check no clock, no stop flag and no other connection.
 
 use super::contract::{Ready, Token};
 
-/// A turn ends with the pull that brings it to this many bytes: one full buffer of `epoll.rs`.
-/// Parsing that takes milliseconds at most, even if each event is two bytes long.
+/// A turn ends with the pull that reaches this many bytes: one full buffer of `epoll.rs`.
+/// Parsing them takes milliseconds at most, even if each event is two bytes long.
 pub const TURN_BYTES: usize = 256 * 1024;
 
 /// The rest of one connection's turn.
@@ -19,15 +19,15 @@ impl Turn {
         Turn { bytes: TURN_BYTES }
     }
 
-    /// A pull brought this many bytes. Returns whether the turn is over.
+    /// Notes a pull of this many bytes. Returns whether the turn is over.
     pub fn spend(&mut self, bytes: usize) -> bool {
         self.bytes = self.bytes.saturating_sub(bytes);
         self.bytes == 0
     }
 }
 
-/// Connections whose turn ended with bytes left. Readiness is edge-triggered, so no event of the
-/// kernel lists them again: the next wait does, and does not sleep.
+/// Connections whose turn ended with bytes left. Readiness is edge-triggered, so the kernel has no
+/// further event for them: the next wait lists them, and does not sleep.
 #[derive(Default)]
 pub struct CutTurns {
     tokens: Vec<Token>,
@@ -42,7 +42,7 @@ impl CutTurns {
         self.tokens.is_empty()
     }
 
-    /// Lists those for which `begins` starts the next turn.
+    /// Lists the connections for which `begins` starts the next turn.
     pub fn list(&mut self, ready: &mut Vec<Ready>, mut begins: impl FnMut(Token) -> bool) {
         let tokens = self.tokens.drain(..).filter(|token| begins(*token));
         ready.extend(tokens.map(Ready::Receivable));

@@ -1,19 +1,19 @@
-//! How long it takes to wake up, learned from the sleeps that ended.
+//! How long it takes to wake up, learned from past sleeps.
 
 use abx_sys::{Epoll, Events, Nanos};
 
 /// How much earlier than needed a sleep should end.
 ///
 /// A thread that sleeps until a moment runs some time after it: a few microseconds later
-/// on dedicated hardware, tens of them on a virtual machine. So a sleep is set to end
-/// earlier, by the delay of nearly all sleeps, and the thread waits awake for the rest.
+/// on dedicated hardware, tens of microseconds on a virtual machine. So a sleep is set to end
+/// earlier, by the delay that nearly all sleeps have, and the thread waits awake for the rest.
 /// That delay is the lower quartile of how late sleeps were: one sleep in four ends
-/// before its moment, and three shortly after it. The median would make half of them
-/// exact, and the half that wake up early would cost time awake: on a machine where
-/// sleeps are late by 20 to 40 us, most of the time that sleeping saves.
+/// before its moment, and three shortly after it. The median would make half of the sleeps
+/// exact, but the other half would wake up early and wait awake: on a machine where sleeps
+/// are late by 20 to 40 us, that costs most of the time that sleeping saves.
 ///
-/// Method: one step up for each sleep that was later, three down for each that was
-/// not, which rests where three of four are later. Source: Robbins and Monro,
+/// Method: one step up for each sleep that was later, three steps down for each other sleep.
+/// This settles where three of four sleeps are later. Source: Robbins and Monro,
 /// Annals of Mathematical Statistics 22 (1951).
 pub(super) struct Wake {
     ahead: Nanos,
@@ -21,7 +21,7 @@ pub(super) struct Wake {
 
 /// The value before any measurement.
 const AHEAD_FIRST: Nanos = Nanos(30_000);
-/// More means a busy machine, where being awake would not help.
+/// A longer delay means a busy machine, where waiting awake would not help.
 const AHEAD_MAX: Nanos = Nanos(60_000);
 /// No thread wakes up sooner.
 const TAKES_MIN: Nanos = Nanos(2_000);
@@ -36,7 +36,7 @@ impl Wake {
         Wake { ahead: AHEAD_FIRST }
     }
 
-    /// The same, from some short sleeps of this thread: about a millisecond.
+    /// Starts from some short sleeps of this thread, which take about a millisecond.
     pub(super) fn measured() -> Wake {
         let Ok(epoll) = Epoll::new() else {
             return Wake::new();
@@ -44,7 +44,7 @@ impl Wake {
         let mut events = Events::with_capacity(1);
         let mut late: [Nanos; SLEEPS] = std::array::from_fn(|_| {
             let ends = Nanos::now().plus(SLEEP);
-            // A wait that fails is not late; later sleeps teach better.
+            // A wait that fails is not late; later sleeps correct the value.
             let _ = epoll.wait(&mut events, Some(SLEEP));
             Nanos::now().since(ends)
         });
@@ -54,7 +54,7 @@ impl Wake {
         }
     }
 
-    /// How long it takes to wake up, mostly at least.
+    /// A lower bound of the time that most wake-ups take.
     pub(super) fn takes(&self) -> Nanos {
         self.ahead.max(TAKES_MIN)
     }
@@ -78,9 +78,9 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Where it rests when sleeps are late by `least` to `most` µs, and how many of
+    /// Where the value settles when sleeps are late by `least` to `most` µs, and how many of
     /// a thousand sleeps then end before their moment.
-    fn rest(least: u64, most: u64) -> (Nanos, usize) {
+    fn settled(least: u64, most: u64) -> (Nanos, usize) {
         let mut random = Random::new(3);
         let mut wake = Wake::new();
         let mut draw = || Nanos(least * 1_000 + random.below((most - least) * 1_000 + 1));
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn one_sleep_of_four_ends_before_its_moment() {
-        // Method: sleeps that are late by any time of a range, shorter and longer
-        // than the first value; it rests near a quarter of the range.
+        // Method: sleeps that are late by random times of ranges, shorter and longer
+        // than the first value; the value settles near the range's lower quartile.
         for (least, most, expected) in [(0, 8, 2), (20, 40, 25), (30, 50, 35)] {
-            let (ahead, early) = rest(least, most);
+            let (ahead, early) = settled(least, most);
             let off = ahead.0.abs_diff(expected * 1_000);
             assert!(off < 2_000, "{least} to {most} us: {ahead:?}");
             assert!((200..300).contains(&early), "{early}");
@@ -107,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_stays_awake_for_longer_than_the_limit() {
+    fn a_thread_stays_awake_no_longer_than_the_limit() {
         // Method: sleeps that end a millisecond late, and sleeps that end in time.
-        assert_eq!(rest(1_000, 1_000).0, AHEAD_MAX);
-        assert!(rest(0, 0).0 <= STEP);
+        assert_eq!(settled(1_000, 1_000).0, AHEAD_MAX);
+        assert!(settled(0, 0).0 <= STEP);
     }
 }

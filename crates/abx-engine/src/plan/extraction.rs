@@ -1,4 +1,4 @@
-//! Values that are taken from a response, for later steps.
+//! Values that later steps take from a response.
 
 use abx_wire::http1::response_headers;
 use serde_json::Value;
@@ -9,20 +9,20 @@ pub struct Extraction {
     pub value: usize,
     pub name: String,
     pub source: ValueSource,
-    /// The text before it; empty if it is at the beginning.
+    /// The text before the value; empty if the value is at the beginning.
     pub after: String,
-    /// The text after it; empty if it extends to the end.
+    /// The text after the value; empty if the value extends to the end.
     pub before: String,
 }
 
 /// Where in a response a value is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueSource {
-    /// In its body, which is JSON, at this pointer (RFC 6901).
+    /// In a JSON body, at this pointer (RFC 6901).
     Json(String),
-    /// In a header of this name; of several, the first that fits.
+    /// In the first matching header of this name.
     Header(String),
-    /// In its body, which is text.
+    /// In a body of text.
     Body,
 }
 
@@ -38,8 +38,8 @@ impl Extraction {
     pub(crate) fn take(&self, head: &[u8], body: &[u8]) -> Option<String> {
         match &self.source {
             ValueSource::Json(pointer) => {
-                let read: Value = serde_json::from_slice(body).ok()?;
-                match read.pointer(pointer)? {
+                let json: Value = serde_json::from_slice(body).ok()?;
+                match json.pointer(pointer)? {
                     Value::Null => None,
                     Value::String(text) => self.cut(text),
                     other => self.cut(&other.to_string()),
@@ -89,20 +89,20 @@ mod tests {
     const HEAD: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nX-A: one\r\n\
           Set-Cookie: theme=dark; Path=/\r\nSet-Cookie: sid=42; Path=/\r\n\r\n";
 
-    fn taken(source: ValueSource, cut: (&str, &str), body: &str) -> Option<String> {
+    fn extract(source: ValueSource, [after, before]: [&str; 2], body: &str) -> Option<String> {
         let extraction = Extraction {
             value: 0,
             name: "a".to_owned(),
             source,
-            after: cut.0.to_owned(),
-            before: cut.1.to_owned(),
+            after: after.to_owned(),
+            before: before.to_owned(),
         };
         extraction.take(HEAD, body.as_bytes())
     }
 
     #[test]
-    fn json_pointers_give_texts_as_they_are_and_the_rest_as_json() {
-        // Method: each kind of value, escapes of RFC 6901, and values that are not there.
+    fn json_pointers_give_strings_unquoted_and_other_values_as_json() {
+        // Method: each kind of value, escapes of RFC 6901, and missing values.
         let body = r#"{"data":{"token":"a\"b","id":17,"ok":true,"no":null,"empty":""},"l":[[1,2]],"a/b":"x"}"#;
         for (pointer, expected) in [
             ("/data/token", Some("a\"b")),
@@ -115,29 +115,29 @@ mod tests {
             ("/data/other", None),
             ("/l/7", None),
         ] {
-            let text = taken(ValueSource::Json(pointer.to_owned()), ("", ""), body);
-            assert_eq!(text.as_deref(), expected, "{pointer}");
+            let value = extract(ValueSource::Json(pointer.to_owned()), ["", ""], body);
+            assert_eq!(value.as_deref(), expected, "{pointer}");
         }
         let pointer = || ValueSource::Json("/a".to_owned());
-        assert_eq!(taken(pointer(), ("", ""), "<html>"), None);
-        let cut = taken(pointer(), ("id=", "&"), r#"{"a":"/x?id=5&b"}"#);
+        assert_eq!(extract(pointer(), ["", ""], "<html>"), None);
+        let cut = extract(pointer(), ["id=", "&"], r#"{"a":"/x?id=5&b"}"#);
         assert_eq!(cut.as_deref(), Some("5"));
     }
 
     #[test]
-    fn headers_and_texts_are_cut_between_two_words() {
+    fn headers_and_texts_are_cut_between_two_delimiters() {
         // Method: a header in any case, the matching one of two cookies after an interim
-        // head, a form's field, and ends that do not come.
-        let header = |name: &str| ValueSource::Header(name.to_owned());
-        assert_eq!(taken(header("x-a"), ("", ""), "").as_deref(), Some("one"));
-        assert_eq!(
-            taken(header("Set-Cookie"), ("sid=", ";"), "").as_deref(),
-            Some("42")
-        );
-        assert_eq!(taken(header("Set-Cookie"), ("other=", ";"), ""), None);
-        assert_eq!(taken(header("X-B"), ("", ""), ""), None);
+        // head, a form's field, and delimiters that are missing.
+        let header = |name: &str, after, before| {
+            let source = ValueSource::Header(name.to_owned());
+            extract(source, [after, before], "")
+        };
+        assert_eq!(header("x-a", "", "").as_deref(), Some("one"));
+        assert_eq!(header("Set-Cookie", "sid=", ";").as_deref(), Some("42"));
+        assert_eq!(header("Set-Cookie", "other=", ";"), None);
+        assert_eq!(header("X-B", "", ""), None);
         let form = r#"<input name="csrf" value="abc">"#;
-        let cut = |after, before| taken(ValueSource::Body, (after, before), form);
+        let cut = |after, before| extract(ValueSource::Body, [after, before], form);
         assert_eq!(cut(r#"name="csrf" value=""#, "\"").as_deref(), Some("abc"));
         assert_eq!(cut(r#"name="csrf" value=""#, "'"), None);
         assert_eq!(cut("value=\"\">", ""), None);

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct EnginePlan {
     /// How many worker threads, at least one.
     pub threads: usize,
-    /// Processors to which the workers are pinned, each to one in turn; if empty, the
-    /// kernel places the workers.
+    /// Processors to which the workers are pinned in turn; if empty, the kernel places the
+    /// workers.
     pub cpus: Vec<usize>,
     /// How a worker waits for responses. SUBTLE: awake only if each worker has a
-    /// processor that nothing else needs, above all not the server.
+    /// processor that nothing else needs, least of all the server.
     #[serde(default)]
     pub wait: Wait,
 }

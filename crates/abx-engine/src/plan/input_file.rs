@@ -58,9 +58,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_regular_file_is_refused_and_a_long_one_is_too() {
+    fn files_that_are_not_regular_or_too_long_are_refused() {
         // Method: a FIFO without a writer, devices and a folder; a descriptor; a file at the
-        // limit and one beyond it.
+        // limit and a file beyond it.
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
         let made = std::process::Command::new("mkfifo").arg(&fifo).status();

@@ -28,12 +28,11 @@ pub struct LoadPlan {
     pub sources: Vec<IpAddr>,
     #[serde(flatten)]
     pub options: LoadOptions,
-    /// Requests that a connection has in flight at most, at least one, which are its streams
-    /// in HTTP/2; see [`LoadPlan::window`].
+    /// The most requests in flight per connection, at least one; streams in HTTP/2. See
+    /// [`LoadPlan::window`].
     #[serde(default = "one")]
     pub pipeline: u32,
-    /// The requests, at least one; each next one is drawn by its weight, or named by the
-    /// replay.
+    /// The requests, at least one. The next request is drawn by weight, or named by the replay.
     pub requests: Vec<WeightedRequest>,
     /// The most connections that this machine opens per second before a slice, whatever the
     /// load sets.
@@ -42,10 +41,9 @@ pub struct LoadPlan {
     /// How long the opening of all connections may take; `None` for as long as it needs.
     #[serde(default)]
     pub open_within_ns: Option<u64>,
-    /// How requests are grouped by when they were due and had their responses; `None` for
-    /// not at all. If the subject is expected to fail meanwhile, nothing that it does ends a
-    /// slice early, and a refused connection is tried again as soon as the next request is
-    /// due.
+    /// How requests are grouped by their due and response times; `None` for no groups. If the
+    /// subject is expected to fail meanwhile, its failures end no slice early, and a refused
+    /// connection is tried again as soon as the next request is due.
     #[serde(default)]
     pub timeline: Option<TimelinePlan>,
     /// The log of each request, of HTTP/1.x; `None` for none. A log requires a body hash of
@@ -57,13 +55,13 @@ pub struct LoadPlan {
     /// When a connection that is free sends its next request.
     #[serde(default)]
     pub pacing: Pacing,
-    /// The kind of traffic on the connections. For WebSocket, `requests` has the one request
-    /// that opens each connection, and its expected status is the handshake's, 101;
+    /// The kind of traffic on the connections. For WebSocket, `requests` has only the request
+    /// that opens each connection, and its expected status is that of the handshake, 101;
     /// a message takes a request's place everywhere else.
     #[serde(default)]
     pub shape: Shape,
-    /// The scenario of its users, if they make sessions; `requests` is empty then. It does
-    /// not leave this process.
+    /// The scenario of its users, if they make sessions; `requests` is empty then. It is not
+    /// serialised.
     #[serde(skip)]
     pub scenario: Option<ScenarioUsers>,
 }
@@ -86,7 +84,7 @@ impl LoadPlan {
     #[must_use]
     pub fn has_placeholders(&self) -> bool {
         let mut requests = self.requests.iter();
-        requests.any(|weighted_request| !weighted_request.request.placeholders.is_empty())
+        requests.any(|weighted| !weighted.request.placeholders.is_empty())
     }
 
     /// How many of its connections send.
@@ -99,17 +97,17 @@ impl LoadPlan {
     #[must_use]
     pub fn is_http2(&self) -> bool {
         let mut requests = self.requests.iter();
-        requests.any(|weighted_request| weighted_request.request.version == HttpVersion::Http2)
+        requests.any(|weighted| weighted.request.version == HttpVersion::Http2)
     }
 
     /// Whether the subject is expected to fail under it.
     #[must_use]
     pub fn is_to_fail(&self) -> bool {
-        let kept = self.timeline;
-        kept.is_some_and(|kept| kept.delayed_after_ns.is_some())
+        self.timeline
+            .is_some_and(|timeline| timeline.delayed_after_ns.is_some())
     }
 
-    /// How many requests a connection really has in flight at most.
+    /// The most requests that a connection really has in flight.
     #[must_use]
     pub fn window(&self) -> u32 {
         self.pacing.window(self.pipeline, self.keep_alive)

@@ -1,4 +1,4 @@
-//! Plans for the engine. Plain data: they could come over a network.
+//! Plans for the engine: plain data that could come over a network.
 
 mod extraction;
 mod generator;

@@ -1,4 +1,4 @@
-//! When connections send.
+//! When connections send their requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,7 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// Whether connections have no request in flight some of the time, even in a
-    /// closed loop.
+    /// Whether connections sometimes have no request in flight, even in a closed loop.
     #[must_use]
     pub fn connections_rest(&self) -> bool {
         self.has_users() || self.connections_over_time.is_some()

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which part of a load one of several generators makes: its connections, and of every
-/// `of` requests of a schedule one. All parts together are exactly the load.
+/// The part of a load that one of several generators makes: its connections, and one in every
+/// `of` requests of a schedule. All parts together are exactly the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LoadPart {
     /// Its number, from 0 and below `of`.
@@ -25,8 +25,8 @@ impl LoadPart {
     }
 }
 
-/// The part of `all` that falls to the first `number` of `count`; each one's
-/// share differs from another's by at most one.
+/// The part of `total` that falls to the first `number` of `count` shares; two shares differ by
+/// at most one.
 pub(crate) fn share_before(total: u64, number: u64, count: u64) -> u64 {
     total / count * number + number.min(total % count)
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// How often each request is sent before the load, with numbers of its own: the load's
-/// numbers begin after them.
+/// How often each request is sent before the load. Its sequence numbers come before those of the
+/// load.
 pub const SENT_BEFORE_LOAD: u64 = 3;
 
 /// A place in a request that is filled in each time.
@@ -17,7 +17,7 @@ pub struct RequestPlaceholder {
     pub part: PlaceholderPart,
     /// Where it begins there, in bytes.
     pub start: usize,
-    /// Where it ends there. No two of them overlap, and those of a part are in order.
+    /// Where it ends there. Placeholders do not overlap, and those of a part are in order.
     pub end: usize,
     pub kind: PlaceholderKind,
 }
@@ -36,14 +36,10 @@ pub enum PlaceholderPart {
 pub enum PlaceholderKind {
     /// A number that no other request of the load has.
     Sequence,
-    /// A number drawn from these and all between them.
-    Random {
-        /// The least.
-        first: u64,
-        last: u64,
-    },
+    /// A random number from `first` to `last`, both included.
+    Random { first: u64, last: u64 },
     Uuid,
-    /// The lines of a list, one after the other and over again.
+    /// The lines of a list in order, again and again.
     Line(LineList),
 }
 
@@ -56,8 +52,8 @@ pub struct LineList {
 }
 
 impl LineList {
-    /// Lines by the name of their file, by which all requests of a load share one list;
-    /// `None` without a line.
+    /// A list with the name of its file. Requests of a load with the same name share one list.
+    /// `None` without lines.
     #[must_use]
     pub fn new(name: &str, lines: Vec<String>) -> Option<LineList> {
         (!lines.is_empty()).then(|| LineList::from((name.to_owned(), lines)))
@@ -99,24 +95,25 @@ impl From<LineList> for (String, Vec<String>) {
 }
 
 impl PlaceholderKind {
-    /// The value in the request that is sent before the load for this time, counted from 0.
-    /// It differs as much as possible from time to time, so that a response that depends on
-    /// it shows that.
+    /// The value in the request with this number, from 0, that is sent before the load. The values
+    /// differ as much as possible, so that responses that depend on them differ too.
     pub(super) fn example(&self, number: u64, random: &mut Random) -> String {
-        let time = number % SENT_BEFORE_LOAD;
-        let of = |first: u64, last: u64| match time {
+        let number = number % SENT_BEFORE_LOAD;
+        let spread = |first: u64, last: u64| match number {
             0 => first,
             1 => last,
             _ => first + (last - first) / 2,
         };
         let mut text = Vec::new();
         match self {
-            PlaceholderKind::Sequence => push_decimal(time, &mut text),
-            PlaceholderKind::Random { first, last } => push_decimal(of(*first, *last), &mut text),
+            PlaceholderKind::Sequence => push_decimal(number, &mut text),
+            PlaceholderKind::Random { first, last } => {
+                push_decimal(spread(*first, *last), &mut text);
+            }
             PlaceholderKind::Uuid => push_uuid(random, &mut text),
             PlaceholderKind::Line(list) => {
                 let last = list.lines.len().saturating_sub(1) as u64;
-                text.extend_from_slice(list.line(of(0, last)).as_bytes());
+                text.extend_from_slice(list.line(spread(0, last)).as_bytes());
             }
         }
         String::from_utf8(text).expect("digits and lines are text")
@@ -164,7 +161,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_number_is_written_as_it_is_printed(number in any::<u64>(), shift in 0..64_u32) {
-            // Method: numbers of every length, compared with Rust's own writer.
+            // Method: numbers of every length, compared with the standard library's text.
             let mut out = Vec::new();
             push_decimal(number >> shift, &mut out);
             prop_assert_eq!(out, (number >> shift).to_string().into_bytes());
@@ -172,13 +169,13 @@ mod tests {
 
         #[test]
         fn a_uuid_has_its_form_version_and_variant(seed in any::<u64>()) {
-            // Method: two of any seed, which differ; hyphens, hexadecimal digits, and the two
+            // Method: two UUIDs of any seed, which differ; hyphens, hexadecimal digits, and the two
             // digits that encode version and variant.
             let mut random = Random::new(seed);
-            let mut both = [Vec::new(), Vec::new()];
-            both.iter_mut().for_each(|out| push_uuid(&mut random, out));
-            prop_assert_ne!(&both[0], &both[1]);
-            for text in both {
+            let mut uuids = [Vec::new(), Vec::new()];
+            uuids.iter_mut().for_each(|out| push_uuid(&mut random, out));
+            prop_assert_ne!(&uuids[0], &uuids[1]);
+            for text in uuids {
                 prop_assert_eq!(text.len(), 36);
                 for (place, letter) in text.iter().enumerate() {
                     let is_right = match place {

@@ -11,8 +11,8 @@ use crate::random::Random;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HttpVersion {
     /// HTTP/1.0 as `ab` uses it: a connection is for one request, unless the client requests
-    /// keep-alive and the response agrees, by `Connection: keep-alive`
-    /// or by being one of HTTP/1.1, and gives its length.
+    /// keep-alive and the response agrees. It agrees if it has its length, and
+    /// `Connection: keep-alive` or version HTTP/1.1.
     #[serde(rename = "http/1.0")]
     Http10,
     /// HTTP/1.1.
@@ -54,23 +54,23 @@ pub struct RequestPlan {
 }
 
 impl RequestPlan {
-    /// The request as it is sent before the load for this time, counted from 0, without
-    /// placeholders.
+    /// The request with this number, from 0, as it is sent before the load: its placeholders are
+    /// filled in.
     #[must_use]
     pub fn example(&self, number: u64, seed: u64) -> RequestPlan {
         let mut plan = self.clone();
         let mut random = Random::new(!seed.wrapping_add(number));
-        // From the last on, so that earlier text keeps its place.
-        for request_placeholder in std::mem::take(&mut plan.placeholders).iter().rev() {
-            let text = request_placeholder.kind.example(number, &mut random);
-            let place = request_placeholder.start..request_placeholder.end;
-            match request_placeholder.part {
-                PlaceholderPart::Path => plan.path.replace_range(place, &text),
+        // In reverse, so that the ranges of earlier placeholders stay valid.
+        for placeholder in std::mem::take(&mut plan.placeholders).iter().rev() {
+            let text = placeholder.kind.example(number, &mut random);
+            let range = placeholder.start..placeholder.end;
+            match placeholder.part {
+                PlaceholderPart::Path => plan.path.replace_range(range, &text),
                 PlaceholderPart::Header(index) => {
-                    plan.headers[index].1.replace_range(place, &text);
+                    plan.headers[index].1.replace_range(range, &text);
                 }
                 PlaceholderPart::Body => {
-                    plan.body.splice(place, text.into_bytes());
+                    plan.body.splice(range, text.into_bytes());
                 }
             }
         }
@@ -81,7 +81,7 @@ impl RequestPlan {
         self.written(keep_alive).encode()
     }
 
-    /// The same as a stream of HTTP/2 carries it.
+    /// The request as a stream of HTTP/2 carries it.
     pub fn encode_stream(
         &self,
         is_encrypted: bool,
@@ -105,7 +105,7 @@ impl RequestPlan {
             body: self.body.clone(),
             version: match self.version {
                 HttpVersion::Http10 => http1::Version::Http10,
-                // HTTP/2 has no place for it.
+                // A stream of HTTP/2 carries no version.
                 HttpVersion::Http11 | HttpVersion::Http2 => http1::Version::Http11,
             },
             connection: if keep_alive {
@@ -116,10 +116,9 @@ impl RequestPlan {
         }
     }
 
-    /// Whether to send it twice is the same as to send it once (RFC 9110, section 9.2.2).
+    /// Whether sending it twice has the effect of sending it once (RFC 9110, section 9.2.2).
     pub(crate) fn is_idempotent(&self) -> bool {
-        let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
-        idempotent.contains(&self.method.as_str())
+        ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&self.method.as_str())
     }
 
     pub(crate) fn response_kind(&self) -> http1::ResponseKind {
@@ -147,7 +146,7 @@ pub struct BodyIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedResponse {
     pub status: ExpectedStatus,
-    /// Its body; `None` when bodies vary and only the status is checked.
+    /// Its body; `None` if bodies vary and only the status is checked.
     pub body: Option<BodyIdentity>,
 }
 

@@ -10,11 +10,11 @@ use super::extraction::Extraction;
 use super::text_template::TextTemplate;
 use crate::random::Random;
 
-/// The number of the value that identifies users, from 0.
+/// The index of the value with the user's number, which counts from 0.
 pub const USER: usize = 0;
-/// The number of the value that identifies sessions. The trial before the load has 0.
+/// The index of the value with the session's number. The trial before the load has number 0.
 pub const SESSION: usize = 1;
-/// The names of these two.
+/// The names of the values at `USER` and `SESSION`.
 pub const OWN_VALUES: [&str; 2] = ["user", "session"];
 
 /// The script of a load's users, for all of its subjects.
@@ -23,11 +23,11 @@ pub struct ScenarioScript {
     pub values: Vec<Option<String>>,
     /// The steps of a session, at least one.
     pub steps: Vec<ScenarioStep>,
-    /// Whether a session keeps the cookies that it is given.
+    /// Whether a session keeps the cookies that it receives.
     pub keeps_cookies: bool,
-    /// How much is kept of a body that values are taken from, in bytes.
+    /// The most bytes that are kept of a body from which values are taken.
     pub body_max: usize,
-    /// The number of the next session: no two have the same, for any subject at any time.
+    /// The number of the next session. Numbers are unique over all subjects and slices.
     pub next_session: Arc<AtomicU64>,
 }
 
@@ -60,7 +60,7 @@ impl Eq for ScenarioUsers {}
 pub struct ScenarioStep {
     pub name: String,
     pub method: String,
-    /// Path and query, or a whole URL of the server, of which only these two are used.
+    /// Path and query, or a whole URL of the server, whose host is ignored.
     pub path: TextTemplate,
     /// Further headers in order.
     pub headers: Vec<(String, TextTemplate)>,
@@ -73,17 +73,17 @@ pub struct ScenarioStep {
     pub extract: Vec<Extraction>,
 }
 
-/// How long a user pauses: any time from the shortest to the longest, as likely as another.
+/// How long a user pauses: uniformly distributed from `least` to `most`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThinkTime {
     pub least: Nanos,
-    /// The longest, which is not below.
+    /// At least `least`.
     pub most: Nanos,
 }
 
 impl ThinkTime {
     pub(crate) fn draw(self, random: &mut Random) -> Nanos {
-        let room = self.most.since(self.least).0;
-        self.least.plus(Nanos(random.below(room + 1)))
+        let range = self.most.since(self.least).0;
+        self.least.plus(Nanos(random.below(range + 1)))
     }
 }

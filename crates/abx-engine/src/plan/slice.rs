@@ -19,7 +19,7 @@ pub struct SlicePlan {
     pub end: SliceEnd,
     /// Requests sent before this much of the slice has passed are not counted.
     pub discard_ns: u64,
-    /// How the course of the slice is kept; `None` for not at all.
+    /// How the course of the slice is recorded; `None` to record none.
     #[serde(default)]
     pub course: Option<CoursePlan>,
 }

@@ -1,6 +1,6 @@
 //! Texts in which `{name}` stands for a value of the session.
 
-/// A text with places for values.
+/// A text with placeholders for values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextTemplate(Vec<TemplatePiece>);
 
@@ -11,31 +11,31 @@ enum TemplatePiece {
 }
 
 impl TextTemplate {
-    /// Reads a text. `number` gives the number of the value of a name. A brace that no name
-    /// and closing brace follow stands for itself, so that JSON needs no escapes.
+    /// Reads a text. `index_of` finds the index of the value with a name. A brace without a
+    /// name and a closing brace after it is plain text, so that JSON needs no escapes.
     ///
     /// # Errors
-    /// The first name that has no number.
+    /// The first unknown name.
     pub fn parse(
         text: &str,
-        mut number: impl FnMut(&str) -> Option<usize>,
+        mut index_of: impl FnMut(&str) -> Option<usize>,
     ) -> Result<TextTemplate, &str> {
         let mut pieces = Vec::new();
         let (mut plain, mut rest) = (String::new(), text);
         while let Some(brace) = rest.find('{') {
-            let behind = &rest[brace + 1..];
-            let Some(name) = name_at(behind) else {
+            let after = &rest[brace + 1..];
+            let Some(name) = name_at(after) else {
                 plain.push_str(&rest[..=brace]);
-                rest = behind;
+                rest = after;
                 continue;
             };
-            let value = number(name).ok_or(name)?;
+            let value = index_of(name).ok_or(name)?;
             plain.push_str(&rest[..brace]);
             if !plain.is_empty() {
                 pieces.push(TemplatePiece::Text(std::mem::take(&mut plain)));
             }
             pieces.push(TemplatePiece::Value(value));
-            rest = &behind[name.len() + 1..];
+            rest = &after[name.len() + 1..];
         }
         plain.push_str(rest);
         if !plain.is_empty() {
@@ -44,20 +44,20 @@ impl TextTemplate {
         Ok(TextTemplate(pieces))
     }
 
-    /// Whether there is nothing to be sent, whatever the values are.
+    /// Whether the text is empty for any values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The text with these values. One that is not known yet is left empty.
+    /// The text with these values. Unknown values are left empty.
     pub(crate) fn fill(&self, values: &[Option<String>]) -> String {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {
                 TemplatePiece::Text(text) => out.push_str(text),
-                TemplatePiece::Value(number) => {
-                    out.push_str(values[*number].as_deref().unwrap_or_default());
+                TemplatePiece::Value(index) => {
+                    out.push_str(values[*index].as_deref().unwrap_or_default());
                 }
             }
         }
@@ -65,7 +65,7 @@ impl TextTemplate {
     }
 }
 
-/// The name that a text begins with, when a closing brace follows.
+/// The name at the beginning of a text, if a closing brace follows it.
 fn name_at(text: &str) -> Option<&str> {
     let (name, _) = text.split_once('}')?;
     is_value_name(name).then_some(name)
@@ -74,12 +74,8 @@ fn name_at(text: &str) -> Option<&str> {
 /// Whether a text may be the name of a value: letters, digits and `_`, and no digit first.
 #[must_use]
 pub fn is_value_name(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    text.bytes().all(fits)
-        && text
-            .bytes()
-            .next()
-            .is_some_and(|byte| !byte.is_ascii_digit())
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    text.bytes().all(is_allowed) && text.starts_with(|first: char| !first.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -88,8 +84,8 @@ mod tests {
 
     #[test]
     fn names_in_braces_become_values_and_other_braces_stay() {
-        // Method: JSON with a value in it, values side by side, and braces of every other kind.
-        let number = |name: &str| ["user", "token"].iter().position(|text| *text == name);
+        // Method: JSON with a value in it, adjacent values, and braces of every other kind.
+        let index_of = |name: &str| ["user", "token"].iter().position(|known| *known == name);
         let values = [Some("7".to_owned()), Some("a{user}".to_owned())];
         for (text, expected) in [
             (
@@ -101,10 +97,10 @@ mod tests {
             ("{{user}}", "{7}"),
             ("", ""),
         ] {
-            let template = TextTemplate::parse(text, number).unwrap();
+            let template = TextTemplate::parse(text, index_of).unwrap();
             assert_eq!(template.fill(&values), expected, "{text}");
             assert_eq!(template.is_empty(), expected.is_empty());
         }
-        assert_eq!(TextTemplate::parse("/{tokn}/{x}", number), Err("tokn"));
+        assert_eq!(TextTemplate::parse("/{tokn}/{x}", index_of), Err("tokn"));
     }
 }

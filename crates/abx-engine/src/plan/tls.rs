@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::input_file::read_up_to;
 
-/// How connections are encrypted. Keys and certificates are DER, as files have them once
-/// their PEM is read.
+/// How connections are encrypted. Keys and certificates are DER, decoded from PEM files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsPlan {
     /// The identity that the server must prove: a name, which is also sent as SNI (RFC 6066,
@@ -18,7 +17,7 @@ pub struct TlsPlan {
     /// Whether the name is withheld from SNI.
     #[serde(default)]
     pub hides_name: bool,
-    /// Which certificates are trusted for that.
+    /// Which certificates are trusted as proof.
     pub trust: TlsTrust,
     /// The only version to use; `None` for the newest that both sides support.
     pub version: Option<TlsVersion>,
@@ -39,11 +38,11 @@ pub struct TlsPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TlsTrust {
-    /// Those that the machine trusts.
+    /// The certificates that the machine trusts.
     System,
-    /// These themselves and those signed by one of them, and no others.
+    /// Only these certificates and those that they signed.
     Given(Vec<Vec<u8>>),
-    /// All: the connection is encrypted, and the server's identity is unknown.
+    /// All certificates: the connection is encrypted, and the server's identity is unknown.
     Anyone,
 }
 
@@ -105,29 +104,29 @@ impl TlsTrust {
     /// Trusts the certificates of a text in PEM; `None` if it has none, or is not PEM.
     #[must_use]
     pub fn parse(text: &str) -> Option<TlsTrust> {
-        let slice_iter = CertificateDer::pem_slice_iter(text.as_bytes());
-        let bytes: Vec<Vec<u8>> = slice_iter
-            .map(|result| result.map(|der| der.to_vec()).ok())
+        let certificates: Vec<Vec<u8>> = CertificateDer::pem_slice_iter(text.as_bytes())
+            .map(|certificate| Some(certificate.ok()?.to_vec()))
             .collect::<Option<_>>()?;
-        (!bytes.is_empty()).then_some(TlsTrust::Given(bytes))
+        (!certificates.is_empty()).then_some(TlsTrust::Given(certificates))
     }
 }
 
 impl TlsIdentity {
-    /// Reads a certificate and its key from PEM files, which may be one and the same.
+    /// Reads a certificate and its key from PEM files, which may be the same file.
     ///
     /// # Errors
-    /// [`TlsFileError`] when one of them is missing there.
+    /// [`TlsFileError`] if one of them is missing there.
     pub fn read(certificate: &Path, key: &Path) -> Result<TlsIdentity, TlsFileError> {
-        let read = pem_bytes(key).and_then(|bytes| PrivateKeyDer::from_pem_slice(&bytes));
-        let read = read.map_err(|why| TlsFileError::Broken {
-            path: key.to_owned(),
-            why,
-            what: "a private key",
-        })?;
+        let private_key = pem_bytes(key)
+            .and_then(|bytes| PrivateKeyDer::from_pem_slice(&bytes))
+            .map_err(|why| TlsFileError::Broken {
+                path: key.to_owned(),
+                why,
+                what: "a private key",
+            })?;
         Ok(TlsIdentity {
             certificates: certificates(certificate)?,
-            key: read.secret_der().to_vec(),
+            key: private_key.secret_der().to_vec(),
         })
     }
 }
@@ -137,7 +136,7 @@ fn pem_bytes(path: &Path) -> Result<Vec<u8>, pem::Error> {
     read_up_to(path, PEM_BYTES_MAX).map_err(pem::Error::Io)
 }
 
-/// The most bytes of a PEM file: those of all public authorities have a fiftieth.
+/// The most bytes of a PEM file: a file of all public authorities has a fiftieth of them.
 const PEM_BYTES_MAX: u64 = 16 << 20;
 
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, TlsFileError> {
@@ -147,14 +146,14 @@ fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, TlsFileError> {
         what: "certificates",
     };
     let text = pem_bytes(path).map_err(broken)?;
-    let mut bytes = Vec::new();
-    for result in CertificateDer::pem_slice_iter(&text) {
-        bytes.push(result.map_err(broken)?.to_vec());
+    let mut certificates = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(&text) {
+        certificates.push(certificate.map_err(broken)?.to_vec());
     }
-    if bytes.is_empty() {
+    if certificates.is_empty() {
         Err(TlsFileError::Empty(path.to_owned()))
     } else {
-        Ok(bytes)
+        Ok(certificates)
     }
 }
 
@@ -208,14 +207,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn certificates_and_keys_are_those_of_regular_files() {
-        // Method: a device without an end, and a folder, in place of each file.
+    fn certificates_and_keys_are_read_from_regular_files_only() {
+        // Method: devices and a folder in place of each file.
         for path in ["/dev/zero", "/dev/null", "/"].map(Path::new) {
-            let wrong = [
+            let errors = [
                 TlsTrust::read(path).unwrap_err(),
                 TlsIdentity::read(path, path).unwrap_err(),
             ];
-            for error in wrong.map(|error| error.to_string()) {
+            for error in errors.map(|error| error.to_string()) {
                 assert!(error.contains("not a regular file"), "{error}");
             }
         }

@@ -1,5 +1,5 @@
-//! How many connections of a pool are open and how many are in the making, kept with each
-//! change: a count of all slots per wake-up would cost more than the connections.
+//! How many connections of a pool are open and how many are in the making, updated with each
+//! change: counting all slots per wake-up would cost more than the connections.
 
 use crate::connection::slot::SlotState;
 
@@ -22,7 +22,7 @@ impl ConnectionCounts {
         self.made += 1;
     }
 
-    /// A slot has left this state.
+    /// Notes that a slot has left this state.
     pub(super) fn leaves(&mut self, state: SlotState) {
         match state {
             SlotState::Connecting => self.connecting -= 1,

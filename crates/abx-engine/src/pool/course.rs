@@ -1,5 +1,5 @@
-//! Keeps the course of a slice: at the end of each interval, the growth of its tally since the
-//! last one. No work is done per request.
+//! Records the course of a slice: at the end of each interval, the growth of the tally since the
+//! last interval. No work is done per request.
 
 use abx_evidence::{CourseTally, Histogram, Interval, Outcomes, Tally};
 use abx_sys::Nanos;
@@ -11,11 +11,11 @@ pub(crate) struct CourseKeeper {
     interval: Nanos,
     start: Nanos,
     end: Nanos,
-    /// Which interval it is, from zero.
+    /// The number of the current interval, from zero.
     number: usize,
-    /// When it is over; never, when no course is kept.
+    /// When the interval ends; never, if no course is recorded.
     due: Nanos,
-    /// The tally's counts at the end of the last one.
+    /// The tally's counts at the end of the last interval.
     outcomes: Outcomes,
     response: Histogram,
 }
@@ -33,7 +33,7 @@ impl CourseKeeper {
         }
     }
 
-    /// Begins with a slice whose tally is empty, if its course is to be kept.
+    /// Begins a slice, whose tally is empty.
     pub(crate) fn begin(&mut self, slice: &WorkerSlice, tally: &mut Tally) {
         let Some(plan) = slice.course else {
             self.due = Nanos::MAX;
@@ -54,12 +54,12 @@ impl CourseKeeper {
         self.due = self.end_of(0);
     }
 
-    /// When it must be called again.
+    /// When [`CourseKeeper::look`] must be called again.
     pub(crate) fn due(&self) -> Nanos {
         self.due
     }
 
-    /// Records the intervals that are over. The growth of the tally since the last look
+    /// Records the intervals that are over. The growth of the tally since the last call
     /// belongs to the first of them.
     pub(crate) fn look(&mut self, now: Nanos, tally: &mut Tally, participants: &SliceParticipants) {
         while now >= self.due {
@@ -73,7 +73,7 @@ impl CourseKeeper {
         }
     }
 
-    /// The slice has ended: the rest is a shorter interval.
+    /// Records the rest of the slice as a shorter interval.
     pub(crate) fn finish(
         &mut self,
         now: Nanos,

@@ -9,7 +9,7 @@ use crate::protocol::Protocol;
 use crate::schedule::StageList;
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// A slot may have room for requests: then it sends, waits, thinks, or is parked.
+    /// If the slot has room for requests, lets it send, wait or think, or parks it.
     pub(super) fn freed(&mut self, index: usize, now: Nanos) {
         if !(self.progress.may_send(now) && self.slots[index].has_room(self.refill_below)) {
             return;
@@ -40,7 +40,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Begins all that there is room for, so that it goes out together.
+    /// Begins requests until the window is full, so that they go out together.
     fn fill(&mut self, index: usize, now: Nanos) {
         while self.slots[index].has_room(self.window) && self.progress.may_send(now) {
             self.begin(index, now, now);
@@ -56,7 +56,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// The slot whose turn it is: the longest-idle one, else one with room.
+    /// Takes the slot whose turn it is: the one that was idle for longest, or else one with room.
     fn take_free(&mut self) -> Option<usize> {
         if let Some(index) = self.dispatcher.idle.pop_front() {
             return Some(index as usize);
@@ -85,7 +85,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let was_session = std::mem::take(&mut slot.calls) > 0 && pacing.session_calls.is_some();
         if was_session {
-            // Another user comes over a connection of its own.
+            // The next user has another connection.
             self.close(index);
         }
         let pacing = &self.plan.pacing;
@@ -158,7 +158,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Lets slots go that the plan has a place for by now.
+    /// Frees parked slots that the plan now lets send.
     fn unpark(&mut self, now: Nanos) {
         if self.dispatcher.parked.is_empty() {
             return;
@@ -178,13 +178,13 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// How many of this worker's slots the plan lets send at a moment: their
-    /// shares add up to the whole number of it.
+    /// How many of this worker's slots the plan lets send at a moment. The workers' numbers add up
+    /// to the rounded total.
     fn allowed(&self, stages: &StageList, now: Nanos) -> usize {
         let total = u64::from(self.plan.connections);
         let last = Nanos(self.dispatcher.counted_until.0.saturating_sub(1));
         let value = stages.value_at(now.min(last).since(self.dispatcher.start));
-        // A slice that is longer than its stages ends without any slot allowed.
+        // After the last stage, no slot may send.
         let value = value.map_or(0, crate::schedule::Amount::rounded).min(total);
         let before = |connection: usize| value * connection as u64 / total;
         let share = before(self.first + self.slots.len()) - before(self.first);

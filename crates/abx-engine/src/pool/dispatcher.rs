@@ -1,11 +1,10 @@
 //! When a free slot sends next: at once, at a moment of the schedule, or after a
 //! think time.
 //!
-//! A request that is due waits for the slot that was free for longest, so that
-//! connections take turns and never send in waves. If none is idle, slots with room
-//! for one more in flight take turns. Requests without a free slot wait in order:
-//! the pacer has not given them out yet, so a backlog takes no memory and keeps its
-//! intended times.
+//! A request that is due goes to the slot that was free for longest, so that
+//! connections take turns and never send in waves. If no slot is idle, slots with room
+//! for one more request in flight take turns. Requests without a free slot wait in order:
+//! they stay in the pacer, so a backlog takes no memory and keeps its intended times.
 
 use std::collections::VecDeque;
 
@@ -20,23 +19,23 @@ pub(super) struct Dispatcher {
     pub(super) start: Nanos,
     /// No request that is due from here on is sent.
     pub(super) end: Nanos,
-    /// After it the load stays as it was then.
+    /// The end of the counted part, after which the load stays constant.
     pub(super) counted_until: Nanos,
     /// `None` in a closed loop.
     pub(super) pacer: Option<Pacer>,
-    /// Slots that wait for a request to be due, the longest-idle one first.
+    /// Slots that wait for a request to be due, the longest-idle slot first.
     pub(super) idle: VecDeque<u32>,
-    /// Slots with requests in flight and room for more. SUBTLE: one may have lost
-    /// its room, or its last request in flight, since it was listed.
+    /// Slots with requests in flight and room for more. SUBTLE: since it was listed, a slot may
+    /// have lost its room or its last request in flight.
     pub(super) roomy: VecDeque<u32>,
-    /// Slots that think, and until when.
+    /// When the think time of each thinking slot ends.
     pub(super) thinking: Timers<u32>,
     /// Slots beyond the number of connections that the plan has now.
     pub(super) parked: Vec<u32>,
 }
 
 pub(super) enum Next {
-    /// It sends a request that is due at this moment.
+    /// The slot sends a request that is due at this moment.
     Sends(Nanos),
     Waits,
     Thinks(Nanos),
@@ -57,8 +56,7 @@ impl Dispatcher {
         }
     }
 
-    /// Begins a slice; memory is kept from the last one.
-    /// A worker without slots has no part of any schedule.
+    /// Begins a slice and reuses memory. A worker without slots has no part of any schedule.
     pub(super) fn begin(&mut self, slice: &WorkerSlice, pacing: &Pacing, seed: u64, slots: usize) {
         self.start = slice.start;
         self.end = slice.sends_until();
@@ -75,13 +73,13 @@ impl Dispatcher {
         self.pacer.is_some()
     }
 
-    /// The next request that the schedule has within the slice.
+    /// When the next request of the schedule within the slice is due.
     pub(super) fn due(&self) -> Option<Nanos> {
         let due = self.start.plus(self.pacer.as_ref()?.peek()?);
         (due < self.end).then_some(due)
     }
 
-    /// Which of the load's requests is due, if the schedule sets it.
+    /// The index in the load of the request that is due, if the schedule sets it.
     pub(super) fn request(&self) -> Option<usize> {
         self.pacer.as_ref()?.request()
     }
@@ -97,7 +95,7 @@ impl Dispatcher {
         self.due().is_some() || !self.thinking.is_empty() || !self.parked.is_empty()
     }
 
-    /// The next moment at which something is due that can be sent then.
+    /// The next moment at which a request is due that can be sent.
     pub(super) fn wakes(&self) -> Nanos {
         let has_free = !(self.idle.is_empty() && self.roomy.is_empty());
         let due = self.due().filter(|_| has_free);

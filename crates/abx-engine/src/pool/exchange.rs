@@ -13,10 +13,10 @@ use crate::io::{Io, Received, Token, is_cut_off};
 use crate::protocol::Protocol;
 use crate::protocol::intake::{Intake, StreamState};
 
-/// The end of a skipped body is read, so that any bytes after it arrive with it
-/// and make the response malformed, as for any other response.
+/// Bytes at the end of a skipped body that are read, so that any bytes after the body arrive with
+/// them and make the response malformed, as for any other response.
 const TAIL: u64 = 1;
-/// No limit to what one receive brings.
+/// No limit to the bytes of one receive.
 const ALL_BYTES: usize = usize::MAX;
 
 impl<I: Io, C: Protocol> Pool<I, C> {
@@ -51,7 +51,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         };
         slot.sending = next.request;
         let token = slot.token(index);
-        // A reading of its own: in a large batch this send may come long after
+        // The clock is read again: in a large batch this send may come long after
         // the response that made it due.
         let sent = self.io.now();
         self.progress.acted(sent);
@@ -101,7 +101,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let taken = match self.io.send(token, &self.written) {
             Ok(taken) => taken,
             Err(error) => {
-                // None of it was taken, so a response to it ends the connection.
+                // No byte was taken, so a response to this request ends the connection.
                 slot.unsent_bytes = self.written.len();
                 self.cannot_send(index, &error, now);
                 return false;
@@ -114,7 +114,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         slot.handed < slot.flights.len()
     }
 
-    /// There is room for the rest of a partial send.
+    /// Sends the rest of a partial send, for which there is room now.
     pub(super) fn send_on(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         if (slot.unsent_bytes == 0 && !has_outbox::<C>(slot)) || slot.is_cut_off {
@@ -153,8 +153,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.hand_over(index, now);
     }
 
-    /// A server may respond before it has read all of a request, and close. So its bytes are
-    /// received first, and how they end decides the outcome of the request.
+    /// Handles a failed send. A server may respond before it has read all of a request, and close.
+    /// So its bytes are received first, and their end decides the outcome of the request.
     pub(super) fn cannot_send(&mut self, index: usize, error: &io::Error, now: Nanos) {
         if is_cut_off(error) {
             self.slots[index].is_cut_off = true;
@@ -166,7 +166,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.freed(index, now);
     }
 
-    /// Sets how much a receive should bring of the next awaited response.
+    /// Limits the first receive of the next awaited response, if it is large.
     fn limit_receive(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
         if let Some(flight) = slot.flights.first()
@@ -176,8 +176,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Counts a connection that was to be kept, and ended in a slice after a response that had
-    /// not announced the end.
+    /// Counts a kept connection that ended in a slice after a response that had not announced the
+    /// end.
     #[cold]
     #[inline(never)]
     fn note_idle_end(&mut self, index: usize) {
@@ -291,7 +291,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             && self.io.is_acknowledged(token)
     }
 
-    /// Leaves the rest of a body unread if it need not be inspected.
+    /// Skips the rest of a body if it need not be inspected.
     fn skip_rest(&mut self, token: Token) {
         let slot = &self.slots[token.slot as usize];
         let ahead = C::ahead(&slot.client);
@@ -300,19 +300,19 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Begins a stream for each request of a slot that has none yet, as far as the peer
-    /// allows, and sends all of them by one call. The others wait, and their time runs.
+    /// Begins a stream for each request of a slot without one, as far as the peer allows, and
+    /// sends all of them by one call. The other requests wait, and their time runs.
     fn begin_streams(&mut self, index: usize, now: Nanos) {
         let slot = &mut self.slots[index];
         if !slot.may_hand_over() || has_outbox::<C>(slot) {
             return;
         }
-        // A reading of its own, as for all that is sent.
+        // The clock is read again, as for every send.
         let sent = self.io.now();
         self.progress.acted(sent);
         while let Some(flight) = slot.flights.at_mut(slot.handed) {
             if let Some(template) = &self.encoded[flight.request].template
-                // Filled only if it can be sent, so that every number is sent.
+                // Filled only if a stream can begin, so that every sequence number is sent.
                 && C::may_begin_stream(&slot.client)
                 && let Some(request) = self.protocol.request_mut(flight.request)
             {
@@ -331,8 +331,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Moves those requests of a slot to the front whose responses have begun, and returns
-    /// their number.
+    /// Moves the requests of a slot whose responses have begun to the front, and returns their
+    /// number.
     pub(super) fn bring_begun_first(&mut self, index: usize) -> usize {
         let slot = &mut self.slots[index];
         let mut begun = 0;
@@ -348,7 +348,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
 }
 
 /// The outcome of a broken connection, as the back end reports it. A broken TLS record is the
-/// server's fault, whether a receive or a later send meets it.
+/// server's fault, whether a receive or a later send finds it.
 #[cold]
 fn broken_by<I: Io, T>(io: &mut I, slot: &Slot<T>, token: Token) -> Outcome {
     match io.take_fault(token) {
@@ -358,8 +358,8 @@ fn broken_by<I: Io, T>(io: &mut I, slot: &Slot<T>, token: Token) -> Outcome {
     }
 }
 
-/// Sends the unsent rest of `bytes`, the part at their end. For copies of a request, `bytes`
-/// holds as many copies as are to be sent.
+/// Sends the unsent rest at the end of `bytes`. For copies of a request, `bytes` holds at least as
+/// many copies as are to be sent.
 #[inline(always)]
 fn send_rest<I: Io, T>(
     io: &mut I,
@@ -372,7 +372,7 @@ fn send_rest<I: Io, T>(
     Ok(())
 }
 
-/// How much a receive should bring of a large response: all of it to hash, or else only its head.
+/// The limit for a receive of a large response: its head, or all bytes if the body is hashed.
 fn receive_bytes<T>(slot: &Slot<T>) -> usize {
     if slot.is_hashing() {
         ALL_BYTES

@@ -1,4 +1,4 @@
-//! Time in which nothing is sent: connections are held, and pings get pongs.
+//! Slices in which nothing is sent: connections are held, and pings get pongs.
 
 use std::sync::atomic::AtomicBool;
 
@@ -37,7 +37,7 @@ impl<I: Io, C: Protocol> Driver for Listening<'_, I, C> {
 }
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// Handles events until then, and returns the last reading of the clock.
+    /// Handles events until a moment, and returns the last reading of the clock.
     pub fn listen(&mut self, until: Nanos, stop: &AtomicBool) -> Nanos {
         event_loop(&mut Listening { pool: self, until }, stop)
     }

@@ -1,34 +1,34 @@
 //! Outcomes of requests whose connection is lost before their response.
 //!
 //! Each attempt has one outcome. A request that is sent again keeps its first intended
-//! time, so its response time runs on: nothing is lost, nothing counted twice, and no
-//! subject gets faster by closing connections. The rules, for one request in
-//! flight and for many alike:
+//! time, so its response time runs on: nothing is lost, nothing is counted twice, and no
+//! subject gets faster by closing connections. The rules are the same for one request in
+//! flight and for several:
 //!
 //! - A request whose response had begun fails with the connection's outcome, as do all
-//!   requests whose streams had begun. Bytes that break the protocol are such a beginning.
+//!   requests whose streams had begun. Bytes that break the protocol also begin a response.
 //! - After a response that ends its connection (`Connection: close`, or a body
-//!   that ends with the close), the others were never served: a server may end a
+//!   that ends with the close), the other requests were never served: a server may end a
 //!   connection that way at any time (RFC 9112, sections 9.3.2 and 9.6). Each attempt is
 //!   `idle_close`, and each request is sent again, as often as that happens: every
 //!   time, one more request gets its response.
-//! - The same holds for streams after the last one that a server announces it will serve
-//!   (GOAWAY: RFC 9113, section 6.8), once it has served that one. A stream that it
+//! - The same rule applies to streams after the last one that a server announces it will serve
+//!   (GOAWAY: RFC 9113, section 6.8), once it has served that stream. A stream that the server
 //!   resets fails alone (`stream_reset`); its connection and the other streams continue.
 //! - On a connection that broke and had carried a whole response before, each request
 //!   whose response had not begun is `idle_close` and is sent once more; a second
 //!   time it fails with the connection's outcome. On a new connection it fails at once.
-//! - The same holds for the first requests on a connection after a rest of a second or more
-//!   between two slices, whether it is new or not: each is `rest_close`. A server may close
-//!   an idle connection, and the generator let it idle.
-//! - Only an idempotent request is sent again after that (RFC 9110, section 9.2.2).
+//! - The same rule applies to the first requests on a connection after a rest of a second or more
+//!   between two slices, whether the connection is new or not: each request is `rest_close`. A
+//!   server may close an idle connection, and the generator let it idle.
+//! - In both cases, only an idempotent request is sent again (RFC 9110, section 9.2.2).
 //!   Any other fails with the connection's outcome, since its effect is unknown.
 //! - A peer that took a request and closed without a byte of a response has failed it:
 //!   `empty_response`, and it is not sent again. See below.
 //! - After a request that timed out, the generator closes the connection. Each other request
-//!   is `idle_close` and is sent once more, on a new connection too. Its timeout runs on.
-//!   A second time it is given up with the first one: `timeout`.
-//! - A request that waited unsent because of a full send buffer was no attempt: it goes
+//!   is `idle_close` and is sent once more, even if its connection was new. Its timeout runs on.
+//!   A second time it fails together with the request that timed out: `timeout`.
+//! - A request that was not sent because of a full send buffer was no attempt: it goes
 //!   out on the next connection.
 //!
 //! The peer's kernel shows whether the peer took a request. A socket that is closed in an
@@ -56,13 +56,13 @@ enum Again {
     Always,
     /// Once, over all of its connections.
     Once,
-    /// The same, on a connection that had rested.
+    /// Once, after the loss of a connection that had rested.
     AfterRest,
     Never,
 }
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// A response ended the connection.
+    /// Closes a connection that a response has ended.
     pub(super) fn over(&mut self, index: usize, now: Nanos) {
         self.close(index);
         self.settle(index, Again::Always, Outcome::EarlyClose, now);
@@ -109,7 +109,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.reconnect(index, now);
     }
 
-    /// Bytes arrived without a request.
+    /// Counts bytes that arrived without a request.
     fn count_unsolicited(&mut self, now: Nanos) {
         if self.progress.counting.counts(now) {
             self.tally.outcomes.add(Outcome::Unsolicited)
@@ -118,7 +118,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// The first request in flight is out of time.
+    /// Ends the requests that have timed out; the first one in flight has.
     pub(super) fn timed_out(&mut self, index: usize, now: Nanos) {
         let timeout = Nanos(self.plan.timeout_ns());
         self.close(index);
@@ -137,7 +137,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     fn settle(&mut self, index: usize, again: Again, outcome: Outcome, now: Nanos) {
         for _ in 0..self.slots[index].flights.len() {
             let first = self.slots[index].flights.first_mut();
-            let first = first.expect("one is looked at in each turn");
+            let first = first.expect("each turn handles one flight");
             let stays = match again {
                 Again::Always => true,
                 Again::Once | Again::AfterRest => {

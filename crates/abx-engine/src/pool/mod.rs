@@ -1,8 +1,8 @@
 //! One worker's share of the connections to one subject.
 //!
-//! `slots.rs` has the connections and makes one; `opening.rs` makes all of them
-//! before a slice, `request_slice.rs` runs one, `exchange.rs` sends requests and receives,
-//! `protocol/intake.rs` interprets received bytes, and `lost.rs` decides on requests
+//! `slots.rs` has the connections and makes a single connection; `opening.rs` makes all of them
+//! before a slice, `request_slice.rs` runs a slice, `exchange.rs` sends requests and receives
+//! responses, `protocol/intake.rs` interprets received bytes, and `lost.rs` decides on requests
 //! whose connection is gone.
 
 mod broadcast;

@@ -1,9 +1,9 @@
 //! The opening of a pool's connections before a slice.
 //!
-//! Each connect has the whole timeout, and all of them together have as long as they
-//! need while they continue to succeed. If none has succeeded for one timeout, or this
-//! machine has nothing left to connect with, no further one is begun: those that were
-//! never tried are [`Outcome::Unopened`], which counts against no subject.
+//! Each connect has the whole timeout, and the opening lasts for as long as connects continue to
+//! succeed. If none has succeeded for one timeout, or this machine has no resources left to
+//! connect with, no further connect is begun. Connections that were never tried are
+//! [`Outcome::Unopened`], which counts against no subject.
 //!
 //! Connections that have rested are replaced if requests must not be sent twice.
 
@@ -20,36 +20,36 @@ use crate::io::{Awaits, Io, Ready, Token};
 use crate::protocol::Protocol;
 use crate::schedule::{Arrivals, Pacer, Schedule};
 
-/// The most connections in the making at one time, unless a rate is set; more would
-/// overflow the listen queue of a subject that is not to blame for it.
+/// The most connections in the making at one time, unless a rate is set. More of them would
+/// overflow the listen queue of a subject, which would not be the subject's fault.
 pub(super) const CONNECTING_MAX: usize = 128;
 /// The most time spent on events since the last slice.
 const BACKLOG_MAX: Nanos = Nanos(50_000_000);
 
 struct OpeningProgress {
-    /// Slots that were not tried yet, the next one last.
+    /// Slots that were not tried yet, the next slot last.
     untried: Vec<usize>,
-    /// Connects by when they were begun, which is the order of their deadlines. Those that
-    /// have ended are skipped.
+    /// Connects in the order of their beginnings, and so of their deadlines. Those that have ended
+    /// are skipped.
     begun: VecDeque<(Nanos, Token)>,
     start: Nanos,
     /// When all waiting ends.
     end: Nanos,
     timeout: Nanos,
-    /// When each next one is begun; `None` for as soon as few enough are under way.
+    /// When connects begin; `None` to begin them as soon as few enough are under way.
     pacer: Option<Pacer>,
-    /// Since when none of the attempts has succeeded.
+    /// Since when no attempt has succeeded.
     silent_since: Option<Nanos>,
-    /// Places of connects that timed out, of which each success gives one back. So a subject
-    /// slower than its timeout gets fewer at a time, and a subject that accepts none any
-    /// more gets no others.
+    /// Connects that timed out, less one for each success. They count as if under way, so a
+    /// subject slower than its timeout gets fewer connects at a time, and a subject that has
+    /// stopped accepting gets no further ones.
     timed_out: usize,
     /// The pool's successful connects at the last success.
     made: u64,
-    /// Connects that had failed by then because this machine lacked a resource.
+    /// Connects that had failed by the last success because this machine lacked a resource.
     lacked: u64,
-    /// After this many more such failures in a row the resource is exhausted: each source
-    /// address has ports of its own.
+    /// After this many more such failures in a row the resource is exhausted. Each source address
+    /// has separate ports.
     lacks_max: u64,
 }
 
@@ -63,12 +63,12 @@ impl OpeningProgress {
         !self.untried.is_empty() && has_more && !is_silent
     }
 
-    /// When the next one is due by the rate.
+    /// When the next connect is due by the rate.
     fn due(&self) -> Option<Nanos> {
         Some(self.start.plus(self.pacer.as_ref()?.peek()?))
     }
 
-    /// Whether the next one is begun now, with this many under way.
+    /// Whether the next connect begins now, with this many under way.
     fn begins(&mut self, connecting: usize, now: Nanos) -> bool {
         match self.due() {
             None => connecting + self.timed_out < CONNECTING_MAX,
@@ -77,7 +77,7 @@ impl OpeningProgress {
         }
     }
 
-    /// Until when there is nothing to do but wait.
+    /// The next moment with work if no event comes.
     fn wakes(&self, continues: bool) -> Nanos {
         let deadline = self
             .begun
@@ -137,7 +137,7 @@ impl<I: Io, C: Protocol> Driver for Opening<'_, I, C> {
 struct Backlog<'p, I: Io, C: Protocol> {
     pool: &'p mut Pool<I, C>,
     until: Nanos,
-    /// Whether the last wait gave nothing.
+    /// Whether the last wait returned no events.
     is_empty: bool,
 }
 
@@ -166,9 +166,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// until each attempt has ended. Returns how many connections are open, and how many of
     /// them are new.
     pub fn connect_all(&mut self, stop: &AtomicBool) -> (usize, usize) {
-        self.take_what_came(stop);
+        self.take_backlog(stop);
         if !self.plan.keep_alive {
-            // Each request brings its own connection.
+            // Each request makes a new connection.
             return (self.slots.len(), 0);
         }
         let open_before = self.connection_counts.standing;
@@ -185,9 +185,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         (standing, standing.saturating_sub(open_before))
     }
 
-    /// Handles events since the last slice. One wait gives a limited number of events, and more
-    /// connections may have closed; a peer that sends without end is not waited for.
-    fn take_what_came(&mut self, stop: &AtomicBool) {
+    /// Handles events since the last slice, for a limited time, since a peer may send without end.
+    /// One wait returns a limited number of events, and more connections may have closed.
+    fn take_backlog(&mut self, stop: &AtomicBool) {
         let until = self.io.now().plus(BACKLOG_MAX);
         let mut backlog = Backlog {
             pool: self,
@@ -198,7 +198,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 
     /// Closes connections that were idle for so long that their servers may be about to close
-    /// them, if a request must not be sent twice: a request that meets such a close fails,
+    /// them, if a request must not be sent twice. A request that meets such a close would fail,
     /// although the generator let the connection idle.
     fn close_rested(&mut self) {
         if self.encoded.iter().all(|encoded| encoded.is_idempotent) {
@@ -241,7 +241,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Begins the connects that are due, and checks the results of others now and then.
+    /// Begins the connects that are due, a limited number between two waits.
     fn begin_connects(&mut self, opening: &mut OpeningProgress, now: Nanos) {
         for _ in 0..CONNECTING_MAX {
             let continues = opening.continues(&self.connect_failures, now);
@@ -291,7 +291,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// The wait is over: it was stopped, or every attempt has ended.
+    /// Counts the connects that have not ended and the slots that were never tried.
     fn end_opening(&mut self, opening: &OpeningProgress) {
         for (_, token) in &opening.begun {
             if self.is_under_way(*token) {

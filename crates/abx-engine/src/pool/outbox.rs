@@ -1,7 +1,7 @@
-//! A connection's own output, apart from requests: its handshake, pongs.
+//! The output of a connection apart from requests: its handshake and pongs.
 //!
-//! It is a section of its own among the bytes of a connection, so it waits for the
-//! rest of a request, and requests wait for it.
+//! This output must not mix with the bytes of a request: it waits for the rest of a request, and
+//! requests wait for it.
 
 use std::io;
 
@@ -34,8 +34,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         Ok(())
     }
 
-    /// Continues with a connection that has taken bytes: they may have been the last of
-    /// its handshake, and requests may have waited for the outbox.
+    /// Continues after received bytes: they may have ended the handshake, and requests may have
+    /// waited for the outbox.
     #[inline(always)]
     pub(super) fn continue_with(&mut self, index: usize, now: Nanos) {
         if !C::HAS_HANDSHAKE {
@@ -50,7 +50,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     }
 }
 
-/// Whether something waits in the outbox.
 #[inline(always)]
 pub(super) fn has_outbox<C: Protocol>(slot: &mut Slot<C::Client>) -> bool {
     C::outbox(&mut slot.client).is_some_and(|outbox| !outbox.is_empty())

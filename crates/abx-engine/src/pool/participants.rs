@@ -1,5 +1,5 @@
-//! The workers of one slice. Each of them keeps up its part of the load until all of
-//! them have what they need, or none of them gets a response any more.
+//! The workers of one slice. Each worker keeps up its part of the load until all of them have
+//! settled, or no worker gets responses any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,14 +16,14 @@ pub struct AwaitedResponses {
     pub connections: u64,
     /// How long the first of them has waited, in ns.
     pub waited_ns: u64,
-    /// How long it waits at most, in ns.
+    /// The longest wait, in ns.
     pub at_most_ns: u64,
 }
 
 /// One worker's measurements in an interval of a slice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedInterval {
-    /// Which interval, from zero.
+    /// The number of the interval, from zero.
     pub number: usize,
     #[serde(rename = "stretch")]
     pub interval: Interval,
@@ -36,8 +36,9 @@ pub struct SharedSlice {
     unsettled: AtomicUsize,
     /// Workers with connections whose subject has not fallen silent.
     responded: AtomicUsize,
-    /// Connections that the end of the slice waits for, and since when.
+    /// Connections that the end of the slice waits for.
     awaited: AtomicU64,
+    /// Since when the first of them has waited.
     awaited_since_ns: AtomicU64,
     timeout_ns: AtomicU64,
     listener: Option<Sender<ReportedInterval>>,
@@ -49,7 +50,7 @@ impl SharedSlice {
         SharedSlice::with_listener(None, workers, with_connections)
     }
 
-    /// The same, with a listener for its intervals.
+    /// A slice with a listener for its intervals.
     pub fn with_listener(
         listener: Option<Sender<ReportedInterval>>,
         workers: usize,
@@ -87,9 +88,9 @@ pub enum Part {
 pub struct SliceParticipants {
     shared: Arc<SharedSlice>,
     has_left: bool,
-    /// Whether it is one of those that get responses.
+    /// Whether the worker is counted as getting responses.
     has_response: bool,
-    /// Connections that it reported to wait for.
+    /// The awaited connections that the worker last reported.
     awaited: u64,
 }
 
@@ -108,14 +109,14 @@ impl SliceParticipants {
         }
     }
 
-    /// This worker needs the load no more.
+    /// Notes that this worker no longer needs the load.
     pub fn leave(&mut self) {
         if !std::mem::replace(&mut self.has_left, true) {
             self.shared.unsettled.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Whether no worker needs the load.
+    /// Whether no worker needs the load any more.
     pub fn is_over(&self) -> bool {
         self.shared.unsettled.load(Ordering::Relaxed) == 0
     }
@@ -133,8 +134,8 @@ impl SliceParticipants {
         };
     }
 
-    /// This worker waits for this many connections, the first of them since `since`, each
-    /// for a timeout at most.
+    /// Reports that this worker waits for this many connections, for the first of them since
+    /// `since`, and for each for at most a timeout.
     pub(super) fn reports_awaited(&mut self, connections: u64, since: Nanos, timeout: Nanos) {
         let shared = &*self.shared;
         shared.timeout_ns.fetch_max(timeout.0, Ordering::Relaxed);
@@ -153,7 +154,7 @@ impl SliceParticipants {
         }
     }
 
-    /// Whether no worker's connections get responses: workers that have ended get none either.
+    /// Whether no worker's connections get responses. Workers that have ended get none.
     pub(crate) fn is_silent(&self) -> bool {
         self.shared.responded.load(Ordering::Relaxed) == 0
     }
@@ -166,7 +167,7 @@ impl SliceParticipants {
 }
 
 impl Drop for SliceParticipants {
-    /// No worker waits for one that has exited.
+    /// Other workers must not wait for a worker that has exited.
     fn drop(&mut self) {
         self.end();
     }

@@ -17,12 +17,12 @@ use crate::protocol::Protocol;
 use crate::schedule::Arrivals;
 
 /// A subject has stopped responding after this many failures per connection in a
-/// row, or when every connection timed out, without one whole response in between.
+/// row, or when every connection timed out, without a whole response in between.
 const FAILURES_PER_SLOT_MAX: usize = 3;
 /// After a slice, connections without any response get at least this fraction of a timeout,
 /// if the slice itself is shorter.
 const PATIENCE_OF_TIMEOUT: u64 = 20;
-/// From this long after the counted part, and this often, a worker reports what it waits for.
+/// From this long after the counted part, a worker reports at this interval what it waits for.
 pub(super) const REPORT_EVERY: Nanos = Nanos(500_000_000);
 
 struct RequestSlice<'p, I: Io, C: Protocol> {
@@ -65,7 +65,7 @@ impl<I: Io, C: Protocol> Driver for RequestSlice<'_, I, C> {
     fn take(&mut self, ready: &mut Vec<Ready>, now: Nanos) {
         let pool = &mut *self.pool;
         if now >= self.slice.end && pool.progress.settles == self.slice.end {
-            // If this loop was late, connections were free for what was due before the end.
+            // If this loop was late, connections were free for requests due before the end.
             pool.send_late(self.slice.end, now);
         }
         pool.take(ready, now);
@@ -164,7 +164,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// An interval of the slice is over, or its counted part has reached its end.
+    /// Handles the end of an interval or of the counted part, and reports.
     fn reach_edge(&mut self, slice: &WorkerSlice, now: Nanos) {
         self.course.look(now, &mut self.tally, &self.participants);
         if self.progress.open && now >= self.progress.settles {
@@ -181,9 +181,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.progress.edge = self.progress.edge.min(self.course.due());
     }
 
-    /// The counted part has ended. Requests that were due in it and not sent are never sent.
-    /// After the same span again, it waits no longer for connections with nothing in flight
-    /// (thinking or resting), nor for those without a response when others had one.
+    /// Handles the end of the counted part: unsent requests that were due in it are never sent.
+    /// Another such span later, the slice stops waiting for connections with nothing in flight
+    /// (thinking or resting), and for those without a response if others had one.
     fn settle_clocks(&mut self, slice: &WorkerSlice, now: Nanos) {
         let patience = Nanos(self.plan.timeout_ns() / PATIENCE_OF_TIMEOUT);
         if self.progress.settles == slice.end {
@@ -231,9 +231,10 @@ impl<I: Io, C: Protocol> Pool<I, C> {
     /// Whether the wait for outstanding requests is over in a slice in which the subject is
     /// expected to fail: a response would be late by now.
     fn is_over_without_response(&self, slice: &WorkerSlice, now: Nanos) -> bool {
-        let kept = self.plan.timeline;
-        let late = kept.and_then(|plan| plan.delayed_after_ns);
-        late.is_some_and(|late_ns| now >= slice.end.plus(Nanos(late_ns)))
+        self.plan
+            .timeline
+            .and_then(|timeline| timeline.delayed_after_ns)
+            .is_some_and(|late_ns| now >= slice.end.plus(Nanos(late_ns)))
     }
 
     fn needs_no_load(&self, now: Nanos) -> bool {
@@ -246,7 +247,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         match self.progress.counting.basis {
             // The others continue without its connections.
             Basis::Requests => self.participants.end(),
-            // All of them end together, and bytes received until then count.
+            // The workers end together, and bytes received until then count.
             Basis::Completions | Basis::Flow | Basis::Window => self.participants.leave(),
         }
         self.progress.counting.stop_flow(now);
@@ -293,8 +294,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         self.participants.is_silent()
     }
 
-    /// The subject has fallen silent for all workers, for this one earlier than for
-    /// others. Requests sent since then are abandoned.
+    /// Abandons the requests that were sent since the subject fell silent for this worker. It is
+    /// silent for all workers now.
     fn abandon_begun_in_silence(&mut self, now: Nanos) {
         let since = self.progress.silent_since.filter(|since| *since < now);
         if let Some(since) = since {
@@ -324,9 +325,9 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         end
     }
 
-    /// Gives a slot that has room its next request, due at `intended`: in a closed
-    /// loop now, as its connection has room now. [`Pool::go`] then sends it. Only
-    /// if [`Progress::may_send`] is true.
+    /// Gives a slot that has room its next request, due at `intended`. In a closed loop that is
+    /// `now`, when its connection has room. [`Pool::go`] then sends the request. Call it only if
+    /// [`Progress::may_send`] is true.
     #[inline(always)]
     pub(super) fn begin(&mut self, index: usize, intended: Nanos, now: Nanos) {
         self.progress.requests_left -= 1;
@@ -356,7 +357,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         });
     }
 
-    /// Ends the first flight of a slot, if it has one, with its outcome.
+    /// Ends the first flight of a slot, if there is one, with this outcome.
     pub(super) fn finish(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         let slot = &mut self.slots[index];
         if let Some(flight) = slot.flights.first() {
@@ -383,7 +384,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return;
         }
         self.progress.next_check = Nanos::MAX;
-        // Rare enough for a list of its own.
+        // This is rare, so an allocation is affordable.
         let mut free = Vec::new();
         for index in 0..self.slots.len() {
             if let Some(due) = self.due(index)
@@ -402,8 +403,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
                 self.progress.next_check = self.progress.next_check.min(due);
             }
         }
-        // If all of them timed out, the slice ends here, not after another timeout. At the
-        // end of a slice, it does not wait again for connections without a response.
+        // If all connections timed out, the slice ends here, not after another timeout. At its
+        // end, a slice does not wait again for connections without a response.
         let is_over = now >= self.progress.counting.end;
         if is_over || self.has_stopped_responding(now) {
             let counting = &mut self.progress.counting;
@@ -417,7 +418,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// When the oldest request of a slot is out of time, or its rest is over.
+    /// When the oldest request of a slot times out, or its rest ends.
     fn due(&self, index: usize) -> Option<Nanos> {
         let slot = &self.slots[index];
         match (slot.flights.first(), slot.state) {

@@ -12,13 +12,13 @@ pub struct AwaitedConnections {
     /// Open connections of the pool.
     pub open: u64,
     pub asked: u64,
-    /// For how long no further one has opened.
+    /// How long ago the last connection opened.
     pub silent: Duration,
-    /// After how long without another one it is given up.
+    /// The opening is given up when `silent` reaches this.
     pub at_most: Duration,
 }
 
-/// The progress that the workers report while they open connections.
+/// The progress that workers report while they open connections.
 #[derive(Debug, Default)]
 pub(crate) struct SharedOpening {
     open: AtomicU64,
@@ -38,7 +38,7 @@ impl OpeningPart {
         }
     }
 
-    /// This many of this worker's connections are open, each of which had this timeout.
+    /// Reports how many of this worker's connections are open, and the timeout of each connect.
     pub(super) fn reports(&mut self, open: usize, timeout: Nanos) {
         let before = std::mem::replace(&mut self.reported, open as u64);
         // A difference below zero wraps around to the right sum.

@@ -24,10 +24,10 @@ use crate::protocol::{Lost, Protocol};
 use crate::random::Chooser;
 use crate::schedule::{Arrivals, ScheduleShare};
 
-/// The rest after a failed connect, doubled with each further one.
+/// The rest after a failed connect, which doubles with each further failure.
 pub(super) const REST_MIN: Nanos = Nanos(1_000_000);
 pub(super) const REST_DOUBLINGS_MAX: u32 = 7;
-/// The most bytes of the copies of one request that are kept to be sent by one call.
+/// The most bytes of all copies of one request, which one call can send.
 const COPIES_BYTES_MAX: usize = 1024 * 1024;
 
 /// The connections to one subject and their results.
@@ -40,16 +40,16 @@ pub struct Pool<I: Io, C: Protocol> {
     /// Reused for each request that is built.
     pub(super) written: Vec<u8>,
     pub(super) chooser: Chooser,
-    /// Which of all connections of the load this worker's first one is.
+    /// The index of this worker's first connection among all of the load.
     pub(super) first: usize,
     pub io: I,
     pub(super) waiter: Waiter,
     pub(crate) slots: Vec<Slot<C::Client>>,
-    /// Requests that a slot has in flight at most.
+    /// The most requests in flight per slot.
     pub(super) window: usize,
-    /// A slot with fewer in flight gets more of them; see [`refill_below`].
+    /// A slot with fewer requests in flight gets more of them; see [`refill_below`].
     pub(super) refill_below: usize,
-    /// Whether a slot that has room sends at once, whatever it did before.
+    /// Whether a slot with room always sends at once.
     pub(super) is_plain: bool,
     pub(super) sampler: Sampler,
     pub(super) hashers: Hashers,
@@ -68,15 +68,15 @@ pub struct Pool<I: Io, C: Protocol> {
     /// Connections that received bytes without a request, outside the counted part.
     /// The next slice reports those since the last slice.
     pub(super) unsolicited: u64,
-    /// How connects outside of slices ended badly.
+    /// The outcomes of failed connects outside of slices.
     pub connect_failures: Outcomes,
 }
 
 /// A slot with fewer requests in flight than this gets more of them.
 ///
 /// In an open loop a request goes out when it is due, so any room will do. A
-/// closed loop waits until half of the window is left, so that one call sends many,
-/// which halves the cost of a send and leaves the subject enough work meanwhile.
+/// closed loop waits until half of the window is empty, so that one call sends many requests.
+/// This halves the cost of a send and leaves the subject enough work meanwhile.
 fn refill_below(plan: &LoadPlan, window: usize) -> usize {
     match plan.pacing.arrivals {
         Arrivals::Closed => window / 2 + 1,
@@ -86,18 +86,18 @@ fn refill_below(plan: &LoadPlan, window: usize) -> usize {
 
 fn encoded_of<C: Protocol>(
     plan: &LoadPlan,
-    weighted_request: &WeightedRequest,
+    weighted: &WeightedRequest,
     bytes: &[u8],
     values: &mut ValuesToFill,
 ) -> Encoded {
-    let request = &weighted_request.request;
+    let request = &weighted.request;
     let template = (!request.placeholders.is_empty()).then(|| {
         let template = if C::HAS_STREAMS {
             RequestTemplate::of_stream(request, plan.tls.is_some(), values)
         } else {
             RequestTemplate::of(request, plan.keep_alive, values)
         };
-        Box::new(template.expect("it was made before, to see whether it can be"))
+        Box::new(template.expect("the plan was checked by making its template before"))
     });
     let most = COPIES_BYTES_MAX / bytes.len().max(1);
     let count = match template {
@@ -106,22 +106,22 @@ fn encoded_of<C: Protocol>(
     };
     Encoded {
         bytes: match template {
-            // If the last one was not sent, those before it were, however long it is.
+            // Of the unsent bytes, at most one request is left, however long it is.
             Some(_) => usize::MAX,
             None => bytes.len(),
         },
         copies: bytes.repeat(count),
         count,
         kind: request.response_kind(),
-        // The bodies of several streams come in frames between each other.
-        has_large_response: !C::HAS_STREAMS && has_large_response(plan, weighted_request),
+        // The frames of several streams' bodies are interleaved.
+        has_large_response: !C::HAS_STREAMS && has_large_response(plan, weighted),
         is_idempotent: request.is_idempotent(),
         template,
     }
 }
 
 impl<I: Io, C: Protocol> Pool<I, C> {
-    /// Makes a pool of `connections` slots; none is connected yet.
+    /// Makes a pool of unconnected slots.
     pub fn new(
         io: I,
         mut protocol: C,
@@ -144,7 +144,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             encoded,
             values,
             written: Vec::new(),
-            // Another stream than the sampler's.
+            // Independent of the sampler's random stream.
             chooser: Chooser::new(plan.requests.iter().map(|weighted| weighted.weight), !seed),
             first,
             io,
@@ -174,8 +174,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// Sets which of the connections opened at a rate are this worker's, and which of the
-    /// numbers and lines that are filled in.
+    /// Sets this worker's share of the connections opened at a rate, and of the numbers and lines
+    /// that are filled in.
     pub fn with_share(mut self, share: ScheduleShare) -> Pool<I, C> {
         self.opening_share = share;
         self.values.take_share(share);
@@ -202,7 +202,6 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         &self.tally
     }
 
-    /// Whether the load is about connections.
     pub(crate) fn carries_websocket(&self) -> bool {
         self.plan.shape.is_websocket()
     }
@@ -226,8 +225,8 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// SUBTLE: An earlier event of the same list may have closed this connection; then its
-    /// generation is another one.
+    /// SUBTLE: An earlier event in the same list may have closed this connection; then its
+    /// generation has changed.
     fn handle(&mut self, ready: &Ready, now: Nanos) {
         match ready {
             Ready::Receivable(token) if self.is_current(*token) => self.receive(*token, now),
@@ -265,7 +264,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let flights = &self.slots[index].flights;
         self.tally.connects += u64::from(flights.iter().any(|flight| flight.counted));
         let began = if flights.iter().any(|flight| flight.sampled) {
-            // In a large batch it may begin long after the event that made it due.
+            // In a large batch the connect may begin long after the event that made it due.
             self.io.now()
         } else {
             now
@@ -281,7 +280,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
     }
 
-    /// The socket is connected; with a handshake, its connection is open only after that.
+    /// Handles a connected socket. A protocol with a handshake is open only after that.
     fn connected(&mut self, index: usize, now: Nanos) {
         let slot = &self.slots[index];
         if slot.flights.iter().any(|flight| flight.counted)
@@ -314,12 +313,12 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         for flight in slot.flights.iter_mut() {
             flight.possible = now;
         }
-        // There is room beyond the requests that it was made for, and all may go out together.
+        // There is room beyond the requests that it was made for, so that all go out together.
         self.freed(index, now);
         self.hand_over(index, now);
     }
 
-    /// The back end no longer has this connection.
+    /// Handles a failed connect; the back end no longer has the connection.
     pub(super) fn connect_failed(&mut self, index: usize, outcome: Outcome, now: Nanos) {
         self.protocol.lost(Lost {
             index,
@@ -334,7 +333,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
             return;
         }
         let doublings = if self.plan.is_to_fail() {
-            // The return of the subject must be noticed at once.
+            // The subject's recovery must be noticed at once.
             0
         } else {
             slot.refusals.min(REST_DOUBLINGS_MAX)

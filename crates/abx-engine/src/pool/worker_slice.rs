@@ -7,24 +7,24 @@ use crate::connection::clock::Basis;
 use crate::plan::LoadPlan;
 use crate::schedule::{Arrivals, ScheduleShare};
 
-/// With fewer requests due in the counted part, a rate's throughput is counted over just
-/// that part: a wait for one more would be long.
+/// If fewer requests are due in the counted part of a constant rate, the throughput is counted
+/// over exactly that part: waiting for one more completion would take long.
 const FLOW_MIN: f64 = 100.0;
 
 /// One worker's part of a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkerSlice {
     pub start: Nanos,
-    /// Requests sent from here on count.
+    /// Requests that are due from here on count.
     pub counted_from: Nanos,
-    /// Requests sent from here on do not. Without a number of requests the load continues
-    /// until every counted outcome is known.
+    /// Requests that are due from here on do not count. Unless the slice ends by a number of
+    /// requests, the load continues until every counted outcome is known.
     pub end: Nanos,
-    /// At most this many requests are sent.
+    /// The most requests that are sent.
     pub requests_max: u64,
-    /// Which part of the schedule this worker has.
+    /// This worker's part of the schedule.
     pub share: ScheduleShare,
-    /// How its course is kept; `None` for not at all.
+    /// How its course is recorded; `None` to record none.
     pub course: Option<CoursePlan>,
 }
 
@@ -34,7 +34,7 @@ pub struct SliceOutcome {
     pub end: Nanos,
     /// The end of the time over which responses are counted.
     pub counted_until: Nanos,
-    /// It ended early because no connection got a response any more.
+    /// Whether it ended early because no connection got a response any more.
     pub stopped_responding: bool,
 }
 
@@ -50,7 +50,7 @@ impl WorkerSlice {
         match plan.pacing.arrivals {
             Arrivals::Closed => Basis::Completions,
             Arrivals::Stages(_) | Arrivals::Replay(_) => Basis::Window,
-            // Losses and the recovery are counted over the whole time of the slice.
+            // Losses and recovery are counted over the whole slice.
             _ if plan.is_to_fail() => Basis::Window,
             Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => {
                 let counted_s = self.end.since(self.counted_from).0 as f64 / 1e9;

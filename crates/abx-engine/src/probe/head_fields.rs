@@ -1,23 +1,23 @@
-//! Fields of a response's head that interest users, apart from its status.
+//! Fields of a response's head that are reported to users, apart from its status.
 
 use abx_wire::http1::response_header;
 
-/// Bytes of a response that are kept for a look at its headers.
+/// Bytes of a response that are kept to read its headers.
 pub(super) const START_BYTES: usize = 16 * 1024;
 
 /// Fields of a response's head, each `None` if it is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFields {
-    /// Mostly the server's name and version (`Server`).
+    /// Usually the server's name and version (`Server`).
     pub server: Option<String>,
     /// The target of a redirection (`Location`).
     pub location: Option<String>,
-    /// The methods that are allowed (`Allow`).
+    /// The allowed methods (`Allow`).
     pub allow: Option<String>,
 }
 
 impl HeadFields {
-    /// Those of a response that begins with these bytes.
+    /// The fields of a response that begins with these bytes.
     pub(super) fn of(start: &[u8]) -> HeadFields {
         let field = |name| response_header(start, name).map(shortened);
         HeadFields {
@@ -28,7 +28,7 @@ impl HeadFields {
     }
 }
 
-/// The most characters of a field that are kept: reports show it on one line.
+/// The most characters of a field that are kept: reports show a field on one line.
 const FIELD_MAX: usize = 200;
 
 fn shortened(mut text: String) -> String {
@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn long_fields_are_shortened() {
-        // Method: a field of 20,000 bytes, one of the most characters, and characters of several bytes.
+        // Method: a field of 20,000 bytes, a field of the maximum length, and characters of several
+        // bytes.
         assert_eq!(
             shortened("x".repeat(20_000)),
             format!("{}…", "x".repeat(200))
@@ -56,7 +57,7 @@ mod tests {
 
     #[test]
     fn each_field_is_found_by_its_name_in_any_case() {
-        // Method: a response with all of them, and one with none.
+        // Method: a response with all fields, and one with none.
         let start = b"HTTP/1.1 405 No\r\nserver: s/1\r\nLOCATION: /a\r\nAllow: GET, HEAD\r\n\r\n";
         let head_fields = HeadFields {
             server: Some("s/1".to_owned()),

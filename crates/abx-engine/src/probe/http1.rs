@@ -20,16 +20,16 @@ pub(super) fn probe_http1(
     patience: Patience,
 ) -> Result<Response, ProbeError> {
     let bytes = request.encode(false)?;
-    let mut line = ProbeConnection::connect(address, tls, patience)?;
-    line.send(&bytes)?;
+    let mut connection = ProbeConnection::connect(address, tls, patience)?;
+    connection.send(&bytes)?;
     let mut client = Client::new();
     client.expect(request.response_kind());
     let mut body = ProbeBody::default();
     let mut buffer = Vec::new();
-    // The first bytes, which mostly hold the whole head.
+    // The first bytes, which usually hold the whole head.
     let mut start: Vec<u8> = Vec::new();
     loop {
-        line.receive(&mut buffer)?;
+        connection.receive(&mut buffer)?;
         let has_ended = buffer.is_empty();
         let mut input = &buffer[..];
         if start.len() < START_BYTES {
@@ -48,7 +48,7 @@ pub(super) fn probe_http1(
                 Some(Event::Body(part)) => body.add(part),
                 Some(Event::Failed(fault)) => return Err(ProbeError::Fault(fault)),
                 Some(Event::Done(done)) => {
-                    return Ok(body.whole(done, HeadFields::of(&start), &line));
+                    return Ok(body.response(done, HeadFields::of(&start), &connection));
                 }
             }
         }

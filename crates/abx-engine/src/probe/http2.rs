@@ -23,14 +23,14 @@ pub(super) fn probe_http2(
     let mut out = Vec::new();
     let mut client = Client::open(&mut out);
     client.keep_heads();
-    let mut line = ProbeConnection::connect(address, tls, patience)?;
+    let mut connection = ProbeConnection::connect(address, tls, patience)?;
     let mut body = ProbeBody::default();
     let mut buffer = Vec::new();
     let mut head_fields = HeadFields::default();
     loop {
-        line.send(&out)?;
+        connection.send(&out)?;
         out.clear();
-        line.receive(&mut buffer)?;
+        connection.receive(&mut buffer)?;
         if buffer.is_empty() {
             return Err(if client.is_open() {
                 ProbeError::EndedStream
@@ -48,8 +48,10 @@ pub(super) fn probe_http2(
                 }
                 Event::Head { .. } => head_fields = HeadFields::of(client.head_text()),
                 Event::Body { bytes, .. } => body.add(bytes),
-                Event::Done { done, .. } => return Ok(body.whole(done, head_fields, &line)),
-                // Its effect on other streams does not matter; this one may still get its response.
+                Event::Done { done, .. } => {
+                    return Ok(body.response(done, head_fields, &connection));
+                }
+                // Other streams do not matter; this stream may still get its response.
                 Event::GoAway { .. } => {}
                 Event::StreamFailed { fault, .. } => return Err(ProbeError::Stream(fault)),
                 Event::Failed(fault) => return Err(ProbeError::Http2(fault)),

@@ -1,5 +1,5 @@
-//! One connection of a probe: it keeps to a moment at which it must be done, and ends
-//! at once when it is stopped.
+//! One connection of a probe: it has a deadline for the whole exchange, and ends at once when it is
+//! stopped.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use crate::io::{Awaits, EpollIo, Io, Ready, Received, Tls, TlsClient, Token, is_
 use crate::plan::TlsPlan;
 use crate::stopper::Stopper;
 
-/// How often a connection that waits looks whether it was stopped.
+/// How often a waiting connection checks whether it was stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const TOKEN: Token = Token {
     slot: 0,
@@ -25,11 +25,11 @@ const TOKEN: Token = Token {
 /// How long a probe waits: until its time is over, or the stopper stops it.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
-    /// From before the connect to the end of the response.
+    /// The limit from before the connect to the end of the response.
     pub timeout: Duration,
-    /// Stops it before that.
+    /// Stops the probe before its timeout.
     pub stopper: Option<&'a Stopper>,
-    /// Called now and then while it still waits, with how long it has waited.
+    /// Called repeatedly during the wait, with the time waited so far.
     pub on_wait: Option<&'a dyn Fn(Duration)>,
 }
 
@@ -43,12 +43,12 @@ impl From<Duration> for Patience<'_> {
     }
 }
 
-/// A connection with a deadline for all of it.
+/// A connection with a deadline for its whole exchange.
 pub(super) struct ProbeConnection<'a> {
     io: Box<dyn Io>,
     unsent: Vec<u8>,
     waiter: Waiter,
-    /// The result of the last wait: none yet, or that it is over and why.
+    /// The result of the last wait; `None` while it lasts.
     waited: Option<Result<(), ProbeError>>,
     has_received: bool,
     begun: Instant,
@@ -91,8 +91,8 @@ impl<'a> ProbeConnection<'a> {
         self.io.tls_session(TOKEN)
     }
 
-    /// Sends as much as the peer takes now; the rest goes out while it is received from, since a
-    /// server may respond before it has read all of a request.
+    /// Sends as much as the peer takes now. The rest goes out in [`ProbeConnection::receive`],
+    /// since a server may respond before it has read all of a request.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), ProbeError> {
         self.unsent.extend_from_slice(bytes);
         self.send_rest()
@@ -104,7 +104,7 @@ impl<'a> ProbeConnection<'a> {
             match self.io.send(TOKEN, &self.unsent) {
                 Ok(0) => break,
                 Ok(sent) => drop(self.unsent.drain(..sent)),
-                // Bytes that it sent before it closed are received, and then its end.
+                // The bytes that it sent before it closed are still received, and then its end.
                 Err(error) if is_cut_off(&error) => self.unsent.clear(),
                 Err(error) => return Err(broken(error, self.patience.timeout)),
             }
@@ -112,11 +112,12 @@ impl<'a> ProbeConnection<'a> {
         Ok(())
     }
 
-    /// Waits for bytes and puts them in the buffer's place: none at the peer's end.
+    /// Waits for bytes and replaces the contents of `buffer` with them. At the peer's end there are
+    /// none.
     pub(super) fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<(), ProbeError> {
         buffer.clear();
         loop {
-            // A peer that sends without end must not keep it busy endlessly.
+            // A peer that sends without end must not keep the probe busy endlessly.
             self.left()?;
             self.send_rest()?;
             match self.io.receive(TOKEN) {
@@ -141,7 +142,7 @@ impl<'a> ProbeConnection<'a> {
     /// Waits until something has happened to the connection.
     fn wait(&mut self) -> Result<(), ProbeError> {
         self.waited = None;
-        // It looks at its own stopper, which is another error than the end of a load.
+        // The driver checks its own stopper, since a stop is an error here.
         event_loop(self, &AtomicBool::new(false));
         self.waited.take().unwrap_or(Ok(()))
     }
@@ -195,7 +196,7 @@ impl Driver for ProbeConnection<'_> {
     }
 }
 
-/// The same error if the probe was waiting for the connection itself.
+/// The error for a wait for the connection itself.
 fn unconnected(error: ProbeError) -> ProbeError {
     match error {
         ProbeError::Timeout(timeout) => ProbeError::Unconnected(timeout),

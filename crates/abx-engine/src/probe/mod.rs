@@ -18,7 +18,7 @@ pub use line::Patience;
 pub use response::{BODY_START_BYTES, Response};
 pub use websocket::{Echo, WebSocketResponse, probe_websocket};
 
-/// Sends one request on a new connection, with a request to close it, and reads the response to its
+/// Sends one request on a new connection, with `Connection: close`, and reads the response to its
 /// end. The connection is encrypted if `tls` is given.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! A whole response, and its body while it comes.
+//! A whole response, and its body as it arrives.
 
 use abx_evidence::record::TlsSession;
 use abx_wire::http1::Done;
@@ -19,7 +19,7 @@ pub struct Response {
     /// The identity with which the load compares responses.
     pub body: BodyIdentity,
     pub head_fields: HeadFields,
-    /// The SHA-256 of the body in hexadecimal, which people can compare with `sha256sum`.
+    /// The SHA-256 of the body in hexadecimal, which users can compare with `sha256sum`.
     pub sha256: String,
     /// The first bytes of the body, at most [`BODY_START_BYTES`], for messages.
     pub body_start: Vec<u8>,
@@ -27,7 +27,7 @@ pub struct Response {
     pub tls: Option<TlsSession>,
 }
 
-/// The body of a response, as far as it has come.
+/// The part of a response's body that has come.
 #[derive(Default)]
 pub(super) struct ProbeBody {
     sha256: Sha256,
@@ -44,12 +44,12 @@ impl ProbeBody {
         self.start.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    /// The response that ended so, under this head.
-    pub(super) fn whole(
+    /// The whole response, with the fields of its head.
+    pub(super) fn response(
         self,
         done: Done,
         head_fields: HeadFields,
-        line: &ProbeConnection,
+        connection: &ProbeConnection,
     ) -> Response {
         let sha256 = self.sha256.finalize();
         Response {
@@ -61,7 +61,7 @@ impl ProbeBody {
             head_fields,
             sha256: sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
             body_start: self.start,
-            tls: line.tls_session(),
+            tls: connection.tls_session(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One WebSocket outside of any load: does it open, and what comes back?
+//! One WebSocket outside of any load: does it open, and which message comes back?
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ use crate::random::Random;
 /// The response of a WebSocket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebSocketResponse {
-    /// The status of the handshake's response: 101 if it succeeded, and another one if it was
+    /// The status of the handshake's response: 101 if it succeeded, and any other if it was
     /// refused.
     pub status: u16,
     /// Fields of the head of the handshake's response.
     pub head_fields: HeadFields,
     /// The first message that came after the probe's own; `None` if none was sent.
     pub echo: Option<Echo>,
-    /// From before the connect to the last byte that was waited for.
+    /// From before the connect to the last awaited byte.
     pub elapsed: Duration,
     /// The parameters agreed on in the TLS handshake; `None` without one.
     pub tls: Option<TlsSession>,
@@ -42,8 +42,8 @@ pub struct Echo {
     pub body: BodyIdentity,
 }
 
-/// Opens a WebSocket with the path, host and headers of `request`, sends `message`,
-/// whose bytes follow from `seed`, awaits the echo, and closes.
+/// Opens a WebSocket with the path, host and headers of `request`, sends `message` with the payload
+/// that `seed` determines, awaits the echo, and closes.
 ///
 /// A handshake with another response status is a response, without an echo.
 ///
@@ -71,35 +71,35 @@ pub fn probe_websocket<'a>(
     let nonce = [(); NONCE_BYTES].map(|()| u8::try_from(random.below(256)).expect("below 256"));
     let mut out = Vec::new();
     let client = Client::open(options, &opening, nonce, &mut out);
-    let line = ProbeConnection::connect(address.into(), tls, patience.into())?;
-    ProbeProtocol {
-        line,
+    let connection = ProbeConnection::connect(address.into(), tls, patience.into())?;
+    WebSocketProbe {
+        connection,
         client,
         out,
         start: Vec::new(),
         hasher: Xxh3::new(),
     }
-    .follow(message.map(|message| (message, payload(message, seed))))
+    .run(message.map(|message| (message, payload(message, seed))))
 }
 
-struct ProbeProtocol<'a> {
-    line: ProbeConnection<'a>,
+struct WebSocketProbe<'a> {
+    connection: ProbeConnection<'a>,
     client: Client,
     out: Vec<u8>,
-    /// The first bytes, which mostly hold the whole head.
+    /// The first bytes, which usually hold the whole head.
     start: Vec<u8>,
     hasher: Xxh3,
 }
 
-impl ProbeProtocol<'_> {
-    fn follow(
+impl WebSocketProbe<'_> {
+    fn run(
         mut self,
         message: Option<(Message, Vec<u8>)>,
     ) -> Result<WebSocketResponse, ProbeError> {
         let mut buffer = Vec::new();
         loop {
-            self.line.send(&std::mem::take(&mut self.out))?;
-            self.line.receive(&mut buffer)?;
+            self.connection.send(&std::mem::take(&mut self.out))?;
+            self.connection.receive(&mut buffer)?;
             if self.start.len() < START_BYTES {
                 self.start.extend_from_slice(&buffer);
             }
@@ -112,7 +112,7 @@ impl ProbeProtocol<'_> {
         }
     }
 
-    /// Takes received bytes. Returns the status and the echo when all of it has come.
+    /// Takes received bytes. Returns the status and the echo once they are complete.
     fn take(
         &mut self,
         mut input: &[u8],
@@ -130,11 +130,11 @@ impl ProbeProtocol<'_> {
                     }
                 },
                 Event::Data { bytes, .. } => self.hasher.update(bytes),
-                Event::Message(came) => {
+                Event::Message(received) => {
                     let echo = Echo {
-                        is_text: came.kind == MessageKind::Text,
+                        is_text: received.kind == MessageKind::Text,
                         body: BodyIdentity {
-                            bytes: came.bytes,
+                            bytes: received.bytes,
                             xxh3: self.hasher.digest(),
                         },
                     };
@@ -149,27 +149,27 @@ impl ProbeProtocol<'_> {
         Ok(None)
     }
 
-    /// All of it has come: announces the close, without waiting for it.
+    /// Announces the close, without waiting for it, and returns the response.
     fn response(
         mut self,
         status: u16,
         echo: Option<Echo>,
     ) -> Result<WebSocketResponse, ProbeError> {
-        let elapsed = self.line.elapsed();
+        let elapsed = self.connection.elapsed();
         let normal = Close {
             code: Some(CloseCode::NORMAL),
             reason: "",
         };
         if self.client.close(normal, &mut self.out).is_ok() {
-            // It has responded; whether it receives the close does not matter.
-            let _ = self.line.send(&self.out);
+            // The server has responded; it does not matter whether it receives the close.
+            let _ = self.connection.send(&self.out);
         }
         Ok(WebSocketResponse {
             status,
             head_fields: HeadFields::of(&self.start),
             echo,
             elapsed,
-            tls: self.line.tls_session(),
+            tls: self.connection.tls_session(),
         })
     }
 }

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::plan::ExpectedResponse;
 use crate::random::Random;
 
-/// Judges a whole response. `hash` is there when its body was hashed, `tally` when it counts.
+/// Judges a whole response. `hash` is given if its body was hashed, `tally` if it counts.
 #[inline]
 pub(crate) fn outcome(
     expect: &ExpectedResponse,
@@ -22,7 +22,7 @@ pub(crate) fn outcome(
     }
 }
 
-/// Counts which status came instead of the expected one.
+/// Counts the unexpected status.
 #[cold]
 fn wrong_status(status: u16, tally: Option<&mut Tally>) -> Outcome {
     if let Some(tally) = tally {
@@ -31,7 +31,7 @@ fn wrong_status(status: u16, tally: Option<&mut Tally>) -> Outcome {
     Outcome::WrongStatus
 }
 
-/// Judges the body of a whole response by its length, and by its hash if that is there.
+/// Judges the body of a whole response by its length, and by its hash if there is one.
 #[inline]
 pub(crate) fn body(expect: &ExpectedResponse, bytes: u64, hash: Option<u64>) -> Outcome {
     let Some(body) = expect.body else {
@@ -46,7 +46,7 @@ pub(crate) fn body(expect: &ExpectedResponse, bytes: u64, hash: Option<u64>) -> 
     }
 }
 
-/// Hands the next bytes of a body to its hasher, which is taken when the first come.
+/// Hashes the next bytes of a body. The first bytes take a hasher.
 #[inline(always)]
 pub(crate) fn hash(
     is_hashing: bool,
@@ -61,8 +61,8 @@ pub(crate) fn hash(
 
 /// Chooses at random which responses have their body hashed.
 ///
-/// At random, since a check of every hundredth response would never see a subject
-/// that fails on every hundredth one.
+/// A check of every hundredth response might never see the failures of a subject that fails on
+/// every hundredth response.
 pub(crate) struct Sampler {
     every: u32,
     until_next: u32,
@@ -93,14 +93,14 @@ impl Sampler {
         true
     }
 
-    /// A gap from 0 to 2 (every - 1), so that one of `every` is chosen on average.
+    /// A gap from 0 to 2 (every - 1), so that one in `every` is chosen on average.
     fn gap(&mut self) -> u32 {
         let choices = 2 * u64::from(self.every.max(1)) - 1;
         u32::try_from(self.random.below(choices)).unwrap_or(u32::MAX)
     }
 }
 
-/// Hashers at rest, so that hashing a body needs no allocation after the first ones.
+/// Unused hashers, so that hashing a body needs no allocation after the first ones.
 #[derive(Default)]
 // The boxes move between this list and the slots that use them.
 #[allow(clippy::vec_box)]
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn every_check_has_its_outcome() {
-        // Method: one response, each expectation broken in turn; which status came is counted
-        // where the request counts.
+        // Method: one response, with each expectation broken in turn; the wrong status is counted
+        // if the request counts.
         let done = http1::Done {
             status: 200,
             body_bytes: 5,
@@ -147,18 +147,18 @@ mod tests {
             assert_eq!(outcome(&expect, &done, hash, Some(&mut tally)), expected);
             assert_eq!(outcome(&expect, &done, hash, None), expected);
         }
-        let came: Vec<_> = tally.times.wrong_statuses.iter().collect();
-        assert_eq!(came, [(200, 1)]);
+        let statuses: Vec<_> = tally.times.wrong_statuses.iter().collect();
+        assert_eq!(statuses, [(200, 1)]);
     }
 
     #[test]
-    fn one_of_n_is_chosen_on_average_and_not_in_step() {
+    fn one_in_n_is_chosen_on_average_with_varying_gaps() {
         // Method: count over many draws; gaps must vary.
         let mut sampler = Sampler::new(100, 7);
         let chosen: Vec<usize> = (0..1_000_000).filter(|_| sampler.draw()).collect();
         assert!((9_000..11_000).contains(&chosen.len()), "{}", chosen.len());
         let first_gap = chosen[1] - chosen[0];
-        assert!(chosen.windows(2).any(|two| two[1] - two[0] != first_gap));
+        assert!(chosen.windows(2).any(|pair| pair[1] - pair[0] != first_gap));
         assert_eq!((0..1000).filter(|_| Sampler::new(0, 7).draw()).count(), 0);
         let mut sampler = Sampler::new(1, 7);
         assert!((0..1000).all(|_| sampler.draw()));

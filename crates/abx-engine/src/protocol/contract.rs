@@ -11,7 +11,7 @@ pub struct Lost {
     /// Its place in the pool.
     pub index: usize,
     pub outcome: Outcome,
-    /// Whether it was open before.
+    /// Whether the connection had opened.
     pub(crate) was_open: bool,
 }
 
@@ -22,13 +22,13 @@ pub trait Protocol: Sized + 'static {
     /// Whether a connection is open only after the response to a handshake.
     const HAS_HANDSHAKE: bool = false;
 
-    /// Whether each request has a stream of its own, on which responses come in any order.
+    /// Whether each request has a stream, so that responses come in any order.
     const HAS_STREAMS: bool = false;
 
-    /// The end of a new connection, whose place in the pool is `index`.
+    /// The client of a new connection, whose place in the pool is `index`.
     fn client(&mut self, index: usize) -> Self::Client;
 
-    /// A connection is gone, or could not be made.
+    /// Notes that a connection is gone, or could not be made.
     fn lost(&mut self, _: Lost) {}
 
     /// Whether the handshake succeeded, and requests may be sent.
@@ -36,8 +36,8 @@ pub trait Protocol: Sized + 'static {
         true
     }
 
-    /// The connection's own output, apart from requests: a new connection has its
-    /// handshake there. `None` if it never has any.
+    /// The connection's output apart from requests, such as the handshake of a new connection.
+    /// `None` if there never is any.
     fn outbox(_: &mut Self::Client) -> Option<&mut Vec<u8>> {
         None
     }
@@ -45,11 +45,11 @@ pub trait Protocol: Sized + 'static {
     /// Announces the close of a connection, if the protocol has a message for that.
     fn begin_close(_: &mut Self::Client) {}
 
-    /// A request was handed over: its response is awaited, after those already awaited.
+    /// Notes that a request was handed over. Its response follows those already awaited.
     fn expect(client: &mut Self::Client, kind: ResponseKind);
 
-    /// Begins a stream with this request of the load, which goes to the outbox, and
-    /// returns its number; `None` if the peer allows no further one now.
+    /// Writes this request of the load to the outbox, on a new stream, and returns the stream's
+    /// number; `None` if the peer allows no further stream now.
     fn begin_stream(&mut self, _: &mut Self::Client, _: usize) -> Option<u32> {
         None
     }
@@ -58,7 +58,7 @@ pub trait Protocol: Sized + 'static {
         false
     }
 
-    /// This request of the load as streams carry it, in order to put another one in its place.
+    /// This request of the load as streams carry it, to be filled in.
     fn request_mut(&mut self, _: usize) -> Option<&mut EncodedRequest> {
         None
     }
@@ -70,10 +70,10 @@ pub trait Protocol: Sized + 'static {
     /// Whether at least one byte of the first awaited response came.
     fn has_begun(client: &Self::Client) -> bool;
 
-    /// How many of the next bytes need not be looked at.
+    /// How many of the next bytes need not be parsed.
     fn ahead(client: &Self::Client) -> u64;
 
-    /// This many bytes were discarded unread.
+    /// Notes that this many bytes were discarded unread.
     fn skip(client: &mut Self::Client, bytes: u64);
 
     fn take(intake: &mut Intake<'_, Self>, input: &[u8]) -> StreamState;

@@ -56,7 +56,7 @@ impl Protocol for Http {
     }
 }
 
-// Made for each receive: inlining all of it keeps it in registers, which saves
+// An `Intake` is made for each receive: inlining everything keeps it in registers, which saves
 // a fiftieth of a request's instructions.
 impl Intake<'_, Http> {
     /// Hands received bytes to the parser, bodies to the hash, and ends flights.
@@ -81,7 +81,7 @@ impl Intake<'_, Http> {
                 && !input.is_empty()
                 && let Some(Event::Failed(fault)) = self.next(&mut input)
             {
-                // Unrequested bytes came after it: no correct response.
+                // Unrequested bytes came after the response, so it is not correct.
                 self.received(uncounted as u64);
                 return StreamState::Broken(fault_outcome(fault));
             }
@@ -105,12 +105,12 @@ impl Intake<'_, Http> {
         StreamState::More
     }
 
-    /// How the next response ends, its body hashed on the way; `None` if it continues
-    /// after these bytes.
+    /// Parses the next response to its end, and hashes its body; `None` if it continues after
+    /// these bytes.
     #[inline(always)]
     fn next_end(&mut self, input: &mut &[u8]) -> Option<Result<Done, Fault>> {
         let memo = &self.protocol.memos[self.request()];
-        // Servers mostly repeat the last response head of a request.
+        // Servers usually repeat the last response head of a request.
         if let Some((done, body)) = self.slot.client.receive_whole(memo, input) {
             self.hash(body);
             return Some(Ok(done));
@@ -139,7 +139,7 @@ impl Intake<'_, Http> {
         self.slot.client.receive_with(memo, input)
     }
 
-    /// The request of the plan to which the next bytes respond.
+    /// The index of the request to which the next bytes respond.
     #[inline(always)]
     fn request(&self) -> usize {
         let first = self.slot.flights.first();
@@ -174,11 +174,10 @@ impl Intake<'_, Http> {
         was_sent && done.reusable && self.plan.keep_alive
     }
 
-    /// Counts a response that ended a connection which was to be kept.
+    /// Counts a response with which the peer ended a connection that was to be kept.
     #[cold]
     fn note_closing(&mut self, done: &Done) {
-        let is_peers_wish = self.plan.keep_alive && !done.reusable;
-        self.tally.closing += u64::from(is_peers_wish);
+        self.tally.closing += u64::from(self.plan.keep_alive && !done.reusable);
     }
 
     /// Records a sampled response.
@@ -189,8 +188,8 @@ impl Intake<'_, Http> {
         }
     }
 
-    /// Ends the first flight with its whole response, of which `received` came last,
-    /// with any bytes after it.
+    /// Ends the first flight with its whole response. `received` has the last bytes of it and any
+    /// bytes after it.
     #[inline(always)]
     fn responded(&mut self, done: &Done, received: &[u8]) {
         if self.slot.is_sampled() {

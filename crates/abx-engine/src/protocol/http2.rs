@@ -1,8 +1,8 @@
-//! HTTP/2 requests: each on a stream of its own, with responses in any order.
+//! HTTP/2 requests: each on a separate stream, with responses in any order.
 //!
-//! A connection is open when the server's settings came. The parser's output goes to the
-//! outbox, and so do requests. An event of a stream makes that stream's flight the first,
-//! which then ends as any other.
+//! A connection is open when the server's settings have come. The parser's output goes to the
+//! outbox, and so do requests. The last event of a stream moves the stream's flight to the front,
+//! where it ends as in any other protocol.
 
 use abx_evidence::Outcome;
 use abx_sys::Nanos;
@@ -27,7 +27,7 @@ pub struct StreamsEnd {
     sampled: Vec<SampledStream>,
 }
 
-/// A sampled response whose head came.
+/// A sampled response whose head has come.
 struct SampledStream {
     number: u32,
     first_byte: Nanos,
@@ -167,7 +167,8 @@ impl Intake<'_, Http2> {
         }
     }
 
-    /// The server takes no more streams, and has sent all its responses.
+    /// The end of a connection on which the server takes no more streams and has sent all its
+    /// responses.
     #[cold]
     fn over(&mut self) -> StreamState {
         // A server that never responds must not get requests endlessly.
@@ -202,25 +203,19 @@ impl Intake<'_, Http2> {
     #[inline(always)]
     fn hash(&mut self, stream: u32, bytes: &[u8]) {
         let mut sampled = self.slot.client.sampled.iter_mut();
-        if let Some(sampled_stream) =
-            sampled.find(|this_sampled_stream| this_sampled_stream.number == stream)
-        {
-            check::hash(
-                sampled_stream.is_hashed,
-                &mut sampled_stream.hasher,
-                self.hashers,
-                bytes,
-            );
+        if let Some(sampled) = sampled.find(|sampled| sampled.number == stream) {
+            let hasher = &mut sampled.hasher;
+            check::hash(sampled.is_hashed, hasher, self.hashers, bytes);
         }
     }
 
     /// Ends the first flight, which this stream carries, with its whole response.
     fn responded(&mut self, stream: u32, done: &Done) {
         if self.slot.is_sampled()
-            && let Some(sampled_stream) = self.take_sampled(stream)
+            && let Some(sampled) = self.take_sampled(stream)
         {
-            self.slot.timing.receives(sampled_stream.first_byte);
-            self.slot.hasher = sampled_stream.hasher;
+            self.slot.timing.receives(sampled.first_byte);
+            self.slot.hasher = sampled.hasher;
         }
         self.whole(done.body_bytes, &[], |expect, hash, tally| {
             check::outcome(expect, done, hash, tally)
@@ -228,18 +223,18 @@ impl Intake<'_, Http2> {
     }
 
     fn drop_sampled(&mut self, stream: u32) {
-        let hasher = self.take_sampled(stream).and_then(|stream| stream.hasher);
-        if let Some(hasher) = hasher {
+        let sampled = self.take_sampled(stream);
+        if let Some(hasher) = sampled.and_then(|sampled| sampled.hasher) {
             self.hashers.give_back(hasher);
         }
     }
 
     fn take_sampled(&mut self, stream: u32) -> Option<SampledStream> {
-        let sampled = &mut self.slot.client.sampled;
-        let place = sampled
+        let streams = &mut self.slot.client.sampled;
+        let place = streams
             .iter()
-            .position(|sampled_stream| sampled_stream.number == stream)?;
-        Some(sampled.swap_remove(place))
+            .position(|response| response.number == stream)?;
+        Some(streams.swap_remove(place))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The effect of received bytes on the flights of one slot.
 //!
-//! It sends nothing and closes nothing, so it reads the bytes where the back end
-//! has them: several responses of one receive are ended one by one, and only then
+//! It sends nothing and closes nothing, so it can read the bytes where the back end
+//! has them: the responses of one receive are ended one by one, and only then
 //! does the pool continue with the connection.
 
 use abx_evidence::{Outcome, PhaseSplit, Tally};
@@ -25,7 +25,7 @@ pub enum StreamState {
     Broken(Outcome),
 }
 
-/// One slot, and the records of its responses.
+/// One slot, and the state that its responses change.
 pub struct Intake<'a, C: Protocol> {
     pub(crate) slot: &'a mut Slot<C::Client>,
     pub(crate) plan: &'a LoadPlan,
@@ -40,13 +40,13 @@ pub struct Intake<'a, C: Protocol> {
 }
 
 impl<C: Protocol> Intake<'_, C> {
-    /// Counts bytes of a body that were discarded unread.
+    /// Notes bytes of a body that were discarded unread.
     pub fn skipped(&mut self, bytes: u64) {
         self.received(bytes);
         C::skip(&mut self.slot.client, bytes);
     }
 
-    /// Bytes came that belong to the first flight.
+    /// Counts received bytes that belong to the first flight.
     pub fn received(&mut self, bytes: u64) {
         let first = self.slot.flights.first();
         if first.is_some_and(|flight| flight.counted) {
@@ -54,8 +54,8 @@ impl<C: Protocol> Intake<'_, C> {
         }
     }
 
-    /// The response of the first flight continues after the received bytes, if it began:
-    /// then these bytes are its first ones, or later ones.
+    /// Notes the first bytes of the first flight's response, if it has begun and continues after
+    /// the received bytes.
     pub(crate) fn note_first_byte(&mut self, received: &[u8]) {
         if self.slot.is_sampled() && C::has_begun(&self.slot.client) {
             let is_first = self.slot.timing.receives(self.now);
@@ -66,9 +66,8 @@ impl<C: Protocol> Intake<'_, C> {
         }
     }
 
-    /// Ends the first flight with its whole response, whose body has this many bytes, and of
-    /// which `received` came last. `judge` gets the expectation, the body's hash if it was
-    /// hashed, and the tally if the request counts.
+    /// Ends the first flight with its whole response, whose last bytes are in `received`. `judge`
+    /// gets the expectation, the body's hash if it was hashed, and the tally if the request counts.
     #[inline(always)]
     pub fn whole(
         &mut self,
@@ -79,7 +78,7 @@ impl<C: Protocol> Intake<'_, C> {
         self.responses += 1;
         self.slot.usage = ConnectionUse::Used;
         let hash = if self.slot.is_sampled() {
-            // Streams do not wait for their turn.
+            // On streams, responses do not wait for each other.
             let before = if C::HAS_STREAMS {
                 Nanos(0)
             } else {
@@ -126,9 +125,9 @@ impl<C: Protocol> Intake<'_, C> {
     }
 }
 
-/// Records how the time of a slot's first flight was spent, which is in the sample and has
-/// its whole response; the response before it was whole at `before`. Returns the hash of
-/// its body, if it has one.
+/// Records how the time of a slot's first flight was spent. The flight is sampled and its response
+/// complete; the previous response was complete at `before`. Returns the hash of its body, if the
+/// body was hashed.
 #[cold]
 fn look_closer<T>(
     slot: &mut Slot<T>,
@@ -170,13 +169,11 @@ fn note_beginning(tally: &mut Tally, received: &[u8]) {
     note_server_times(tally, received);
 }
 
-/// Counts the times that a server reports in its head, if the head begins these bytes.
+/// Counts the times that a server reports in the head with which these bytes begin, if any.
 #[cold]
 pub(crate) fn note_server_times(tally: &mut Tally, received: &[u8]) {
-    for server_timing in server_timings(received) {
-        tally
-            .times
-            .server_times
-            .record(server_timing.name, server_timing.span_ns);
+    let server_times = &mut tally.times.server_times;
+    for timing in server_timings(received) {
+        server_times.record(timing.name, timing.span_ns);
     }
 }

@@ -1,4 +1,4 @@
-//! The WebSocket messages of a load: their bytes follow from the plan and its seed.
+//! The WebSocket messages of a load, which the plan and its seed determine.
 
 use abx_evidence::Message;
 use abx_wire::websocket::{BEGINNING_BYTES, MessageKind, masked_message_frame};
@@ -10,8 +10,8 @@ use crate::random::Random;
 /// The first and the last visible character of ASCII.
 const VISIBLE: (u8, u8) = (b'!', b'~');
 
-/// The payload of a load's message: any bytes, of a text visible ASCII. The same
-/// plan and seed give the same bytes, here and wherever it is compared.
+/// The payload of a load's message: any bytes, or visible ASCII for a text. The same
+/// plan and seed give the same bytes everywhere.
 #[must_use]
 pub fn payload(message: Message, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
@@ -24,7 +24,6 @@ pub fn payload(message: Message, seed: u64) -> Vec<u8> {
     (0..message.bytes).map(byte).collect()
 }
 
-/// Its kind in a frame.
 pub(crate) fn frame_kind(message: Message) -> MessageKind {
     if message.is_text() {
         MessageKind::Text
@@ -41,12 +40,12 @@ pub fn identity(message: Message, seed: u64) -> BodyIdentity {
     }
 }
 
-/// The one frame that carries it.
+/// The single frame that carries a message.
 ///
-/// Its mask is drawn from the seed and always the same. Masks should differ so
-/// that no script in a browser can write chosen bytes to a network (RFC 6455,
-/// section 10.3); a load has no such script, and a frame that is encoded once
-/// costs nothing per message. The server's work is the same with any mask.
+/// Its mask depends only on the seed. Masks should differ so that no script in a browser can
+/// write chosen bytes to a network (RFC 6455, section 10.3). A load has no such script, and a
+/// frame that is encoded once costs nothing per message. The server's work is the same with any
+/// mask.
 pub fn frame(message: Message, seed: u64) -> Vec<u8> {
     let mut random = Random::new(!seed);
     let mask = [(); 4].map(|()| u8::try_from(1 + random.below(255)).expect("below 256"));
@@ -60,8 +59,8 @@ pub fn frame(message: Message, seed: u64) -> Vec<u8> {
     frame
 }
 
-/// A message that is sent again and again, each time with another number at the
-/// beginning of its payload: `NUMBER_BYTES` hexadecimal digits.
+/// A message that is sent repeatedly. Its payload begins with its number, in `NUMBER_BYTES`
+/// hexadecimal digits.
 pub struct MessageSource {
     message: Message,
     frame: Vec<u8>,
@@ -101,14 +100,13 @@ impl MessageSource {
     }
 }
 
-/// The number in the beginning of a message, if there is one.
+/// The number at the beginning of a message, if there is one.
 pub fn number(beginning: &[u8]) -> Option<u64> {
     let digits = beginning.get(..NUMBER_BYTES)?;
-    let has_digits_only = digits.iter().all(|digit| DIGITS.contains(digit));
-    let text = std::str::from_utf8(digits)
-        .ok()
-        .filter(|_| has_digits_only)?;
-    u64::from_str_radix(text, 16).ok()
+    if !digits.iter().all(|digit| DIGITS.contains(digit)) {
+        return None;
+    }
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// Length of a number, in bytes: the part of a message's beginning that is kept.
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_follows_from_its_plan_and_seed() {
+    fn the_plan_and_the_seed_determine_a_payload() {
         // Method: texts are visible, binary payloads have every byte; lengths are
         // as planned; another seed gives other bytes.
         let (text, binary) = (Message::text(10_000), Message::binary(10_000));

@@ -17,8 +17,8 @@ use crate::protocol::intake::{Intake, StreamState};
 use crate::protocol::message;
 use crate::random::Random;
 
-/// A peer is given up if it causes more than this to wait for sending, mostly pongs, and
-/// reads none of it.
+/// A peer is given up if it causes more unsent output than this, mostly pongs, and does not read
+/// it.
 const UNSENT_BYTES_MAX: usize = 64 * 1024;
 
 /// WebSocket, for all connections of one worker.
@@ -27,19 +27,18 @@ pub struct WebSocket {
     options: ClientOptions,
     messages: Messages,
     random: Random,
-    /// Messages since the last take, of [`Messages::Received`] only.
+    /// Messages since the last take; only for [`Messages::Received`].
     pub(crate) received: Vec<ReceivedMessage>,
-    /// Connections lost since the last take, of the same only.
+    /// Connections lost since the last take; only for [`Messages::Received`].
     pub(crate) gone: Vec<Lost>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Messages {
-    /// Each is the echo of the first one in flight on its connection, of this kind.
+    /// Each message is the echo of the first message in flight on its connection, of this kind.
     Echoes(MessageKind),
-    /// They come from a speaker, and are recorded.
+    /// Messages come from a speaker, and are recorded.
     Received,
-    /// They are ignored.
     Ignored,
 }
 
@@ -59,16 +58,16 @@ pub struct Talker {
     index: usize,
     /// Whether a message has begun and not ended.
     has_begun: bool,
-    /// Bytes of it that came in earlier receives.
-    came_before: u64,
-    /// Bytes to send between messages, not sent yet.
+    /// Bytes of that message in earlier receives.
+    earlier_bytes: u64,
+    /// Unsent bytes to be sent between messages.
     outbox: Vec<u8>,
-    /// Upper bound of the client's own part of it, in bytes.
+    /// Upper bound of the bytes in the outbox that the peer did not cause.
     own_bytes: usize,
 }
 
 impl WebSocket {
-    /// For the connections of a load from `first` on.
+    /// The protocol of the connections of a load from `first` on.
     pub fn new(opening: EncodedOpening, plan: &LoadPlan, first: usize) -> WebSocket {
         let message = plan.shape.message();
         let longest = message.map_or(0, |message| u64::from(message.bytes));
@@ -80,7 +79,7 @@ impl WebSocket {
                     frame_bytes: usual.frame_bytes.max(longest),
                     message_bytes: usual.message_bytes.max(longest),
                 },
-                // Of pongs and closes, which are few: no one reads along.
+                // Masks pongs and closes, which are few and need no secrecy.
                 masking: Masking::Seeded(plan.seed),
             },
             messages: Messages::of(plan.shape),
@@ -90,7 +89,7 @@ impl WebSocket {
         }
     }
 
-    /// A key of its own for each connection, as the standard requires.
+    /// A new key for each connection, as the standard requires.
     fn nonce(&mut self) -> [u8; NONCE_BYTES] {
         [(); NONCE_BYTES].map(|()| u8::try_from(self.random.below(256)).expect("below 256"))
     }
@@ -107,7 +106,7 @@ impl Messages {
 }
 
 impl Talker {
-    /// Sends something unprompted, after the bytes that already wait.
+    /// Queues unprompted output after the waiting bytes.
     pub fn send_unprompted(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let before = self.outbox.len();
         write(&mut self.outbox);
@@ -132,7 +131,7 @@ impl Protocol for WebSocket {
             socket: Client::open(self.options, &self.opening, nonce, &mut outbox),
             index,
             has_begun: false,
-            came_before: 0,
+            earlier_bytes: 0,
             outbox,
             own_bytes: 0,
         }
@@ -173,7 +172,7 @@ impl Protocol for WebSocket {
 
     fn skip(talker: &mut Talker, bytes: u64) {
         talker.socket.skip(bytes);
-        talker.came_before += bytes;
+        talker.earlier_bytes += bytes;
     }
 
     fn take(intake: &mut Intake<'_, WebSocket>, mut input: &[u8]) -> StreamState {
@@ -203,14 +202,14 @@ impl Protocol for WebSocket {
                 Event::Ping(_) | Event::Pong(_) => continue,
                 Event::Message(message) => {
                     let received = (uncounted - input.len()) as u64;
-                    let behind = intake.behind_last(&mut input);
+                    let after = intake.after_last(&mut input);
                     uncounted = input.len();
-                    if behind == Some(Behind::Message) {
-                        // Unrequested bytes came after it: no correct response.
+                    if after == Some(AfterLast::Message) {
+                        // Unrequested bytes came after the echo, so it is not correct.
                         StreamState::Broken(Outcome::Malformed)
                     } else if let Err(outcome) = intake.message(&message, received) {
                         StreamState::Broken(outcome)
-                    } else if let Some(Behind::End(outcome)) = behind {
+                    } else if let Some(AfterLast::End(outcome)) = after {
                         StreamState::Broken(outcome)
                     } else {
                         continue;
@@ -223,7 +222,7 @@ impl Protocol for WebSocket {
             return parsed;
         }
         intake.received(uncounted as u64);
-        intake.slot.client.came_before += uncounted as u64;
+        intake.slot.client.earlier_bytes += uncounted as u64;
         intake.note_first_byte(&[]);
         StreamState::More
     }
@@ -233,18 +232,18 @@ impl Protocol for WebSocket {
     }
 }
 
-/// What follows the echo of the last message in flight, in the same bytes.
+/// The event after the echo of the last message in flight, in the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Behind {
-    /// A message, or its beginning, for which there was no request.
+enum AfterLast {
+    /// An unrequested message, or its beginning.
     Message,
     End(Outcome),
 }
 
 impl Intake<'_, WebSocket> {
-    /// What follows a received message, if that is an echo and no other is
-    /// awaited; pings and pongs do not matter.
-    fn behind_last(&mut self, input: &mut &[u8]) -> Option<Behind> {
+    /// The event after a received message, if that is the last awaited echo. Pings and pongs do
+    /// not matter.
+    fn after_last(&mut self, input: &mut &[u8]) -> Option<AfterLast> {
         let is_echo = matches!(self.protocol.messages, Messages::Echoes(_));
         if input.is_empty() || !is_echo || self.slot.flights.len() != 1 {
             return None;
@@ -253,25 +252,25 @@ impl Intake<'_, WebSocket> {
         loop {
             return Some(match socket.receive(input, outbox)? {
                 Event::Open | Event::Ping(_) | Event::Pong(_) => continue,
-                Event::Data { .. } | Event::Message(_) => Behind::Message,
-                Event::Close(_) => Behind::End(Outcome::EarlyClose),
-                Event::Failed(fault) => Behind::End(fault_outcome(fault)),
+                Event::Data { .. } | Event::Message(_) => AfterLast::Message,
+                Event::Close(_) => AfterLast::End(Outcome::EarlyClose),
+                Event::Failed(fault) => AfterLast::End(fault_outcome(fault)),
             });
         }
     }
 
-    /// A whole message has come, which ended `received` bytes.
+    /// Handles a whole message, whose last `received` bytes came now.
     ///
     /// # Errors
-    /// The outcome of the connection if no message was sent that this could echo.
+    /// The outcome of the connection if no sent message awaits this echo.
     fn message(&mut self, message: &Message, received: u64) -> Result<(), Outcome> {
         self.slot.client.has_begun = false;
-        let came_before = std::mem::take(&mut self.slot.client.came_before);
+        let earlier_bytes = std::mem::take(&mut self.slot.client.earlier_bytes);
         match self.protocol.messages {
             Messages::Ignored => Ok(()),
             Messages::Received => {
                 let Some(number) = message::number(message.beginning()) else {
-                    // The speaker sends none without a number. Kept until the end of the turn,
+                    // The speaker sends no such message. Kept until the end of the turn,
                     // messages of two bytes would take many times their size.
                     self.tally.out_of_order += 1;
                     return Ok(());
@@ -281,7 +280,7 @@ impl Intake<'_, WebSocket> {
                     number,
                     kind: message.kind,
                     bytes: message.bytes,
-                    received: came_before + received,
+                    received: earlier_bytes + received,
                 });
                 Ok(())
             }
@@ -292,7 +291,7 @@ impl Intake<'_, WebSocket> {
         }
     }
 
-    /// The echo of the first message in flight.
+    /// Handles the echo of the first message in flight.
     fn echo(&mut self, message: &Message, kind: MessageKind) -> Result<(), Outcome> {
         let bytes = self.encoded[self.slot.sending].bytes;
         let was_sent = self.slot.handed > 0
@@ -307,7 +306,7 @@ impl Intake<'_, WebSocket> {
             if message.kind == kind {
                 check::body(expect, message.bytes, hash)
             } else {
-                // A text and a binary message of the same bytes are two things.
+                // A text message and a binary message with the same bytes differ.
                 Outcome::WrongBody
             }
         });

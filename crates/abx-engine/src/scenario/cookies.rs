@@ -1,10 +1,10 @@
-//! Cookies that a session was given, as far as one server needs them (RFC 6265).
+//! The cookies of a session, as far as a single server needs them (RFC 6265).
 
 /// The cookies of one session.
 ///
-/// They are kept by name and path. `Max-Age` of zero or less, or an `Expires` in 1970, which
-/// servers use to delete cookies, removes one; other expiry times are beyond a session. `Domain`
-/// and `Secure` do not matter here, since there is one server, and the user chose its URL.
+/// Cookies are kept by name and path. `Max-Age` of zero or less, or an `Expires` in 1970, deletes a
+/// cookie; other expiry times are beyond the end of a session. `Domain` and `Secure` do not matter
+/// here, since there is only one server, and the user chose its URL.
 #[derive(Debug, Default)]
 pub(super) struct CookieJar(Vec<Cookie>);
 
@@ -20,7 +20,7 @@ impl CookieJar {
         self.0.clear();
     }
 
-    /// Takes a `Set-Cookie` line in the response to a request of this path and query.
+    /// Applies a `Set-Cookie` line in the response to a request with this path and query.
     pub(super) fn set(&mut self, line: &str, request: &str) {
         let mut parts = line.split(';');
         let pair = parts.next().and_then(|pair| pair.split_once('='));
@@ -30,24 +30,24 @@ impl CookieJar {
         if name.is_empty() {
             return;
         }
-        let (mut path, mut is_taken_back) = (default_path(request).to_owned(), false);
-        let mut has_age = false;
-        for part in parts {
-            let (key, word) = part.split_once('=').unwrap_or((part, ""));
-            let (key, word) = (key.trim(), word.trim());
-            if key.eq_ignore_ascii_case("path") && word.starts_with('/') {
-                word.clone_into(&mut path);
+        let mut path = default_path(request).to_owned();
+        let (mut is_deleted, mut has_age) = (false, false);
+        for attribute in parts {
+            let (key, text) = attribute.split_once('=').unwrap_or((attribute, ""));
+            let (key, text) = (key.trim(), text.trim());
+            if key.eq_ignore_ascii_case("path") && text.starts_with('/') {
+                text.clone_into(&mut path);
             } else if key.eq_ignore_ascii_case("max-age")
-                && let Ok(age) = word.parse::<i64>()
+                && let Ok(age) = text.parse::<i64>()
             {
-                (is_taken_back, has_age) = (age <= 0, true);
+                (is_deleted, has_age) = (age <= 0, true);
             } else if key.eq_ignore_ascii_case("expires") && !has_age {
-                is_taken_back = word.contains("1970");
+                is_deleted = text.contains("1970");
             }
         }
         self.0
             .retain(|cookie| (cookie.name.as_str(), cookie.path.as_str()) != (name, path.as_str()));
-        if !is_taken_back {
+        if !is_deleted {
             self.0.push(Cookie {
                 name: name.to_owned(),
                 value: value.to_owned(),
@@ -59,16 +59,16 @@ impl CookieJar {
     /// The header for a request of this path and query; `None` for no cookies. Longer paths
     /// come first.
     pub(super) fn header(&self, request: &str) -> Option<String> {
-        let mut fit: Vec<&Cookie> = self
+        let mut matching: Vec<&Cookie> = self
             .0
             .iter()
             .filter(|cookie| is_below(path_of(request), &cookie.path))
             .collect();
-        fit.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
-        let pairs = fit
+        matching.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
+        let pairs: Vec<String> = matching
             .iter()
-            .map(|cookie| format!("{}={}", cookie.name, cookie.value));
-        let pairs: Vec<String> = pairs.collect();
+            .map(|cookie| format!("{}={}", cookie.name, cookie.value))
+            .collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 }
@@ -85,10 +85,10 @@ fn default_path(request: &str) -> &str {
     }
 }
 
-/// RFC 6265, section 5.1.4.
-fn is_below(path: &str, above: &str) -> bool {
-    path.strip_prefix(above)
-        .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with('/'))
+/// Whether a request's path matches that of a cookie: RFC 6265, section 5.1.4.
+fn is_below(path: &str, prefix: &str) -> bool {
+    path.strip_prefix(prefix)
+        .is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cookies_go_where_they_belong_until_they_are_taken_back() {
-        // Method: by hand from RFC 6265: paths, a newer value, both ways to delete one, and
+    fn cookies_are_sent_to_their_paths_until_they_are_deleted() {
+        // Method: by hand from RFC 6265: paths, a newer value, both ways to delete a cookie, and
         // invalid lines.
         let mut jar = CookieJar::default();
         jar.set("sid=1; Path=/; HttpOnly", "/login");
@@ -117,8 +117,8 @@ mod tests {
         );
         jar.set("cart=; Path=/shop; Max-Age=0", "/");
         assert_eq!(jar.header("/shop/pay").as_deref(), Some("sid=2"));
-        for none in ["", "a", "=b", " ; Path=/"] {
-            jar.set(none, "/");
+        for invalid in ["", "a", "=b", " ; Path=/"] {
+            jar.set(invalid, "/");
         }
         assert_eq!(jar.0.len(), 1);
         jar.clear();

@@ -1,4 +1,4 @@
-//! A slice's counts of the sessions of one worker's users.
+//! The counts of one worker's sessions in a slice.
 
 use abx_evidence::{Outcome, SessionSample, Tally, TimelineTally};
 use abx_sys::Nanos;
@@ -14,17 +14,18 @@ use crate::pool::{CourseKeeper, SliceParticipants, WorkerSlice};
 /// in a row, or when all users waited until their timeout.
 const FAILURES_PER_USER_MAX: usize = 3;
 
-/// A slice's counts of the sessions of one worker's users.
+/// The counts of one worker's sessions in a slice.
 pub(crate) struct SessionCount {
     counting: Counting,
     clocks: Vec<Clock>,
     tally: Tally,
     course: CourseKeeper,
     participants: SliceParticipants,
-    /// The wait ends at this moment.
-    patience: Nanos,
-    /// Failures without a response in a row, and those of them that timed out.
+    /// The latest end of the wait for sessions.
+    wait_end: Nanos,
+    /// Failures without a response in a row.
     failures: usize,
+    /// How many of these failures were timeouts.
     timeouts: usize,
     /// The end of the time over which sessions are counted.
     pub(super) counted_until: Nanos,
@@ -36,7 +37,7 @@ pub(crate) struct SessionCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadNeed {
     Needed,
-    /// Begin nothing more; sessions under way do not matter.
+    /// No further session begins, and sessions under way do not matter.
     Over,
 }
 
@@ -58,7 +59,7 @@ impl SessionCount {
         let patience = patience.plus(thinks).plus(thinks);
         let mut tally = Tally {
             timeline: { load.timeline }
-                .map(|kept| Box::new(TimelineTally::new(kept, slice.start.0, length_ns))),
+                .map(|plan| Box::new(TimelineTally::new(plan, slice.start.0, length_ns))),
             ..Tally::default()
         };
         let mut course = CourseKeeper::none();
@@ -69,7 +70,7 @@ impl SessionCount {
             tally,
             course,
             participants,
-            patience: slice.end.plus(patience),
+            wait_end: slice.end.plus(patience),
             failures: 0,
             timeouts: 0,
             counted_until: slice.end,
@@ -78,7 +79,7 @@ impl SessionCount {
         }
     }
 
-    /// A session begins. Returns whether it counts.
+    /// Notes the beginning of a session. Returns whether it counts.
     pub(super) fn begins(&mut self, now: Nanos) -> bool {
         let counts = self.counting.counts(now);
         self.counting.in_flight += usize::from(counts);
@@ -100,9 +101,8 @@ impl SessionCount {
         if user.is_counted {
             self.counting.in_flight -= 1;
             self.tally.record_session(&sample);
-        } else if outcome == Outcome::Unfinished {
-        } else {
-            self.tally.discarded.add(outcome)
+        } else if outcome != Outcome::Unfinished {
+            self.tally.discarded.add(outcome);
         }
         if outcome == Outcome::Unfinished {
             return;
@@ -116,7 +116,7 @@ impl SessionCount {
         }
     }
 
-    /// When it needs a look even without an event.
+    /// When [`SessionCount::look`] must be called even without an event.
     pub(super) fn next_look(&self) -> Nanos {
         self.course.due()
     }
@@ -136,17 +136,17 @@ impl SessionCount {
             return LoadNeed::Over;
         }
         let is_settled = now >= self.counting.end && self.counting.is_settled();
-        if is_settled || now >= self.patience {
+        if is_settled || now >= self.wait_end {
             self.participants.leave();
         }
-        if self.participants.is_over() || now >= self.patience {
+        if self.participants.is_over() || now >= self.wait_end {
             LoadNeed::Over
         } else {
             LoadNeed::Needed
         }
     }
 
-    /// Sessions that end later do not count.
+    /// Ends the counting: sessions that end later do not count.
     pub(super) fn stops(&mut self, now: Nanos) {
         self.counted_until = self.counted_until.min(now);
         for clock in &mut self.clocks {
@@ -177,6 +177,6 @@ pub(super) struct RanSlice<I> {
     pub(super) users: Vec<ScenarioUser>,
     pub(super) count: SessionCount,
     pub(super) tally: ScenarioTally,
-    /// By how much waits ended too late, in ns.
+    /// How late waits ended in total, in ns.
     pub(super) late_ns: u64,
 }

@@ -1,12 +1,12 @@
-//! Properties for any response of a server, called by the fuzz target and by property tests.
+//! Properties for any response of a server, for the fuzz target and for property tests.
 
 use abx_wire::http1::response_headers;
 
 use super::cookies::CookieJar;
 use crate::plan::{Extraction, ValueSource};
 
-/// Takes cookies and values from bytes that are a response. Cookies can be sent in a header,
-/// even if they were folded, and a value is never empty.
+/// Takes cookies and values from the bytes of a response. The cookies can be sent in a header,
+/// even if they were folded, and values are never empty.
 ///
 /// # Panics
 /// If a property does not hold.
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fuzzing_kept_gives_cookies_that_can_be_sent() {
-        // Method: the fuzz target's body, on kept inputs and changes of them.
+    fn inputs_of_the_fuzzing_corpus_give_cookies_that_can_be_sent() {
+        // Method: the fuzz target's body, on the corpus and mutations of it.
         abx_corpus::replay("scenario_response", 2_000, any_response);
     }
 
@@ -62,7 +62,7 @@ mod tests {
             ]), 0..9), 0..5),
             body in "([{}\\[\\]\"a=;0,: ]|\\\\u0000){0,12}",
         ) {
-            // Method: the fuzz target's body, on heads of meaningful words.
+            // Method: the fuzz target's body, on heads made of meaningful words.
             let lines: Vec<String> = lines.iter().map(|words| words.concat()).collect();
             let response = format!("HTTP/1.1 200 OK\r\n{}\r\n\r\n{body}", lines.join("\r\n"));
             any_response(response.as_bytes());

@@ -1,4 +1,4 @@
-//! The plan of a scenario's users. Plain data, checked by the code that makes it.
+//! The plan of a scenario's users: plain data, checked by the code that makes it.
 
 use std::net::IpAddr;
 
@@ -18,18 +18,18 @@ pub struct ScenarioPlan {
     pub host: String,
     /// How many users there are, at least one.
     pub users: u32,
-    /// When they begin no further session.
+    /// When users begin no further session.
     pub end: SliceEnd,
-    /// The values with which a session begins, those of [`crate::OWN_VALUES`] first, whatever is
-    /// set there; `None` for values that a response will give.
+    /// The values with which a session begins. Those of [`crate::OWN_VALUES`] come first and are
+    /// overwritten; `None` for values that a response will give.
     pub values: Vec<Option<String>>,
     /// The steps of a session, at least one.
     pub steps: Vec<ScenarioStep>,
-    /// Whether a session keeps the cookies that it is given.
+    /// Whether a session keeps the cookies that it receives.
     pub keeps_cookies: bool,
-    /// How much is kept of a body that values are taken from, in bytes.
+    /// The most bytes that are kept of a body from which values are taken.
     pub body_max: usize,
-    /// How long a step may take from when it is due, its connection's making included.
+    /// The limit for a step, from when it is due. It includes the connect.
     pub timeout: Nanos,
     /// The seed of the pauses.
     pub seed: u64,

@@ -1,9 +1,9 @@
 //! Users of a scenario as a pool: slices of a load whose unit is the session.
 //!
-//! A user takes a connection's place and a session that of a request. So what counts, and over
-//! which time, is as in any closed loop: each user counts from its first session that ends after
-//! the lead-in to its first one that ends after the end, and the load continues until all
-//! sessions that count are over (docs/explain/statistics/blocks.md).
+//! A user takes the place of a connection, and a session that of a request. Counting follows the
+//! rules of any closed loop: each user counts from its first session that ends after the lead-in
+//! to its first session that ends after the end, and the load continues until all counted
+//! sessions are over (docs/explain/statistics/blocks.md).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -57,7 +57,7 @@ impl<I: Io> ScenarioPool<I> {
         self.users.len()
     }
 
-    /// Has the users make sessions for one slice, together with others.
+    /// Runs the users' sessions for one slice, together with other workers.
     pub fn run(
         &mut self,
         slice: WorkerSlice,

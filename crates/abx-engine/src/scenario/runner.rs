@@ -9,15 +9,15 @@ use abx_wire::http1::{Done, Fault};
 use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
 use super::tally::{ScenarioTally, StepFailure};
-use super::user::{Activity, ConnectionEvent, LineState, ScenarioUser, StepFault};
+use super::user::{Activity, ConnectionEvent, ConnectionState, ScenarioUser, StepFault};
 use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready, Received, Token, is_cut_off, remedy};
 use crate::plan::SliceEnd;
 use crate::pool::connect_outcome;
 use crate::stopper::Stopper;
 
-/// After a session that failed without a response, its user waits this long, so that a server
-/// that is gone does not get requests as fast as refusals come.
+/// After a session that failed without a response, its user waits this long. Otherwise a server
+/// that is down would get requests as fast as refusals come.
 const REST: Nanos = Nanos(100_000_000);
 
 pub struct ScenarioRunner<'a, I: Io> {
@@ -25,7 +25,7 @@ pub struct ScenarioRunner<'a, I: Io> {
     plan: &'a ScenarioPlan,
     /// The number of the next session, over all threads.
     next_session: &'a AtomicU64,
-    /// How many more sessions may begin here.
+    /// How many more sessions may begin on this thread.
     sessions_left: u64,
     users: Vec<ScenarioUser>,
     tally: ScenarioTally,
@@ -37,7 +37,7 @@ pub struct ScenarioRunner<'a, I: Io> {
     active: usize,
     /// The active users that wait for a response.
     requesting: usize,
-    /// Looks at users that are planned, the earliest first.
+    /// Planned checks of users, the earliest first.
     looks: Timers<u32>,
     start: Nanos,
     /// When no further session begins.
@@ -46,7 +46,7 @@ pub struct ScenarioRunner<'a, I: Io> {
 }
 
 impl<'a, I: Io> ScenarioRunner<'a, I> {
-    /// For all users of a plan. Sessions take their numbers from `next_session`.
+    /// A runner of all users of a plan. Sessions take their numbers from `next_session`.
     pub fn new(
         io: I,
         plan: &'a ScenarioPlan,
@@ -56,14 +56,14 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         ScenarioRunner::over(io, plan, users.collect(), next_session)
     }
 
-    /// For these users.
+    /// A runner of the given users.
     pub(super) fn over(
         mut io: I,
         plan: &'a ScenarioPlan,
         mut users: Vec<ScenarioUser>,
         next_session: &'a AtomicU64,
     ) -> ScenarioRunner<'a, I> {
-        // Checks that an earlier runner had planned are gone with it.
+        // Checks that an earlier runner had planned are void.
         users.iter_mut().for_each(ScenarioUser::forget_looks);
         let start = io.now();
         let (end, sessions_left) = match plan.end {
@@ -89,7 +89,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Runs the load. Returns what was counted and how long it took.
+    /// Runs the load. Returns the counts and how long it took.
     pub fn run(mut self, stopper: &Stopper) -> (ScenarioTally, Nanos) {
         let now = self.load(stopper.as_flag());
         (self.tally, now.since(self.start))
@@ -112,7 +112,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Has all users make their sessions. Returns the moment when the last of them finished.
+    /// Runs the sessions of all users. Returns when the last user finished.
     fn load(&mut self, stop: &AtomicBool) -> Nanos {
         for index in 0..self.users.len() {
             self.begin(index, self.start);
@@ -145,7 +145,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         first.unwrap_or(Nanos::MAX)
     }
 
-    /// The end has come: pausing users do not continue. Responses under way are awaited.
+    /// Ends the load: pausing users do not continue, and responses under way are awaited.
     fn end_pauses(&mut self, now: Nanos) {
         self.is_over = true;
         for index in 0..self.users.len() {
@@ -160,7 +160,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// A user's next session begins, when there is one.
+    /// Begins a user's next session, if there is one.
     fn begin(&mut self, index: usize, now: Nanos) {
         if now >= self.end || self.sessions_left == 0 {
             return self.leave(index);
@@ -193,14 +193,14 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.wake_at(index, now.plus(pause));
     }
 
-    /// A step is due since the moment `due`.
+    /// Begins a step that was due at `due`.
     fn begin_step(&mut self, index: usize, due: Nanos) {
         let user = &mut self.users[index];
         user.activity = Activity::Requests;
         self.requesting += 1;
         step_of(&mut self.tally, &mut self.uncounted, user).begun += 1;
         let prepared = user.prepare(self.plan, due);
-        let is_open = user.line == LineState::Standing;
+        let is_open = user.connection == ConnectionState::Standing;
         if let Err(why) = prepared {
             let failure = StepFailure::UnsendableValue;
             return self.fail(index, StepFault { failure, why }, due);
@@ -217,12 +217,12 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.users[index].connects();
         let token = self.token(index);
         let sources = &self.plan.sources;
-        let turn = self.tally.connections as usize;
-        let source = (!sources.is_empty()).then(|| sources[turn % sources.len()]);
+        let number = self.tally.connections as usize;
+        let source = (!sources.is_empty()).then(|| sources[number % sources.len()]);
         match self.io.connect(token, &self.plan.address, source) {
             Ok(()) => self.tally.connections += 1,
             Err(error) => {
-                self.users[index].line = LineState::Closed;
+                self.users[index].connection = ConnectionState::Closed;
                 let outcome = connect_outcome(&error);
                 let fault = StepFault::from_outcome(outcome, error.to_string());
                 self.fail(index, fault, now);
@@ -234,13 +234,13 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         match ready {
             Ready::Connected(token) if self.is_current(*token) => {
                 let index = token.slot as usize;
-                self.users[index].line = LineState::Standing;
+                self.users[index].connection = ConnectionState::Standing;
                 self.send(index);
             }
             Ready::Unconnected(token, error) if self.is_current(*token) => {
                 let index = token.slot as usize;
                 // There is nothing to close.
-                self.users[index].line = LineState::Closed;
+                self.users[index].connection = ConnectionState::Closed;
                 let outcome = connect_outcome(error);
                 let help = match outcome {
                     Outcome::TlsFailed => remedy(error),
@@ -327,9 +327,9 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// A connection is lost with a request on it. Servers may close idle connections at any
-    /// time, and that may cross with a request. If the connection had served before and no byte
-    /// of a response has come, an idempotent request goes out once more
+    /// Handles the loss of a connection with a request on it. Servers may close idle connections
+    /// at any time, even while a request is on its way. If the connection had served before and no
+    /// byte of a response has come, an idempotent request goes out once more
     /// (RFC 9110, section 9.2.2).
     fn lost(&mut self, index: usize, fault: StepFault, now: Nanos) {
         let user = &mut self.users[index];
@@ -339,8 +339,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
             fault.failure,
             StepFailure::Request(Outcome::Reset | Outcome::EarlyClose | Outcome::EmptyResponse)
         );
-        let may_again = user.has_served && is_idle_close && is_harmless && !user.has_begun();
-        if !may_again || user.is_second_try {
+        let may_resend = user.has_served && is_idle_close && is_harmless && !user.has_begun();
+        if !may_resend || user.is_second_try {
             return self.fail(index, fault, now);
         }
         let tally = step_of(&mut self.tally, &mut self.uncounted, user);
@@ -361,7 +361,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         if let Some(slice) = &mut self.slice {
             slice.has_response();
         }
-        // A server may respond before it has all of a request, and then reads no other one.
+        // A server may respond before it has all of a request, and then reads no further request.
         if !done.reusable || !user.unsent().is_empty() {
             self.close(index);
         }
@@ -387,7 +387,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.begin(index, now);
     }
 
-    /// A step in progress failed, and its session with it.
+    /// Fails a step in progress, and its session with it.
     fn fail(&mut self, index: usize, fault: StepFault, now: Nanos) {
         self.close(index);
         self.requesting -= 1;
@@ -423,7 +423,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         }
     }
 
-    /// Stopped: activities under way stay as they are.
+    /// Counts a user's session or request that the end of the load cuts off.
     fn cut_off(&mut self, index: usize, now: Nanos) {
         let user = &self.users[index];
         match user.activity {
@@ -441,13 +441,13 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.close(index);
     }
 
-    /// Checks the users whose moment may have come.
+    /// Checks the users that may have to act.
     fn look(&mut self, now: Nanos) {
         while let Some((at, slot)) = self.looks.take_due(now) {
             let index = slot as usize;
             let user = &mut self.users[index];
             if user.looked_at != at {
-                // An earlier look was planned meanwhile, and took place.
+                // An earlier check was planned meanwhile, and took place.
                 continue;
             }
             user.looked_at = Nanos::MAX;
@@ -468,8 +468,8 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         let waited = now.since(user.due).0;
         tally.response.record_ns(waited);
         tally.response_at_least.record_ns(waited);
-        let within = self.plan.timeout.as_secs_f64();
-        let why = format!("no complete response within {within} s");
+        let timeout_s = self.plan.timeout.as_secs_f64();
+        let why = format!("no complete response within {timeout_s} s");
         self.fail(index, StepFault::from_outcome(Outcome::Timeout, why), now);
     }
 
@@ -478,7 +478,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         self.watch(index);
     }
 
-    /// Plans a look at a user's moment, unless an earlier one is planned already.
+    /// Plans a check when a user has to act, unless an earlier check is planned.
     fn watch(&mut self, index: usize) {
         let user = &mut self.users[index];
         if user.wakes < user.looked_at {
@@ -489,10 +489,10 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     }
 
     fn close(&mut self, index: usize) {
-        if self.users[index].line != LineState::Closed {
+        if self.users[index].connection != ConnectionState::Closed {
             let token = self.token(index);
             self.io.close(token);
-            self.users[index].line = LineState::Closed;
+            self.users[index].connection = ConnectionState::Closed;
         }
     }
 
@@ -505,7 +505,7 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
 
     fn is_current(&self, token: Token) -> bool {
         let user = &self.users[token.slot as usize];
-        user.line != LineState::Closed && user.generation == token.generation
+        user.connection != ConnectionState::Closed && user.generation == token.generation
     }
 }
 
@@ -547,7 +547,7 @@ fn step_of<'t>(
 
 const NO_BYTE: &str = "the connection was closed before the first byte of the response";
 
-/// Whether to send it twice is the same as to send it once (RFC 9110, section 9.2.2).
+/// Whether sending it twice has the effect of sending it once (RFC 9110, section 9.2.2).
 fn is_idempotent(method: &str) -> bool {
     ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
 }

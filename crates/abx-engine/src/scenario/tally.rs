@@ -2,16 +2,16 @@
 
 use abx_evidence::{Outcome, StepTimes};
 
-/// Why a step failed, and its session with it.
+/// Why a step and its session failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepFailure {
-    /// As any request may fail.
+    /// The request failed.
     Request(Outcome),
-    /// The correct response did not have a value that later steps need.
+    /// The correct response lacked a value that later steps need.
     MissingValue,
-    /// The body that a value is to be taken from is larger than the kept part of a body.
+    /// A body from which a value is taken exceeds the limit.
     BodyTooLarge,
-    /// A value cannot be sent in its place: an invalid path, or a line end in a header.
+    /// A value makes an invalid path, or puts a line end in a header.
     UnsendableValue,
 }
 
@@ -37,15 +37,15 @@ impl StepFailure {
     }
 }
 
-/// Outcomes of sessions. Those begun were completed, failed or cut off.
+/// Outcomes of sessions. Each session that began was completed, failed or cut off.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     pub begun: u64,
-    /// Those of which every step succeeded.
+    /// Sessions in which every step succeeded.
     pub completed: u64,
-    /// Those of which a step failed; the steps after it were not made.
+    /// Sessions in which a step failed; the steps after it were not made.
     pub failed: u64,
-    /// Those that were under way at the end.
+    /// Sessions that were under way at the end.
     pub cut_off: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct ScenarioTally {
 }
 
 impl ScenarioTally {
-    /// An empty tally of this many steps.
+    /// An empty tally for this many steps.
     pub(super) fn of(steps: usize) -> ScenarioTally {
         ScenarioTally {
             steps: vec![StepTimes::default(); steps],
@@ -69,7 +69,7 @@ impl ScenarioTally {
         }
     }
 
-    /// Counts a failure of a step. Of the first one a sentence is kept.
+    /// Counts a failure of a step, and keeps the sentence on the first failure.
     pub(super) fn fail(
         &mut self,
         step: usize,

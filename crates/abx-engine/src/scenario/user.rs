@@ -1,4 +1,4 @@
-//! One user: the session that is under way, its values and cookies, and its connection.
+//! One user: the current session, its values and cookies, and its connection.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use abx_wire::http1::{
 use super::cookies::CookieJar;
 use super::plan::ScenarioPlan;
 use super::tally::StepFailure;
-use crate::plan::{SESSION, ScenarioStep, USER};
+use crate::plan::{Extraction, SESSION, ScenarioStep, USER};
 use crate::protocol::http::fault_outcome;
 use crate::random::Random;
 
@@ -21,25 +21,25 @@ pub(super) struct ScenarioUser {
     pub(super) activity: Activity,
     /// When to act without an event: a pause ends, or a step's time is up.
     pub(super) wakes: Nanos,
-    /// The earliest planned check of that.
+    /// The earliest planned check of `wakes`.
     pub(super) looked_at: Nanos,
-    pub(super) line: LineState,
-    /// Counts connections, so that an event of an earlier one is known to be stale.
+    pub(super) connection: ConnectionState,
+    /// Counts connections, so that events of an earlier connection are known to be stale.
     pub(super) generation: u32,
     pub(super) has_served: bool,
     pub(super) session: u64,
     pub(super) began: Nanos,
-    /// Pauses of the session until now.
+    /// The sum of the session's pauses so far.
     pub(super) think: Nanos,
     pub(super) step: usize,
     /// When the step was due.
     pub(super) due: Nanos,
     /// Whether the kernel took a byte of its request.
     pub(super) is_sent: bool,
-    /// Whether its request was sent before, on a connection that was closed then.
+    /// Whether its request was sent before, on a connection that was then closed.
     pub(super) is_second_try: bool,
     pub(super) random: Random,
-    /// Whether the session is one of those that are counted.
+    /// Whether the session counts.
     pub(super) is_counted: bool,
     pub(super) bytes: u64,
     number: u64,
@@ -60,13 +60,13 @@ pub(super) struct ScenarioUser {
 pub(super) enum Activity {
     Thinks,
     Requests,
-    /// Has no session for a moment, since one failed without a response.
+    /// Pauses after a session that failed without a response.
     Rests,
     IsDone,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineState {
+pub(super) enum ConnectionState {
     Closed,
     Connecting,
     Standing,
@@ -76,7 +76,7 @@ pub(super) enum LineState {
 pub(super) enum ConnectionEvent {
     More,
     Responded(Done),
-    /// The connection is unusable, and why.
+    /// The connection is unusable, for this reason.
     Broken(Fault),
     /// It was closed while nothing was awaited.
     ClosedIdle,
@@ -89,7 +89,7 @@ impl ScenarioUser {
             activity: Activity::Rests,
             wakes: Nanos::MAX,
             looked_at: Nanos::MAX,
-            line: LineState::Closed,
+            connection: ConnectionState::Closed,
             generation: 0,
             has_served: false,
             session: 0,
@@ -117,12 +117,12 @@ impl ScenarioUser {
         }
     }
 
-    /// No look at it is planned any more.
+    /// Cancels planned checks.
     pub(super) fn forget_looks(&mut self) {
         (self.wakes, self.looked_at) = (Nanos::MAX, Nanos::MAX);
     }
 
-    /// Begins a session, without any state of those before it.
+    /// Begins a session, without any state of earlier sessions.
     pub(super) fn begin(&mut self, session: u64, now: Nanos, plan: &ScenarioPlan) {
         (self.session, self.began) = (session, now);
         (self.think, self.step) = (Nanos(0), 0);
@@ -140,14 +140,13 @@ impl ScenarioUser {
     pub(super) fn prepare(&mut self, plan: &ScenarioPlan, due: Nanos) -> Result<(), String> {
         let step = &plan.steps[self.step];
         (self.due, self.is_second_try) = (due, false);
-        self.is_body_kept = step
-            .extract
-            .iter()
-            .any(|extraction| extraction.needs_body());
+        self.is_body_kept = step.extract.iter().any(Extraction::needs_body);
         self.target = target(&step.path.fill(&self.values));
-        let headers = step.headers.iter();
-        let headers = headers.map(|(name, value)| (name.clone(), value.fill(&self.values)));
-        let mut headers: Vec<(String, String)> = headers.collect();
+        let mut headers: Vec<(String, String)> = step
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.fill(&self.values)))
+            .collect();
         if let Some(cookies) = self.cookies.header(&self.target) {
             headers.push(("Cookie".to_owned(), cookies));
         }
@@ -165,7 +164,7 @@ impl ScenarioUser {
         Ok(())
     }
 
-    /// The request goes out from its beginning, and no part of a response is kept.
+    /// Resets the request to be sent from its beginning, and drops any part of a response.
     pub(super) fn rewind(&mut self) {
         (self.taken, self.is_sent) = (0, false);
         self.head.clear();
@@ -174,7 +173,7 @@ impl ScenarioUser {
     }
 
     pub(super) fn connects(&mut self) {
-        self.line = LineState::Connecting;
+        self.connection = ConnectionState::Connecting;
         self.generation = self.generation.wrapping_add(1);
         self.has_served = false;
         self.http = Client::new();
@@ -184,7 +183,8 @@ impl ScenarioUser {
         &self.outgoing[self.taken..]
     }
 
-    /// This many bytes were taken, at least one. Returns whether the first one is among them.
+    /// Notes that the kernel took this many bytes, at least one. Returns whether they are the
+    /// first.
     pub(super) fn sends(&mut self, bytes: usize, kind: ResponseKind) -> bool {
         self.taken += bytes;
         let is_first = !std::mem::replace(&mut self.is_sent, true);
@@ -240,10 +240,10 @@ impl ScenarioUser {
         }
     }
 
-    /// Checks a whole response, and takes the values from it that later steps need.
+    /// Checks a whole response, and takes the values that later steps need.
     ///
     /// # Errors
-    /// Why the step failed, and a sentence on it.
+    /// Why the step failed, with a sentence.
     pub(super) fn check(&mut self, status: u16, plan: &ScenarioPlan) -> Result<(), StepFault> {
         let step = &plan.steps[self.step];
         if !step.status.accepts(status) {
@@ -273,7 +273,7 @@ impl ScenarioUser {
     }
 }
 
-/// Why a request cannot be sent, without the values in it, which may be secret.
+/// Why a request cannot be sent. The text omits its values, which may be secret.
 fn unsendable(error: &RequestError) -> String {
     match error {
         RequestError::Target(_) => "the path does not begin with `/`".to_owned(),
@@ -316,15 +316,15 @@ impl ScenarioStep {
     }
 }
 
-/// Path and query as they are sent, of a path or of a URL as servers give it in `Location`.
-/// Bytes that a request line may not have are written as %XX (RFC 3986, section 2.1).
+/// The path and query to send, of a path or of a URL as servers give it in `Location`.
+/// Bytes that are invalid in a request line are written as %XX (RFC 3986, section 2.1).
 fn target(path: &str) -> String {
-    let behind = ["http://", "https://"]
+    let authority = ["http://", "https://"]
         .iter()
         .find_map(|scheme| path.strip_prefix(scheme));
-    let path = match behind {
+    let path = match authority {
         None => path,
-        Some(url) => url.find(['/', '?']).map_or("/", |at| &url[at..]),
+        Some(rest) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
     };
     let path = path.split('#').next().unwrap_or_default();
     let mut out = String::with_capacity(path.len());
@@ -364,9 +364,8 @@ mod tests {
     }
 
     #[test]
-    fn of_the_heads_only_the_final_one_is_kept() {
-        // Method: as many interim heads as may come, of 1 KiB each, before a final head, whole and
-        // byte by byte.
+    fn only_the_final_head_is_kept() {
+        // Method: 32 interim heads of 1 KiB each before a final head, at once and byte by byte.
         let early = format!(
             "HTTP/1.1 103 Early Hints\r\nSet-Cookie: {}\r\n\r\n",
             "a".repeat(1024)
@@ -388,8 +387,8 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_sent_as_a_request_line_may_have_them() {
-        // Method: paths, URLs with and without one, and letters that must be escaped.
+    fn paths_are_escaped_for_the_request_line() {
+        // Method: paths, URLs with and without a path, and characters that must be escaped.
         for (path, expected) in [
             ("/a?b=%20&c=d", "/a?b=%20&c=d"),
             ("http://127.0.0.1:80/orders/7#top", "/orders/7"),

@@ -1,13 +1,13 @@
-//! Numbers as people write them, held exactly.
+//! Decimal numbers as users write them, held exactly.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A number of things, or of things per second: 0 to 10,000,000, exact to a thousandth.
+/// A count or a rate per second: 0 to 10,000,000, exact to a thousandth.
 ///
-/// Whole numbers inside, so that nothing is rounded between a flag and a schedule.
+/// It is stored as a whole number, so that nothing is rounded between a flag and a schedule.
 /// In JSON it is a plain number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
@@ -33,10 +33,8 @@ pub enum AmountError {
 }
 
 impl Amount {
-    /// Nothing.
     pub const ZERO: Amount = Amount { thousandths: 0 };
 
-    /// One.
     pub const ONE: Amount = Amount {
         thousandths: THOUSAND,
     };
@@ -60,7 +58,7 @@ impl Amount {
         self.thousandths
     }
 
-    /// The nearest whole number, the upper one in the middle.
+    /// The nearest whole number; halves are rounded up.
     #[must_use]
     pub fn rounded(self) -> u64 {
         (self.thousandths + THOUSAND / 2) / THOUSAND
@@ -71,19 +69,19 @@ impl FromStr for Amount {
     type Err = AmountError;
 
     fn from_str(text: &str) -> Result<Amount, AmountError> {
-        let wrong = || AmountError::Number(text.to_owned());
+        let error = || AmountError::Number(text.to_owned());
         let (whole, decimals) = match text.split_once('.') {
             Some((whole, decimals)) if !decimals.is_empty() => (whole, decimals),
-            Some(_) => return Err(wrong()),
+            Some(_) => return Err(error()),
             None => (text, ""),
         };
         let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         if whole.is_empty() || decimals.len() > 3 || !are_digits(whole) || !are_digits(decimals) {
-            return Err(wrong());
+            return Err(error());
         }
         let thousandths = format!("{whole}{decimals:0<3}");
-        let thousandths = thousandths.parse().map_err(|_| wrong())?;
-        Amount::from_thousandths(thousandths).ok_or_else(wrong)
+        let thousandths = thousandths.parse().map_err(|_| error())?;
+        Amount::from_thousandths(thousandths).ok_or_else(error)
     }
 }
 
@@ -103,7 +101,7 @@ impl TryFrom<f64> for Amount {
 
     fn try_from(number: f64) -> Result<Amount, AmountError> {
         let thousandths = (number * THOUSAND as f64).round();
-        // Every amount has exactly one nearest `f64`, and only that is taken for it.
+        // Every amount has exactly one nearest `f64`, and only that number is accepted.
         let is_exact = thousandths / THOUSAND as f64 == number && thousandths >= 0.0;
         Some(thousandths as u64)
             .filter(|_| is_exact)

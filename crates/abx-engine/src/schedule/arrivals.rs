@@ -1,4 +1,4 @@
-//! How requests arrive, in a plan and as moments.
+//! How requests arrive, as a plan and as a schedule of moments.
 
 use abx_sys::Nanos;
 use serde::{Deserialize, Serialize};
@@ -14,20 +14,20 @@ use super::timetable::Timetable;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// Each connection sends when its last response is whole: no schedule.
+    /// Each connection sends when its last response is complete: no schedule.
     #[default]
     Closed,
     /// At equal intervals.
     Constant { per_s: PerSecond },
-    /// At random, independent of each other: many independent users.
+    /// At random, independently of each other, as from many users.
     Poisson { per_s: PerSecond },
-    /// At a changing rate, with the intervals of each moment's rate.
+    /// At a changing rate, with intervals that follow the current rate.
     Stages(StageList),
-    /// At recorded times, each with its own request.
+    /// At recorded times, each with the recorded request.
     Replay(Replay),
 }
 
-/// The moments at which requests are meant to be sent, from the schedule's zero on.
+/// The moments at which requests are due, from the schedule's zero on.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     kind: ScheduleKind,
@@ -36,14 +36,13 @@ pub struct Schedule {
 #[derive(Debug, Clone)]
 enum ScheduleKind {
     Planned(Timetable),
-    /// The stream at its beginning.
     Random(Stream),
 }
 
 impl Schedule {
     /// The schedule of `arrivals`; `None` for a closed loop, which has none.
     ///
-    /// The seed decides Poisson arrivals: the same one gives the same moments,
+    /// The seed decides Poisson arrivals: the same seed gives the same moments,
     /// for any number of workers.
     #[must_use]
     pub fn new(arrivals: &Arrivals, seed: u64) -> Option<Schedule> {
@@ -60,8 +59,8 @@ impl Schedule {
     /// The moment of the request with this index, from 0; `None` after the last
     /// stage or recorded request, or after 584 years.
     ///
-    /// Constant and stages compute it, a replay looks it up, Poisson walks there from the beginning:
-    /// take a [`Schedule::pacer`] to go through them.
+    /// Constant rates and stages compute it, a replay looks it up, and Poisson iterates from the
+    /// beginning: use a [`Schedule::pacer`] to iterate over all moments.
     #[must_use]
     pub fn intended(&self, index: u64) -> Option<Nanos> {
         match &self.kind {
@@ -70,7 +69,7 @@ impl Schedule {
         }
     }
 
-    /// How many requests are meant to be sent before `end`. Poisson walks there.
+    /// How many requests are due before `end`. Poisson iterates from the beginning.
     #[must_use]
     pub fn count_before(&self, end: Nanos) -> u64 {
         match &self.kind {

@@ -1,9 +1,8 @@
-//! When requests are meant to be sent: arrivals as a pure function, without a clock.
+//! When requests are due: arrivals as a pure function, without a clock.
 //!
-//! [`Arrivals`] describes it in a plan; [`Schedule`] turns it into moments, counted
-//! from the schedule's own zero; a [`Pacer`] gives one worker its share of
-//! them. Nothing here waits or reads a time, so a moment that was missed stays
-//! the moment that was intended.
+//! [`Arrivals`] describes them in a plan; [`Schedule`] turns the plan into moments, counted
+//! from the schedule's own zero; a [`Pacer`] gives one worker its share of the moments.
+//! Nothing here waits or reads a clock, so a request that is late keeps its intended moment.
 //!
 //! Constant rates and stages are computed in whole numbers from a request's
 //! index, so that nothing drifts. A request is due when the integral of the rate

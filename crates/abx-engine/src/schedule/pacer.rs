@@ -1,4 +1,4 @@
-//! The moments at which one worker is to send.
+//! The moments at which one worker sends.
 
 use abx_sys::Nanos;
 
@@ -12,14 +12,14 @@ pub struct ScheduleShare {
     workers: u64,
 }
 
-/// Goes through one worker's share of a schedule.
+/// Iterates over one worker's share of a schedule.
 ///
 /// Worker k of n has the requests k, k + n, k + 2n, ..., so all workers together
-/// have exactly the whole schedule, however many they are. For Poisson each
+/// have exactly the whole schedule, for any number of workers. For Poisson each
 /// worker draws all gaps and keeps every n-th moment: streams of a rate/n each
 /// would be cheaper, but another number of workers would then be another load.
 ///
-/// No memory grows and nothing is allocated on the way.
+/// Iteration does not allocate.
 #[derive(Debug, Clone)]
 pub struct Pacer {
     state: PacerState,
@@ -30,13 +30,13 @@ pub struct Pacer {
 enum PacerState {
     Planned {
         timetable: Timetable,
-        /// The index of `next`; `None` after the last number.
+        /// The index of `next`; `None` once it exceeds 64 bits.
         index: Option<u64>,
         step: u64,
     },
     Random {
         stream: Stream,
-        /// How many moments of other workers lie between two of this one's.
+        /// How many moments of other workers lie between two moments of this worker.
         others: usize,
     },
 }
@@ -61,20 +61,20 @@ impl ScheduleShare {
         }
     }
 
-    /// The share of one worker among several that split this one.
+    /// The share of one worker among several that split this share.
     ///
     /// # Panics
     /// As [`ScheduleShare::of`].
     #[must_use]
     pub fn part(self, worker: usize, workers: usize) -> ScheduleShare {
-        let schedule_share = ScheduleShare::of(worker, workers);
+        let part = ScheduleShare::of(worker, workers);
         ScheduleShare {
-            worker: self.worker + self.workers * schedule_share.worker,
-            workers: self.workers * schedule_share.workers,
+            worker: self.worker + self.workers * part.worker,
+            workers: self.workers * part.workers,
         }
     }
 
-    /// The index among all requests of the request with this number in this share.
+    /// The index in the whole schedule of the request with this number in this share.
     pub(crate) fn nth(self, number: u64) -> u64 {
         self.worker + self.workers * number
     }
@@ -101,14 +101,14 @@ impl Pacer {
         }
     }
 
-    /// The moment that [`Pacer::next`] gives, without going on.
+    /// The moment that [`Pacer::next`] returns next, without advancing.
     #[must_use]
     pub fn peek(&self) -> Option<Nanos> {
         self.next
     }
 
-    /// Which of the load's requests is due then, if the schedule sets it; otherwise it
-    /// is drawn.
+    /// The index in the load of the request that is due then, if the schedule sets it. Otherwise
+    /// it is drawn.
     #[must_use]
     pub fn request(&self) -> Option<usize> {
         match &self.state {

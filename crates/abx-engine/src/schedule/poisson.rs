@@ -14,7 +14,7 @@ pub(super) struct Stream {
     /// The mean gap, in units of 2^-32 ns.
     mean: f64,
     /// The last moment, in the same unit.
-    // SUBTLE: With whole nanoseconds each gap would lose half a one, which is
+    // SUBTLE: With whole nanoseconds each gap would lose half a nanosecond, which is
     // half a percent of the rate at the highest rates.
     at: u128,
 }
@@ -29,10 +29,10 @@ impl Stream {
         }
     }
 
-    /// A number above 0 up to 1, in steps of 2^-53.
+    /// A number above 0 and at most 1, in steps of 2^-53.
     ///
-    /// Source: SplitMix64 by Steele, Lea and Flood, OOPSLA 2014. Any seed is
-    /// as good as any other, also zero and neighbours.
+    /// Source: SplitMix64 by Steele, Lea and Flood, OOPSLA 2014. All seeds are
+    /// equally good, including zero and neighbours.
     fn uniform(&mut self) -> f64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;

@@ -1,4 +1,4 @@
-//! Arrivals as they were recorded: a list of moments, and the request of each.
+//! Recorded arrivals: a list of moments, and the request of each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::amount::Amount;
 
-/// Requests at the moments at which other clients' were recorded.
+/// Requests at the moments at which those of other clients were recorded.
 ///
-/// The moments begin at zero. A clone shares the list, so that workers and slices take no
+/// The moments begin at zero. Clones share the list, so that workers and slices take no
 /// memory for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "ReplayParts", into = "ReplayParts")]
@@ -24,7 +24,7 @@ pub struct Replay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayedRequest {
     pub due: Nanos,
-    /// Which of the load's requests it is, from 0.
+    /// The index of the request in the load, from 0.
     pub request: u32,
 }
 
@@ -55,8 +55,8 @@ struct ReplayParts {
 }
 
 impl Replay {
-    /// Requests in the order of their times; the replay is over at `lasts`, which is after
-    /// all of them.
+    /// A replay of requests in the order of their times. It is over at `lasts`, which is after
+    /// all requests.
     pub fn new(requests: Vec<ReplayedRequest>, lasts: Nanos) -> Result<Replay, ReplayError> {
         let last = requests.last().ok_or(ReplayError::Empty)?;
         if !requests.is_sorted_by_key(|request| request.due) || last.due >= lasts {
@@ -68,7 +68,7 @@ impl Replay {
         })
     }
 
-    /// The same at another speed: each time divided by it, in whole nanoseconds. A replay
+    /// The replay at another speed: each time divided by it, in whole nanoseconds. A replay
     /// that would take longer than 584 years ends there.
     #[must_use]
     pub fn at_speed(&self, speed: ReplaySpeed) -> Replay {
@@ -107,7 +107,7 @@ impl Replay {
 }
 
 impl ReplaySpeed {
-    /// As it was recorded.
+    /// The speed of the recording.
     pub const RECORDED: ReplaySpeed = ReplaySpeed(Amount::ONE);
 
     fn thousandths(self) -> u128 {
@@ -152,9 +152,9 @@ impl TryFrom<ReplayParts> for Replay {
         if parts.due_ns.len() != parts.requests.len() {
             return Err(ReplayError::Unordered);
         }
-        let each = parts.due_ns.into_iter().zip(parts.requests);
-        let requests = each.map(|(due, request)| ReplayedRequest {
-            due: Nanos(due),
+        let pairs = parts.due_ns.into_iter().zip(parts.requests);
+        let requests = pairs.map(|(due_ns, request)| ReplayedRequest {
+            due: Nanos(due_ns),
             request,
         });
         Replay::new(requests.collect(), Nanos(parts.lasts_ns))
@@ -172,6 +172,6 @@ impl From<Replay> for ReplayParts {
     }
 }
 
-/// In thousandths. A year at the slowest speed still fits into the clock.
+/// In thousandths. A recording of a year at the slowest speed still fits into the clock.
 const SPEED_MIN: u64 = 10;
 const SPEED_MAX: u64 = 1_000_000_000;

@@ -1,4 +1,4 @@
-//! A value that changes over time, stage after stage, and how it is written.
+//! A value that changes over time in stages, and its text form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -87,7 +87,7 @@ impl StageList {
     }
 
     /// The value at a moment, rounded down to a thousandth; `None` once the last
-    /// stage is over. At the meeting of two stages, the value of the second.
+    /// stage is over. Where two stages meet, the value is that of the second.
     #[must_use]
     pub fn value_at(&self, at: Nanos) -> Option<Amount> {
         let mut left = at.0;
@@ -102,7 +102,7 @@ impl StageList {
 }
 
 impl Stage {
-    /// The value after `passed` ns, which is below the stage's length.
+    /// The value after `passed` ns, which is less than the stage's length.
     fn value_at(&self, passed: u64) -> Amount {
         let (from, to) = (self.from.thousandths(), self.to.thousandths());
         let weighted = u128::from(from) * u128::from(self.lasts.0 - passed)
@@ -156,7 +156,7 @@ impl FromStr for Stage {
 }
 
 impl fmt::Display for StageList {
-    /// Each stage in its shortest form; reads back as the same.
+    /// Each stage in its shortest form, which parses to the same list.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, stage) in self.0.iter().enumerate() {
             let comma = if place == 0 { "" } else { "," };

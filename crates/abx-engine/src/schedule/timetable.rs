@@ -1,8 +1,8 @@
 //! Planned arrivals: the moment of any request from its index, in whole numbers.
 //!
 //! Let A(t) be the integral of the rate up to t. Request i is due at the last
-//! moment at which A is not above i: if nothing is sent for a while, at the
-//! end of that pause. In whole nanoseconds that is the largest t with A(t) <= i.
+//! moment at which A is not above i; after a pause in the schedule, that is the
+//! end of the pause. In whole nanoseconds it is the largest t with A(t) <= i.
 //! The moments of a replay are listed, and looked up.
 
 use abx_sys::Nanos;
@@ -19,13 +19,13 @@ pub(super) struct Timetable {
 
 #[derive(Debug, Clone)]
 enum PlannedMoments {
-    /// Without end, in thousandths per second.
+    /// A rate without end, in thousandths per second.
     Constant(u64),
     Stages(Vec<Leg>),
     Recorded(Replay),
 }
 
-/// A stage and the totals before it.
+/// A stage, and the totals before it.
 #[derive(Debug, Clone, Copy)]
 struct Leg {
     begins: u64,
@@ -67,7 +67,7 @@ impl Timetable {
         Timetable { moments }
     }
 
-    /// Which of a load's requests this is, if the timetable sets it.
+    /// The index in the load of this request, if the timetable sets it.
     pub(super) fn request(&self, index: u64) -> Option<usize> {
         match &self.moments {
             PlannedMoments::Constant(_) | PlannedMoments::Stages(_) => None,
@@ -142,13 +142,13 @@ impl Leg {
         Nanos(self.begins.saturating_add(passed))
     }
 
-    /// Solves `area(passed) = rest · lasts` by floating point: nearly right, and
-    /// so close that the exact search has only a step or two to go.
+    /// Solves `area(passed) = rest · lasts` in floating point, so closely that the exact search
+    /// needs only a step or two.
     fn guess(&self, rest: f64) -> u64 {
         let (from, to) = (self.from as f64, self.to as f64);
         let slope = (to - from) / self.lasts as f64;
         let root = (from * from + slope * rest).max(0.0).sqrt();
-        // Not a number when all is zero, which the conversion turns into zero.
+        // Not a number if everything is zero, which the conversion turns into zero.
         (rest / (from + root)) as u64
     }
 
@@ -164,8 +164,8 @@ impl Leg {
     }
 }
 
-/// The largest number below `end` for which `is_within` holds. It holds for zero
-/// and up to some place, and not for `end`.
+/// The largest number below `end` for which `is_within` holds. It must hold from zero up to some
+/// number, and not for `end`.
 fn last_within(guess: u64, end: u64, is_within: impl Fn(u64) -> bool) -> u64 {
     let mut low = guess.min(end - 1);
     let mut step = 1;
@@ -191,10 +191,10 @@ fn last_within(guess: u64, end: u64, is_within: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// A thousandth per second, during one nanosecond, is one arrival divided by this.
+/// A rate of a thousandth per second makes 1/UNITS arrivals in a nanosecond.
 const UNITS: u128 = 1_000_000_000_000;
 
-/// The same for areas that are counted twice.
+/// The units of doubled areas.
 const HALF_UNITS: u128 = 2 * UNITS;
 
 /// The largest area of a leg fits into 128 bits.

@@ -2,17 +2,18 @@
 
 use abx_sys::Nanos;
 
-/// A number of sessions or visits, which begin at given moments or when none is open any more.
+/// A number of sessions or visits. Each begins at a given moment, or when the one before it has
+/// ended.
 pub(super) struct Begins {
     left: u64,
     moments: Option<Box<dyn Iterator<Item = Nanos>>>,
-    /// The moment of the next one.
+    /// When the next session or visit begins.
     due: Option<Nanos>,
     start: Nanos,
 }
 
 impl Begins {
-    /// `moments` are from the load's beginning, and in order.
+    /// `moments` are in order and count from the load's beginning.
     pub(super) fn new(
         count: u64,
         mut moments: Option<Box<dyn Iterator<Item = Nanos>>>,
@@ -27,17 +28,17 @@ impl Begins {
         }
     }
 
-    /// Whether a further one will begin.
+    /// Whether any are left to begin.
     pub(super) fn are_left(&self) -> bool {
         self.left > 0 && (self.due.is_some() || self.moments.is_none())
     }
 
-    /// When the next one begins, if that is scheduled.
+    /// When the next session or visit begins, if it is scheduled.
     pub(super) fn due(&self) -> Option<Nanos> {
         self.due.filter(|_| self.are_left())
     }
 
-    /// Takes one that begins now. Without a schedule, that is if `is_idle`: none is open.
+    /// Takes a session or visit if one begins now. Without a schedule, one begins if `is_idle`.
     pub(super) fn take(&mut self, now: Nanos, is_idle: bool) -> bool {
         let is_due = match self.moments {
             None => is_idle,

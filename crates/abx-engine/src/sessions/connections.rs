@@ -9,7 +9,7 @@ use super::step::{SessionFailure, SessionListener, SessionStep};
 use crate::event_loop::{NextWait, Timers, Waiter};
 use crate::io::{Awaits, Io, Received, Token};
 
-/// All connections of a load, each with the session that goes over it.
+/// All connections of a load, each with its session.
 pub(super) struct SessionConnections<I: Io> {
     io: I,
     waiter: Waiter,
@@ -18,14 +18,14 @@ pub(super) struct SessionConnections<I: Io> {
     response_timeout: Nanos,
     tick: Nanos,
     next_tick: Nanos,
-    /// When the load ends at the latest.
+    /// The latest end of the load.
     end: Option<Nanos>,
-    /// For one request only; several usually get similar heads.
+    /// A single memo for all requests, since their heads are usually similar.
     memo: HeadMemo,
     sessions: Vec<Session>,
     free: Vec<usize>,
     open: u64,
-    /// Looks at timeouts that are planned, the earliest first.
+    /// Planned checks of timeouts, the earliest first.
     looks: Timers<(u32, u32)>,
     start: Nanos,
 }
@@ -60,7 +60,7 @@ impl<I: Io> SessionConnections<I> {
         self.start
     }
 
-    /// Whether the load has lasted for as long as it may.
+    /// Whether the load has reached its latest end.
     pub(super) fn are_over(&mut self) -> bool {
         self.end.is_some_and(|end| self.io.now() >= end)
     }
@@ -73,8 +73,8 @@ impl<I: Io> SessionConnections<I> {
         &mut self.sessions[index]
     }
 
-    /// Begins a session of `calls` calls; `together` is its number among those begun in one go.
-    /// Returns its index, or `None` if it failed at once, which is reported.
+    /// Begins a session of `calls` calls; `together` counts the sessions that begin without a wait
+    /// in between. Returns the session's index, or `None` if it failed at once, which is reported.
     pub(super) fn begin(
         &mut self,
         calls: u32,
@@ -116,7 +116,7 @@ impl<I: Io> SessionConnections<I> {
         (&mut self.io, &mut self.waiter)
     }
 
-    /// A wait until a timeout must be checked, or something else is due.
+    /// The wait until the next check of a timeout, or until `due`.
     pub(super) fn next_wait(&self, due: Option<Nanos>) -> NextWait {
         let moments = [self.looks.next_at(), due, self.end];
         let first = moments.into_iter().flatten().min();
@@ -139,7 +139,7 @@ impl<I: Io> SessionConnections<I> {
         self.notify(now, SessionStep::Opened(took), listener);
     }
 
-    /// Sends unsent bytes, as far as there is room; `can_respond` is whether responses can come.
+    /// Sends unsent bytes, as far as there is room; `can_respond` says whether responses can come.
     ///
     /// # Errors
     /// Why the connection is broken.
@@ -199,7 +199,7 @@ impl<I: Io> SessionConnections<I> {
         Some(progress)
     }
 
-    /// The peer has closed; the session does not notice yet.
+    /// Closes a connection that the peer has closed. The session continues until it next sends.
     pub(super) fn lose(&mut self, index: usize) {
         if !self.sessions[index].is_gone {
             let token = self.token(index);
@@ -229,7 +229,7 @@ impl<I: Io> SessionConnections<I> {
         self.notify(now, SessionStep::Ends { lasted, responses }, listener);
     }
 
-    /// A session that has made no progress for too long, each once.
+    /// The next session that has made no progress for too long.
     pub(super) fn next_late(&mut self, now: Nanos) -> Option<usize> {
         while let Some((_, (slot, generation))) = self.looks.take_due(now) {
             if !self.is_current(Token { slot, generation }) {
@@ -262,15 +262,15 @@ impl<I: Io> SessionConnections<I> {
         let Some(timeout) = self.timeout.filter(|_| !session.rests()) else {
             return Nanos::MAX;
         };
-        let more = if session.awaits_first_byte() {
+        let extra = if session.awaits_first_byte() {
             self.response_timeout
         } else {
             Nanos(0)
         };
-        session.progress.plus(timeout).plus(more)
+        session.progress.plus(timeout).plus(extra)
     }
 
-    /// Plans a look at a session's timeout, unless an earlier one is planned already.
+    /// Plans a check of a session's timeout, unless an earlier check is planned.
     fn watch(&mut self, index: usize) {
         let deadline = self.deadline(index);
         let token = self.token(index);

@@ -1,10 +1,10 @@
-//! Sessions, each over a connection of its own, reported step by step.
+//! Sessions, each over a separate connection, reported step by step.
 //!
-//! A pool counts requests, verifies them and sends some again; it does not record the fate of
-//! each connection. Here the connection is the unit, as in httperf: a number of them
-//! is begun, one after the other or at given moments, and each sends a number of requests. A
-//! [`SessionClient`] receives every step. One thread, over the same back ends; nothing is
-//! verified. Start at [`run_sessions`].
+//! A pool counts requests, verifies responses and sends some requests again; it does not record
+//! the fate of each connection. Here the connection is the unit, as in httperf: a number of
+//! connections is begun, one after the other or at given moments, and each sends a number of
+//! requests. A [`SessionClient`] receives every step. Sessions run on one thread over the same
+//! back ends, and their responses are not verified. Start at [`run_sessions`].
 //!
 //! A *visit* is the behaviour of one user: bursts of calls with think time between them, over
 //! connections that are each a session. [`run_visits`] runs a number of visits.
@@ -31,20 +31,20 @@ pub use step::{SessionClient, SessionFailure, SessionListener, SessionResponse, 
 pub use visit::{VisitBurst, VisitCall, VisitClient, VisitEnd, VisitPlan};
 pub use visits::VisitRunner;
 
-/// This many connections opened at the same time can each find a TLS session to resume.
+/// How many connections that open at the same time can each find a TLS session to resume.
 const CONNECTIONS: usize = 1024;
 
 /// Runs sessions until all have ended, or the stopper stops them. Returns how long that took.
 ///
 /// # Errors
-/// [`EngineError::System`] if the kernel gives no epoll set, [`EngineError::Tls`] for a name
-/// that no server can have. The client receives whatever the server does.
+/// [`EngineError::System`] if the kernel refuses an epoll set, [`EngineError::Tls`] for a name
+/// that no server can have. The server's behaviour is reported to the client.
 pub fn run_sessions(
     load: SessionPlan,
     client: &mut dyn SessionClient,
     stopper: &Stopper,
 ) -> Result<Nanos, EngineError> {
-    let (io, tls) = prepared(&load.terms)?;
+    let (io, tls) = prepare(&load.terms)?;
     Ok(match tls {
         None => SessionRunner::new(io, load, client).run(stopper),
         Some(tls) => SessionRunner::new(Tls::over(io, tls), load, client).run(stopper),
@@ -60,25 +60,22 @@ pub fn run_visits(
     client: &mut dyn VisitClient,
     stopper: &Stopper,
 ) -> Result<Nanos, EngineError> {
-    let (io, tls) = prepared(&load.terms)?;
+    let (io, tls) = prepare(&load.terms)?;
     Ok(match tls {
         None => VisitRunner::new(io, load, client).run(stopper),
         Some(tls) => VisitRunner::new(Tls::over(io, tls), load, client).run(stopper),
     })
 }
 
-fn prepared(terms: &SessionOptions) -> Result<(EpollIo, Option<TlsClient>), EngineError> {
+fn prepare(terms: &SessionOptions) -> Result<(EpollIo, Option<TlsClient>), EngineError> {
     let io = EpollIo::new(Wait::Asleep).map_err(|source| EngineError::System {
         what: "an epoll set",
         source,
     })?;
     let io = io.tuned(terms.tuning);
-    // With the usual slack sessions only begin some microseconds later.
+    // If this fails, sessions only begin some microseconds later, by the usual slack.
     let _ = abx_sys::clock::sharpen_timers();
-    let tls = terms
-        .tls
-        .as_ref()
-        .map(|tls| TlsClient::of(tls, CONNECTIONS));
-    let tls = tls.transpose()?;
-    Ok((io, tls))
+    let tls = terms.tls.as_ref();
+    let tls = tls.map(|tls| TlsClient::of(tls, CONNECTIONS));
+    Ok((io, tls.transpose()?))
 }

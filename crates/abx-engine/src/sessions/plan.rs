@@ -14,7 +14,7 @@ pub struct SessionOptions {
     pub tls: Option<TlsPlan>,
     /// How long a session may make no progress; `None` for no limit.
     pub timeout: Option<Nanos>,
-    /// How much longer it may take until the first byte of a response.
+    /// How much longer a session may wait for the first byte of a response.
     pub response_timeout: Nanos,
     /// How often [`SessionStep::Ticks`](super::SessionStep::Ticks) is reported, above zero.
     pub tick: Nanos,
@@ -29,15 +29,15 @@ pub struct SessionPlan {
     pub terms: SessionOptions,
     /// How many sessions there are.
     pub sessions: u64,
-    /// When each next one begins, from the load's beginning and in order; `None` for when the
-    /// one before it has ended.
+    /// When sessions begin, in order and from the load's beginning; `None` to begin each session
+    /// when the one before it has ended.
     pub begins: Option<Box<dyn Iterator<Item = Nanos>>>,
     /// Requests of a session, at least one.
     pub calls: u32,
-    /// Requests that go out together, at least one; the responses to all of them are awaited
-    /// before the next ones.
+    /// Requests that go out together, at least one. All their responses are awaited before the
+    /// next burst.
     pub burst: u32,
-    /// Whether the requests are for heads alone, whose responses have no body.
+    /// Whether the requests have the method HEAD, so that responses have no body.
     pub heads_only: bool,
 }
 

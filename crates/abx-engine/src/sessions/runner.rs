@@ -92,7 +92,7 @@ impl<'a, I: Io> SessionRunner<'a, I> {
         session.prepare(self.burst, self.kind, next, client)
     }
 
-    /// Every request has its response: sends the next requests, or ends the session.
+    /// Sends the next requests of a session, or ends it. Every request has its response.
     fn advance(&mut self, index: usize, now: Nanos) {
         if self.prepare(index) {
             self.send(index, now)
@@ -121,8 +121,8 @@ impl<'a, I: Io> SessionRunner<'a, I> {
         }
     }
 
-    /// The peer has closed after a response. A session with more requests sends them, as httperf
-    /// does before it checks, and then fails because the connection is gone.
+    /// Handles a close by the peer after a response. A session with more requests sends them, as
+    /// httperf does before it checks, and then fails because the connection is gone.
     fn ends(&mut self, index: usize, now: Nanos) {
         if self.prepare(index) {
             // The outcome is known.

@@ -1,4 +1,4 @@
-//! One session: its connection, the calls in flight and the response that comes.
+//! One session: its connection, the calls in flight and the current response.
 
 use std::collections::VecDeque;
 
@@ -9,17 +9,18 @@ use super::step::{SessionClient, SessionFailure, SessionListener, SessionRespons
 
 /// A place for one session at a time.
 pub(super) struct Session {
-    /// Counts connections of this place, so that an event of an earlier one is known to be stale.
+    /// Counts connections of this place, so that events of an earlier connection are known to be
+    /// stale.
     pub(super) generation: u32,
     pub(super) is_open: bool,
-    /// Whether the connection is open.
+    /// Whether the connection has opened.
     pub(super) is_connected: bool,
-    /// Whether the connection is closed already.
+    /// Whether the connection is already closed.
     pub(super) is_gone: bool,
     pub(super) began: Nanos,
     /// When it last made progress.
     pub(super) progress: Nanos,
-    /// The moment of the earliest look at its timeout that is planned.
+    /// The earliest planned check of its timeout.
     pub(super) looked_at: Nanos,
     pub(super) calls_left: u32,
     pub(super) responses: u64,
@@ -29,9 +30,9 @@ pub(super) struct Session {
     /// The outgoing bytes, the first `taken` of which were sent.
     outgoing: Vec<u8>,
     taken: usize,
-    /// The calls in `outgoing` that were not sent whole.
+    /// The calls in `outgoing` that were not sent completely.
     waiting: VecDeque<Unsent>,
-    /// The last request that was taken whole ends there.
+    /// The end in `outgoing` of the last request that was sent completely.
     sent_until: usize,
     coming: Coming,
 }
@@ -49,7 +50,7 @@ struct Call {
     sent: Nanos,
 }
 
-/// The response that is awaited or comes.
+/// The awaited response, as far as it has come.
 #[derive(Default)]
 struct Coming {
     first_byte: Option<Nanos>,
@@ -65,15 +66,15 @@ struct Coming {
 pub(super) enum SessionProgress {
     Continues,
     HasResponse,
-    /// The same, and the peer has closed.
+    /// All calls have responses, and the peer has closed.
     IsOver,
     Failed(SessionFailure),
 }
 
-/// Between a chunk's data and the trailer: the line end after the data, and the line of the
-/// last chunk, which is 0.
+/// The bytes between the data of the last chunk and the trailer: a line end, and the line of the
+/// final chunk, whose length is 0.
 const LAST_CHUNK: u64 = b"\r\n0\r\n".len() as u64;
-/// The same without any data.
+/// The bytes before the trailer of a body without data.
 const ONLY_CHUNK: u64 = b"0\r\n".len() as u64;
 
 impl Session {
@@ -115,13 +116,13 @@ impl Session {
         self.coming = Coming::default();
     }
 
-    /// Its connection is closed, or was never made; no further event of it counts.
+    /// Notes that its connection is closed, or was never made. Its further events are stale.
     pub(super) fn lose(&mut self) {
         self.is_gone = true;
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// Whether it had a response and nothing is in progress.
+    /// Whether it has had a response and nothing is in progress.
     pub(super) fn rests(&self) -> bool {
         self.responses > 0 && self.flights.is_empty() && self.has_sent_all()
     }
@@ -132,7 +133,7 @@ impl Session {
     }
 
     /// Prepares the next requests, at most `burst`, to be sent together. They are numbered
-    /// from `next`, which is advanced. Returns whether there was one.
+    /// from `next`, which is advanced. Returns whether there was any.
     pub(super) fn prepare(
         &mut self,
         burst: u32,
@@ -167,7 +168,7 @@ impl Session {
         (self.taken, self.sent_until) = (0, 0);
     }
 
-    /// This call is the last one in the outgoing bytes.
+    /// Queues a call whose request ends the outgoing bytes.
     fn queue(&mut self, call: u64, kind: ResponseKind) {
         let end = self.outgoing.len();
         self.waiting.push_back(Unsent { call, kind, end });
@@ -181,8 +182,8 @@ impl Session {
         self.taken == self.outgoing.len()
     }
 
-    /// This many unsent bytes were taken, by a send that began at this moment of the
-    /// load. Responses are awaited, unless the connection is known to bring none.
+    /// Notes that a send, which began at this moment of the load, took this many bytes. Responses
+    /// are awaited, unless the connection is known to bring none.
     pub(super) fn sends(
         &mut self,
         bytes: usize,
@@ -193,7 +194,7 @@ impl Session {
         let until = self.taken + bytes;
         let mut begins = self.sent_until;
         for unsent in &self.waiting {
-            // The first byte of this call is among the bytes taken now.
+            // The first byte of this call is among these bytes.
             if (self.taken..until).contains(&begins) {
                 self.flights.push_back(Call {
                     number: unsent.call,
@@ -255,7 +256,7 @@ impl Session {
         }
     }
 
-    /// Counts bytes for the part of the response that they belong to.
+    /// Counts bytes as part of the head or of the framing.
     fn count(&mut self, taken: &[u8], at: Nanos, listener: &mut dyn SessionListener) {
         // Bytes after the last response of a connection belong to no call.
         if taken.is_empty() || self.flights.is_empty() {
@@ -270,24 +271,21 @@ impl Session {
         }
     }
 
-    /// The peer closed. Returns `IsOver` if that ended the response to the last request.
+    /// Handles the end of the peer's bytes. Returns `IsOver` if it ended the response to the last
+    /// request.
     pub(super) fn end(&mut self, at: Nanos, listener: &mut dyn SessionListener) -> SessionProgress {
-        let is_cut = match self.http.eof() {
-            Some(Event::Done(done)) => {
-                self.responded(done, false, at, listener);
-                false
+        match self.http.eof() {
+            Some(Event::Done(done)) => self.responded(done, false, at, listener),
+            // For httperf, these bytes are a response; the listener learns that it is cut.
+            Some(Event::Failed(Fault::ClosedEarly)) if self.coming.has_head => {
+                let done = Done {
+                    status: self.coming.status,
+                    body_bytes: self.coming.body_bytes,
+                    reusable: false,
+                };
+                self.responded(done, true, at, listener);
             }
-            // For httperf, the bytes that came are a response; the listener learns that it is cut.
-            Some(Event::Failed(Fault::ClosedEarly)) if self.coming.has_head => true,
             _ => return SessionProgress::Failed(SessionFailure::Reset),
-        };
-        if is_cut {
-            let done = Done {
-                status: self.coming.status,
-                body_bytes: self.coming.body_bytes,
-                reusable: false,
-            };
-            self.responded(done, true, at, listener);
         }
         if self.flights.is_empty() && self.has_sent_all() {
             SessionProgress::IsOver

@@ -6,14 +6,13 @@ use abx_sys::Nanos;
 
 /// Receives the events of sessions.
 pub trait SessionListener {
-    /// Receives the next step, at this moment from the load's beginning.
+    /// Receives the next step. `at` counts from the load's beginning.
     fn on_step(&mut self, at: Nanos, step: SessionStep<'_>);
 }
 
 /// Supplies the requests of sessions, and receives their events.
 pub trait SessionClient: SessionListener {
-    /// Appends the next request to `bytes`. Returns false if there is none left, which
-    /// ends that session.
+    /// Appends the next request to `bytes`. Returns false if none is left, which ends the session.
     fn append_request(&mut self, bytes: &mut Vec<u8>) -> bool;
 }
 
@@ -22,16 +21,16 @@ pub trait SessionClient: SessionListener {
 pub enum SessionStep<'a> {
     /// A connection is being made.
     Begins {
-        /// How many are open or being made, this one included.
+        /// Connections that are open or being made, including this one.
         open: u64,
-        /// How many were begun in one go so far, this one included.
+        /// Connections that were begun since the last wait, including this one.
         together: u64,
     },
-    /// The connection is open, this long after it was begun; with TLS that includes the handshake.
+    /// The connection opened after this time. With TLS, it includes the handshake.
     Opened(Nanos),
-    /// A request was handed over whole.
+    /// A request was sent completely.
     Sent { call: u64, request: &'a [u8] },
-    /// A part of a response's head, interim ones and the empty line included.
+    /// A part of a response's head. Interim heads and the empty line are included.
     Head {
         /// The call of this response.
         call: u64,
@@ -48,34 +47,34 @@ pub enum SessionStep<'a> {
         call: u64,
         response: SessionResponse,
     },
-    /// A session ends with work left to do, or one could not be begun at all.
+    /// A session ends with work left to do, or could not begin at all.
     Fails(SessionFailure),
     /// A connection that was begun is closed.
     Ends {
-        /// Since it was begun.
+        /// From its beginning.
         lasted: Nanos,
-        /// Responses that came over it.
+        /// The responses on this connection.
         responses: u64,
     },
     /// A further [`SessionOptions::tick`](super::SessionOptions::tick) has passed.
     Ticks,
 }
 
-/// A response, as far as it came.
+/// A response, as far as it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionResponse {
     pub status: u16,
-    /// Bytes of its head, interim ones and the empty line included.
+    /// Bytes of its head. Interim heads and the empty line are included.
     pub head_bytes: u64,
     /// Bytes of its body without framing.
     pub body_bytes: u64,
     /// Bytes after the last chunk of a chunked body: its trailer and the empty line.
     pub footer_bytes: u64,
-    /// From the first byte of its request being sent to its own first byte.
+    /// From the sending of the request's first byte to the response's first byte.
     pub first_byte: Nanos,
-    /// From its first byte to its last one.
+    /// From the response's first byte to its last byte.
     pub rest: Nanos,
-    /// Whether its connection was closed in the middle of its body.
+    /// Whether the connection was closed in the middle of the body.
     pub is_cut: bool,
 }
 
@@ -87,7 +86,7 @@ pub enum SessionFailure {
     /// The kernel gave up on the connection.
     KernelTimeout,
     Refused,
-    /// The connection was closed or reset while more was expected of it.
+    /// The connection was closed or reset before the session was complete.
     Reset,
     /// This process has no descriptor left; the connection was not begun.
     NoDescriptor,
@@ -95,7 +94,7 @@ pub enum SessionFailure {
     FileTableFull,
     /// No local port is left; the connection was not begun.
     NoPort,
-    /// Something else, as a sentence.
+    /// Another failure, as a sentence.
     Other(String),
 }
 

@@ -1,4 +1,4 @@
-//! One visit: its bursts of calls, and the connections that they go over.
+//! One visit: its bursts of calls, and their connections.
 
 use std::collections::VecDeque;
 
@@ -14,39 +14,40 @@ pub struct VisitPlan {
     pub terms: SessionOptions,
     /// How many visits there are.
     pub visits: u64,
-    /// When each next one begins, from the load's beginning and in order; `None` for when the
-    /// one before it has ended.
+    /// When visits begin, in order and from the load's beginning; `None` to begin each visit when
+    /// the one before it has ended.
     pub begins: Option<Box<dyn Iterator<Item = Nanos>>>,
-    /// Connections that a visit may have, at least one.
+    /// The most connections of a visit, at least one.
     pub connections: usize,
-    /// Calls that may be under way over one of them, at least one.
+    /// The most calls in flight per connection, at least one.
     pub piped: usize,
     /// Whether a connection is kept after a response.
     pub keeps: bool,
     /// A response with this status ends its visit as failed.
     pub failure_status: Option<u16>,
-    /// Whether calls are sent again, for as long as it takes, if their response would fail the
-    /// visit or their connection failed. Calls on a connection reset after a response always are.
+    /// Whether calls are sent again, as often as needed, if their response would fail the
+    /// visit or their connection failed. Calls on a connection that is reset after a response are
+    /// always sent again.
     pub retries: bool,
 }
 
-/// Calls of a visit that belong together: the first one, and after its response all others.
+/// Calls of a visit that belong together: the first call, and after its response all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitBurst {
-    /// How many, at least one.
+    /// The number of calls, at least one.
     pub calls: u32,
-    /// From the last response to the next burst.
+    /// The pause from the last response to the next burst.
     pub think: Nanos,
 }
 
 /// A call that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitCall {
-    /// The visit, from 0 in the order in which they begin.
+    /// The visit's number, from 0 in the order in which visits begin.
     pub visit: u64,
-    /// Which one of its calls it is, from 0.
+    /// The call's place in its visit, from 0.
     pub place: usize,
-    /// Its number among the calls of all visits.
+    /// The call's number among those of all visits.
     pub number: u64,
 }
 
@@ -54,7 +55,7 @@ pub struct VisitCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisitEnd {
     pub visit: u64,
-    /// Since it began.
+    /// From its beginning.
     pub lasted: Nanos,
     /// Connections that were begun for it.
     pub connections: u64,
@@ -68,11 +69,11 @@ pub trait VisitClient: SessionListener {
     /// The bursts of the next visit.
     fn visits(&mut self) -> Vec<VisitBurst>;
 
-    /// Writes the request of a call. Returns whether it is for a head alone, whose response has
+    /// Writes the request of a call. Returns whether its method is HEAD, so that the response has
     /// no body.
     fn write_request(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool;
 
-    /// A visit has ended, at this moment from the load's beginning.
+    /// Receives the end of a visit. `at` counts from the load's beginning.
     fn ends(&mut self, at: Nanos, end: VisitEnd);
 }
 
@@ -86,7 +87,7 @@ pub(super) struct PendingCall {
 pub(super) struct Link {
     /// Its place among the connections of the load.
     pub(super) index: usize,
-    /// Calls sent over it that have no response yet.
+    /// Calls on this connection without a response.
     pub(super) calls: VecDeque<PendingCall>,
 }
 
@@ -98,7 +99,7 @@ pub(super) struct VisitState {
     begun: u32,
     pub(super) calls_requested: usize,
     pub(super) waiting: VecDeque<PendingCall>,
-    /// In the order of their beginning.
+    /// The connections in the order of their beginnings.
     pub(super) links: Vec<Link>,
     pub(super) connections: u64,
     pub(super) responses: u64,
@@ -135,7 +136,7 @@ impl VisitState {
             return VisitNext::Ends;
         };
         if self.begun < burst.calls {
-            // The first call alone, as for a page whose parts are only known after it is loaded.
+            // The first call alone, as for a page whose parts are only known once it is loaded.
             let calls = if self.begun == 0 { 1 } else { burst.calls - 1 };
             self.begun += calls;
             return VisitNext::Requests(calls);
@@ -155,7 +156,7 @@ impl VisitState {
         links.find(|link| link.calls.len() < piped)
     }
 
-    /// Gives up a connection, with its calls in flight.
+    /// Removes a connection, with its calls in flight.
     pub(super) fn unlink(&mut self, index: usize) -> Option<Link> {
         let place = self.links.iter().position(|link| link.index == index)?;
         Some(self.links.remove(place))

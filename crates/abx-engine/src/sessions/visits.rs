@@ -27,8 +27,8 @@ pub struct VisitRunner<'a, I: Io> {
     owners: Vec<u64>,
     /// When each visit's think time ends, the earliest first.
     thoughts: Timers<u64>,
-    /// Visits whose connections are still to be closed: after the beginning of the next visit,
-    /// as in httperf.
+    /// Ended visits whose connections are still open. As in httperf, they are closed after the
+    /// next visit has begun.
     ended: VecDeque<(VisitState, VisitEnd)>,
     next_visit: u64,
     next_call: u64,
@@ -52,7 +52,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             connections,
             terms: VisitOptions {
                 connections: load.connections,
-                // A connection that is not kept takes one call.
+                // A connection that is not kept carries one call.
                 piped: if load.keeps { load.piped } else { 1 },
                 keeps: load.keeps,
                 failure_status: load.failure_status,
@@ -126,7 +126,8 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// All calls of a visit may have responses, or its think time is over: takes the next action.
+    /// Takes the next action of a visit: all its calls may have responses, or its think time is
+    /// over.
     fn advance(&mut self, number: u64, now: Nanos) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
@@ -165,15 +166,14 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         self.next_call += 1;
     }
 
-    /// Gives the waiting calls of a visit to its connections, as far as these have room.
+    /// Assigns the waiting calls of a visit to its connections, as far as these have room.
     fn assign(&mut self, number: u64, now: Nanos) {
-        let mut given = Vec::new();
+        let mut assigned = Vec::new();
         while let Some(visit) = self.visits.get_mut(&number)
             && !visit.waiting.is_empty()
         {
             if visit.roomy(self.terms.piped).is_none() {
-                let is_full = visit.links.len() >= self.terms.connections;
-                if is_full {
+                if visit.links.len() >= self.terms.connections {
                     break;
                 }
                 if !self.link(number, now) {
@@ -186,11 +186,11 @@ impl<'a, I: Io> VisitRunner<'a, I> {
                 let session = self.connections.session(link.index);
                 session.queue_request(call.number, call.kind, &call.request);
                 link.calls.push_back(call);
-                given.push(link.index);
+                assigned.push(link.index);
             }
         }
-        given.dedup();
-        for index in given {
+        assigned.dedup();
+        for index in assigned {
             if self.visits.contains_key(&number) {
                 self.send(index, now);
             }
@@ -223,7 +223,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
             return;
         }
         if session.is_gone {
-            // httperf sends, and only then notices.
+            // httperf only notices the close when it sends.
             let at = now.since(self.connections.start());
             let session = self.connections.session(index);
             let bytes = session.unsent().len();
@@ -254,14 +254,14 @@ impl<'a, I: Io> VisitRunner<'a, I> {
                 Some(SessionProgress::Failed(failure)) => self.lost(index, failure, now),
                 Some(SessionProgress::IsOver) => {
                     self.connections.lose(index);
-                    self.kept(index, number, responded, now);
+                    self.continue_visit(index, number, responded, now);
                 }
-                Some(_) => self.kept(index, number, responded, now),
+                Some(_) => self.continue_visit(index, number, responded, now),
             }
         }
     }
 
-    /// This many calls of a connection have responses. Those that failed may be sent again.
+    /// Notes the responses to this many calls of a connection. Failed calls may be sent again.
     fn responded(&mut self, index: usize, number: u64, responded: usize, failed: &[u64]) {
         let Some(visit) = self.visits.get_mut(&number) else {
             return;
@@ -276,8 +276,8 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// The visit continues after responses; its connection is kept or not.
-    fn kept(&mut self, index: usize, number: u64, responded: usize, now: Nanos) {
+    /// Continues a visit after responses, and closes their connection if it is not kept.
+    fn continue_visit(&mut self, index: usize, number: u64, responded: usize, now: Nanos) {
         if responded == 0 {
             return;
         }
@@ -292,7 +292,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         }
     }
 
-    /// A connection has failed. Its calls in flight are sent again over other connections, or
+    /// Handles a failed connection. Its calls in flight are sent again over other connections, or
     /// fail its visit.
     fn lost(&mut self, index: usize, failure: SessionFailure, now: Nanos) {
         let number = self.owners[index];
@@ -313,7 +313,7 @@ impl<'a, I: Io> VisitRunner<'a, I> {
         } else if has_lost_calls {
             self.end(number, false, now);
         }
-        // After that, since httperf only closes then.
+        // The failure is reported last, since httperf closes the connection last.
         let client = &mut *self.client;
         self.connections.fail(index, failure, now, client);
     }

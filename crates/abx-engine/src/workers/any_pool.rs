@@ -16,14 +16,14 @@ use crate::schedule::ScheduleShare;
 use crate::workers::error::EngineError;
 use crate::workers::prepared::Prepared;
 
-/// The input with which one worker makes its part of a pool.
+/// The input from which one worker makes its part of a pool.
 pub(crate) struct PoolParts {
     pub(crate) wait: Wait,
     pub(crate) load: Prepared,
-    /// Which of all connections of the load this worker's first one is.
+    /// The index of this worker's first connection among all of the load.
     pub(crate) first: usize,
     pub(crate) connections: usize,
-    /// Which of the connections that are opened at a rate are this worker's.
+    /// This worker's share of the connections that are opened at a rate.
     pub(crate) opening_share: ScheduleShare,
 }
 
@@ -43,7 +43,7 @@ pub(crate) trait AnyPool {
 
     fn tally(&self) -> &Tally;
 
-    /// The number of open connections, if the load is about connections.
+    /// The number of open connections, for a load of WebSockets.
     fn standing(&self) -> Option<usize>;
 
     /// The time waited awake since the last call.
@@ -121,7 +121,7 @@ impl<I: Io> AnyPool for Broadcast<I> {
 }
 
 impl<I: Io> AnyPool for ScenarioPool<I> {
-    /// Each session has a connection of its own.
+    /// Each session makes its own connection later.
     fn connect_all(&mut self, _: OpeningPart, _: &AtomicBool) -> (usize, usize, Outcomes) {
         (self.count(), 0, Outcomes::default())
     }
@@ -153,10 +153,10 @@ impl<I: Io> AnyPool for ScenarioPool<I> {
 }
 
 impl PoolParts {
-    /// Makes a pool; none of it is connected yet.
+    /// Makes a pool without connections.
     ///
     /// # Errors
-    /// The kernel gives no epoll set.
+    /// [`EngineError::System`] if the kernel refuses an epoll set.
     pub(crate) fn pool(mut self) -> Result<Box<dyn AnyPool>, EngineError> {
         let io = EpollIo::new(self.wait).map_err(|source| EngineError::System {
             what: "an epoll set",
@@ -177,25 +177,25 @@ impl PoolParts {
         }
         if !self.load.streamed.is_empty() {
             let http2 = Http2::new(std::mem::take(&mut self.load.streamed));
-            return Box::new(self.carrying(io, http2));
+            return Box::new(self.pool_of(io, http2));
         }
         let Some(opening) = self.load.opening.take() else {
             let http = Http::new(self.load.encoded.len());
-            return Box::new(self.carrying(io, http));
+            return Box::new(self.pool_of(io, http));
         };
         let plan = &self.load.plan;
         let websocket = WebSocket::new(opening, plan, self.first);
         if let Shape::Broadcast(message) = plan.shape {
             let source = MessageSource::new(message, plan.seed);
-            return Box::new(Broadcast::new(self.carrying(io, websocket), source));
+            return Box::new(Broadcast::new(self.pool_of(io, websocket), source));
         }
-        Box::new(self.carrying(io, websocket))
+        Box::new(self.pool_of(io, websocket))
     }
 
-    fn carrying<I: Io, C: Protocol>(self, io: I, carried: C) -> Pool<I, C> {
+    fn pool_of<I: Io, C: Protocol>(self, io: I, protocol: C) -> Pool<I, C> {
         let Prepared { plan, encoded, .. } = self.load;
         let (first, connections) = (self.first, self.connections);
-        let pool = Pool::new(io, carried, plan, encoded, first, connections);
+        let pool = Pool::new(io, protocol, plan, encoded, first, connections);
         pool.with_share(self.opening_share)
     }
 }

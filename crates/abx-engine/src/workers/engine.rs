@@ -22,13 +22,13 @@ use crate::workers::pool_id::PoolId;
 use crate::workers::prepared::Prepared;
 use crate::workers::worker::{SliceShare, WorkerCommand, WorkerReply, work};
 
-/// This long after the planned end of a slice, or the beginning of an opening, and then at
-/// this interval, the engine reports what it waits for.
+/// The interval at which the engine reports what it waits for, from the planned end of a slice or
+/// the beginning of an opening.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often the course of a slice is reported, if the plan requests that.
 const COURSE_EVERY: Duration = Duration::from_millis(400);
 
-/// How the making of connections went.
+/// The results of opening connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenReport {
     /// Connections that are open (without keep-alive, those that will be made).
@@ -43,10 +43,11 @@ pub struct OpenReport {
 pub enum SliceEvent {
     /// The responses that the end of the slice waits for.
     Awaits(AwaitedResponses),
-    /// What workers measured in its last intervals.
+    /// The workers' measurements in the last intervals.
     Intervals(Vec<ReportedInterval>),
 }
 
+/// When the waiting thread reports.
 struct Looks {
     /// `None` for never.
     next: Option<Instant>,
@@ -113,7 +114,7 @@ impl Engine {
         self.open_watched(plan, &mut |_| {})
     }
 
-    /// The same, and reports its progress every second.
+    /// As [`Engine::open`], and reports its progress every second.
     ///
     /// # Errors
     /// As [`Engine::open`].
@@ -125,10 +126,10 @@ impl Engine {
         self.open_part(plan, LoadPart::WHOLE, on_wait)
     }
 
-    /// The same for one part of a load of which others make the rest.
+    /// As [`Engine::open_watched`], for one part of a load whose other parts other generators make.
     ///
     /// # Errors
-    /// As [`Engine::open`]; [`EngineError::Part`] when there is no such part.
+    /// As [`Engine::open`]; [`EngineError::Part`] if there is no such part.
     pub fn open_part(
         &mut self,
         plan: &LoadPlan,
@@ -138,7 +139,7 @@ impl Engine {
         let load = Prepared::of(plan)?;
         check_part(&load.plan, part)?;
         let workers = match load.plan.shape {
-            // Speaker and listeners are one thing, on one clock.
+            // Speaker and listeners share a clock.
             Shape::Broadcast(_) => 1,
             _ => self.workers.len() as u64,
         };
@@ -167,7 +168,7 @@ impl Engine {
         match self.connected(&mut OpeningLook::at(&shared, id.size()), on_wait) {
             Ok(report) => Ok((id, report)),
             Err(error) => {
-                // Other workers have their part.
+                // Other workers may have opened their part.
                 self.close(id);
                 Err(error)
             }
@@ -182,7 +183,7 @@ impl Engine {
         self.refresh_watched(pool, &mut |_| {})
     }
 
-    /// The same, and reports its progress every second.
+    /// As [`Engine::refresh`], and reports its progress every second.
     ///
     /// # Errors
     /// As [`Engine::refresh`].
@@ -201,13 +202,14 @@ impl Engine {
     /// Loads a pool for one slice and waits for requests in flight.
     ///
     /// # Errors
-    /// [`EngineError::WorkerDied`] only: what the subject does is in the tally.
+    /// [`EngineError::WorkerDied`] only. The subject's behaviour is in the tally.
     pub fn slice(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<SliceTally, EngineError> {
         self.slice_watched(pool, plan, &mut |_| {})
     }
 
-    /// The same. From one second after the slice's planned end on, reports every second what it
-    /// waits for; and what its workers measured in each interval, if the plan requests that.
+    /// As [`Engine::slice`]. From one second after the slice's planned end on, reports the awaited
+    /// responses every second. If the plan requests it, also reports the workers' measurements in
+    /// each interval.
     ///
     /// # Errors
     /// As [`Engine::slice`].
@@ -221,12 +223,12 @@ impl Engine {
         let (listener, intervals) = channel();
         let listener = is_reported.then_some(listener);
         let shared = self.order_slice(pool, plan, listener)?;
-        // No thread wakes up for a look while the slice counts, unless its course is reported.
+        // This thread does not wake up while the slice counts, unless the course is reported.
         let (first, every) = match (is_reported, plan.end) {
             (true, _) => (Some(COURSE_EVERY), COURSE_EVERY),
             (false, SliceEnd::AfterNs(span)) => {
-                let ends = Duration::from_nanos(span);
-                (Some(ends.saturating_add(LOOK_EVERY)), LOOK_EVERY)
+                let length = Duration::from_nanos(span);
+                (Some(length.saturating_add(LOOK_EVERY)), LOOK_EVERY)
             }
             (false, SliceEnd::AfterRequests(_)) => (None, LOOK_EVERY),
         };
@@ -235,8 +237,8 @@ impl Engine {
             every,
         };
         let report = || {
-            let reported_intervals: Vec<ReportedInterval> = intervals.try_iter().collect();
-            (!reported_intervals.is_empty()).then_some(SliceEvent::Intervals(reported_intervals))
+            let intervals: Vec<ReportedInterval> = intervals.try_iter().collect();
+            (!intervals.is_empty()).then_some(SliceEvent::Intervals(intervals))
         };
         let mut look = || {
             let awaited = shared.awaited(Nanos::now()).map(SliceEvent::Awaits);
@@ -264,14 +266,14 @@ impl Engine {
         plan: &SlicePlan,
         listener: Option<Sender<ReportedInterval>>,
     ) -> Result<Arc<SharedSlice>, EngineError> {
-        // Connections are dealt out evenly, so the first workers have them.
+        // If there are fewer connections than workers, the first workers have them.
         let with_connections = pool.workers.min(pool.size()) as usize;
         let shared = SharedSlice::with_listener(listener, self.workers.len(), with_connections);
         for (number, worker) in self.workers.iter().enumerate() {
             let (length_ns, requests_max) = match plan.end {
                 SliceEnd::AfterNs(span) => (span, u64::MAX),
                 SliceEnd::AfterRequests(total) => {
-                    // By connections: a worker without any would send nothing of its part.
+                    // Split by connections: a worker without connections could not send its part.
                     let (first, next) = self.connections_of(number, pool);
                     let before = |connection| share_before(total, connection, pool.connections);
                     (u64::MAX, before(next) - before(first))
@@ -303,10 +305,10 @@ impl Engine {
         }
     }
 
-    /// The first connection of a worker among all of the load, and that of the next one.
+    /// A worker's first connection among all of the load, and that of the next worker.
     fn connections_of(&self, worker: usize, pool: PoolId) -> (u64, u64) {
         let number = worker as u64;
-        let (first, _) = pool.own();
+        let (first, _) = pool.bounds();
         let before = |worker: u64| {
             let worker = worker.min(pool.workers);
             first + share_before(pool.size(), worker, pool.workers)
@@ -320,8 +322,8 @@ impl Engine {
         let most = usize::try_from(pool.size()).unwrap_or(usize::MAX);
         let workers = usize::try_from(pool.workers).unwrap_or(most).min(most);
         let LoadPart { number, of } = pool.part;
-        let schedule_share = schedule::ScheduleShare::of(number as usize, of as usize);
-        schedule_share.part(worker.min(workers - 1), workers)
+        let share = schedule::ScheduleShare::of(number as usize, of as usize);
+        share.part(worker.min(workers - 1), workers)
     }
 
     fn connected(
@@ -377,7 +379,7 @@ impl Worker {
         self.replies.recv().map_err(|_| EngineError::WorkerDied)
     }
 
-    /// The same, with a look now and then.
+    /// Waits for a reply, and calls `look` at intervals.
     fn reply_watched(
         &self,
         looks: &mut Looks,
@@ -447,20 +449,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_schedule_are_all_of_it_and_nothing_twice() {
-        // Method: every request of a schedule by number, over generators with several workers
-        // each; the first ones of each worker, put together, are the whole schedule.
+    fn the_parts_of_a_schedule_make_exactly_the_schedule() {
+        // Method: generators with several workers each; the first requests of all workers,
+        // sorted, are the first requests of the schedule.
         use crate::schedule::{Arrivals, PerSecond, Schedule, ScheduleShare};
         let per_s: PerSecond = "1000".parse().unwrap();
         for arrivals in [Arrivals::Constant { per_s }, Arrivals::Poisson { per_s }] {
             let schedule = Schedule::new(&arrivals, 7).unwrap();
             for (of, workers) in [(1, 1), (1, 3), (3, 1), (3, 2), (4, 5)] {
-                let each = (0..of).flat_map(|number| {
-                    let schedule_share = ScheduleShare::of(number, of);
-                    (0..workers).map(move |worker| schedule_share.part(worker, workers))
+                let shares = (0..of).flat_map(|number| {
+                    let share = ScheduleShare::of(number, of);
+                    (0..workers).map(move |worker| share.part(worker, workers))
                 });
                 let count = of * workers;
-                let mut times: Vec<Nanos> = each
+                let mut times: Vec<Nanos> = shares
                     .flat_map(|share| schedule.pacer(share).take(60 / count))
                     .collect();
                 times.sort_unstable();
@@ -474,7 +476,7 @@ mod tests {
 
     #[test]
     fn shares_add_up_and_differ_by_at_most_one() {
-        // Method: every split of small numbers; nothing may be dropped, as `c % t` is elsewhere.
+        // Method: every split of small numbers; no remainder may be dropped.
         for total in (0..40_u64).chain([1_000, 10_007]) {
             for count in (1..9).chain([16, 63, 64, 128]) {
                 let before = |number| share_before(total, number, count);

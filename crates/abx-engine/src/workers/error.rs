@@ -1,4 +1,4 @@
-//! Why there is no load.
+//! The errors of the engine.
 
 use std::io;
 
@@ -52,7 +52,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether the load contradicts itself, so that no machine could make it.
+    /// Whether the plan is at fault, so that no machine could make the load.
     #[must_use]
     pub fn is_of_load(&self) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl EngineError {
         }
     }
 
-    /// The kernel gives no further thread.
+    /// The error for a thread that the kernel refused.
     #[must_use]
     pub fn no_thread(source: io::Error) -> EngineError {
         EngineError::System {

@@ -1,4 +1,4 @@
-//! The name of a pool, for callers and workers.
+//! The identity of a pool, for callers and workers.
 
 use crate::plan::LoadPart;
 
@@ -9,7 +9,7 @@ pub struct PoolId {
     /// Connections of the whole load.
     pub(super) connections: u64,
     pub(super) part: LoadPart,
-    /// Workers that have a part of it.
+    /// The number of workers with a share of the pool.
     pub(super) workers: u64,
 }
 
@@ -26,14 +26,13 @@ impl PoolId {
         }
     }
 
-    /// The first of all connections of the load that is its own, and the first of the next
-    /// part.
-    pub(super) fn own(self) -> (u64, u64) {
+    /// The pool's first connection among all of the load, and the first of the next part.
+    pub(super) fn bounds(self) -> (u64, u64) {
         self.part.connections(self.connections)
     }
 
     pub(super) fn size(self) -> u64 {
-        let (first, next) = self.own();
+        let (first, next) = self.bounds();
         next - first
     }
 

@@ -1,4 +1,4 @@
-//! A load as workers get it: its bytes encoded once, for all of them.
+//! A load as workers receive it: its bytes are encoded once for all workers.
 
 use abx_evidence::Shape;
 use abx_wire::http2;
@@ -71,7 +71,7 @@ impl Prepared {
     }
 }
 
-/// Whether a load has the requests that are replayed, and sends them when they are due.
+/// Checks that a load has the requests that are replayed, and sends them when they are due.
 fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
     let mut requests = replay.requests().iter();
     let pacing = &plan.pacing;
@@ -90,23 +90,18 @@ fn check_replay(plan: &LoadPlan, replay: &Replay) -> Result<(), EngineError> {
 }
 
 fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
-    let requests = plan
-        .requests
-        .iter()
-        .map(|weighted_request| &weighted_request.request);
-    for request in requests
-        .clone()
-        .filter(|plan| !plan.placeholders.is_empty())
-    {
+    let is_encrypted = plan.tls.is_some();
+    let requests = plan.requests.iter().map(|weighted| &weighted.request);
+    let has_placeholders = |request: &&RequestPlan| !request.placeholders.is_empty();
+    for request in requests.clone().filter(has_placeholders) {
         let values = &mut ValuesToFill::new(0);
         if plan.is_http2() {
-            RequestTemplate::of_stream(request, plan.tls.is_some(), values)?
+            RequestTemplate::of_stream(request, is_encrypted, values)?
         } else {
             RequestTemplate::of(request, plan.keep_alive, values)?
         };
     }
     let (encoded, streamed) = if plan.is_http2() {
-        let is_encrypted = plan.tls.is_some();
         let streamed = requests.map(|request| request.encode_stream(is_encrypted));
         let streamed = streamed.collect::<Result<_, _>>()?;
         (vec![Vec::new(); plan.requests.len()], streamed)
@@ -123,13 +118,14 @@ fn of_requests(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     })
 }
 
-/// A message takes the place of a request; its echo is the expected response.
+/// Prepares a load in which a message takes the place of a request, and its echo that of the
+/// response.
 fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
     let needs = |needs| EngineError::Shape {
         load: "WebSocket messages",
         needs,
     };
-    let [weighted_request] = &plan.requests[..] else {
+    let [weighted] = &plan.requests[..] else {
         return Err(needs("one request, which opens a connection"));
     };
     if !plan.keep_alive {
@@ -146,7 +142,7 @@ fn of_messages(plan: &LoadPlan) -> Result<Prepared, EngineError> {
             return Err(needs("one speaker without think time"));
         }
     }
-    let opening = weighted_request.request.opening().encode()?;
+    let opening = weighted.request.opening().encode()?;
     let mut plan = plan.clone();
     let message = plan.shape.message();
     plan.requests[0].expect.body = message.map(|message| identity(message, plan.seed));
@@ -169,8 +165,8 @@ fn tls_of(plan: &LoadPlan) -> Result<Option<TlsClient>, EngineError> {
 const SUBPROTOCOLS: &str = "Sec-WebSocket-Protocol";
 
 impl RequestPlan {
-    /// The WebSocket handshake that it describes: its path, host, headers, and the subprotocols
-    /// that one of these offers, of which the server's choice has to be one.
+    /// The WebSocket handshake that it describes: its path, host, headers, and the offered
+    /// subprotocols, one of which the server has to choose.
     pub fn opening(&self) -> Opening {
         let is_offer = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(SUBPROTOCOLS);
         let (offers, headers): (Vec<_>, Vec<_>) = self.headers.iter().partition(is_offer);

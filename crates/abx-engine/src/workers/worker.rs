@@ -47,7 +47,7 @@ pub(crate) enum WorkerReply {
     SliceOutcome(Box<SliceTally>),
 }
 
-/// The life of a worker: until the engine is dropped.
+/// Runs a worker until the engine is dropped.
 pub(crate) fn work(
     cpus: &[usize],
     orders: &Receiver<WorkerCommand>,
@@ -55,10 +55,10 @@ pub(crate) fn work(
     stop: &Arc<AtomicBool>,
 ) {
     if !cpus.is_empty() {
-        // If the processor went away since it was listed, the thread stays where it is.
+        // If the processor is not available any more, the thread stays unpinned.
         let _ = abx_sys::cpus::pin_thread(cpus);
     }
-    // With the usual slack requests only leave some microseconds later.
+    // If this fails, requests are only sent some microseconds later, by the usual slack.
     let _ = abx_sys::clock::sharpen_timers();
     let mut pools: HashMap<PoolId, Box<dyn AnyPool>> = HashMap::new();
     while let Ok(order) = orders.recv() {
@@ -118,7 +118,7 @@ fn run(pool: &mut dyn AnyPool, share: &SliceShare, stop: &Arc<AtomicBool>) -> Wo
         .and_then(|before| Ok((before, abx_sys::counters::thread_schedstat()?)))
         .ok()
         .map(|(before, after)| after.wait.since(before.wait).0)
-        // A thread that only waits for responses misses nothing while another has the processor.
+        // A thread that only waits for responses loses nothing while another has the processor.
         .map(|wait_ns| wait_ns.saturating_sub(awake.off_cpu_ns));
     let mut tally = pool.tally().clone();
     let runnable_ns = cpu_ns + generator_wait_ns.unwrap_or_default();

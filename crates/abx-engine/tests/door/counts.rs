@@ -9,7 +9,7 @@ use crate::peers::peer::{Peer, wait_ms};
 use crate::{HELLO, engine_that_waits, identity, load, outcomes, requests, run, span_ms, until};
 
 #[test]
-fn exactly_as_many_requests_are_sent_as_were_asked_for() {
+fn exactly_the_requested_number_of_requests_is_sent() {
     // Method: more and fewer requests than connections, and more threads than
     // connections; the peer counts too.
     for (threads, connections, count) in [
@@ -43,8 +43,8 @@ fn exactly_as_many_requests_are_sent_as_were_asked_for() {
 }
 
 #[test]
-fn without_keep_alive_every_request_has_a_connection_of_its_own() {
-    // Method: one peer closes after its response, the other leaves that to the client.
+fn without_keep_alive_every_request_has_a_separate_connection() {
+    // Method: a peer that closes after its response, and one that leaves the close to the client.
     let closing = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -79,9 +79,9 @@ fn a_response_that_ends_its_connection_costs_a_new_one() {
 }
 
 #[test]
-fn what_is_sent_in_the_discarded_part_is_not_counted() {
-    // Method: discard more than the slice; then discard a part, which holds at
-    // least the first request of each connection.
+fn requests_in_the_discarded_part_do_not_count() {
+    // Method: discard more than the slice; then discard a part with at least the first request of
+    // each connection.
     let peer = Peer::responding(HELLO);
     let mut slice_plan = requests(20);
     slice_plan.discard_ns = 3_600_000_000_000;
@@ -106,9 +106,9 @@ fn what_is_sent_in_the_discarded_part_is_not_counted() {
 }
 
 #[test]
-fn what_was_waited_awake_is_told_apart() {
-    // Method: the same load both ways; a peer of another thread responds to some of
-    // a thousand requests later than at the first look.
+fn waiting_awake_is_counted_separately() {
+    // Method: the same load with both kinds of wait; a peer on another thread responds to some of
+    // a thousand requests later than at the first poll.
     let peer = Peer::responding(HELLO);
     let slice = |wait| {
         let mut engine = engine_that_waits(1, wait);

@@ -1,4 +1,4 @@
-//! The course of a slice, reported while it runs and kept to its end.
+//! The course of a slice, reported while it runs and recorded to its end.
 
 use abx_engine::{SliceEvent, SlicePlan};
 use abx_evidence::{CoursePlan, CourseTally};
@@ -15,9 +15,9 @@ fn plan(is_told: bool) -> CoursePlan {
 }
 
 #[test]
-fn what_is_told_is_what_is_kept_of_all_workers() {
-    // Method: three workers, enough requests for some intervals; the reports of all workers
-    // add up to the course that the slice kept, and all of them had their response in one.
+fn the_reported_course_is_the_recorded_course_of_all_workers() {
+    // Method: three workers and enough requests for some intervals; the reports of all workers
+    // add up to the course in the tally, and every response is in one interval.
     let peer = Peer::start(|mut connection| {
         while connection.read_request() {
             connection.send(HELLO);
@@ -31,20 +31,20 @@ fn what_is_told_is_what_is_kept_of_all_workers() {
     };
     let mut course_tally = CourseTally::new(plan(true));
     let mut on_event = |event| {
-        if let SliceEvent::Intervals(reported_intervals) = event {
-            reported_intervals.iter().for_each(|reported_interval| {
-                course_tally.add(reported_interval.number, 0, &reported_interval.interval)
-            });
+        if let SliceEvent::Intervals(intervals) = event {
+            for reported in &intervals {
+                course_tally.add(reported.number, 0, &reported.interval);
+            }
         }
     };
     let result = engine.slice_watched(pool, &slice(true), &mut on_event);
-    let kept = result.unwrap().tally.course.unwrap().finish();
-    assert_eq!(kept.ok.iter().sum::<u64>(), 2_000);
+    let recorded = result.unwrap().tally.course.unwrap().finish();
+    assert_eq!(recorded.ok.iter().sum::<u64>(), 2_000);
     let course = course_tally.finish();
-    assert_eq!((course.ok, course.p99_us), (kept.ok, kept.p99_us));
+    assert_eq!((course.ok, course.p99_us), (recorded.ok, recorded.p99_us));
 
-    let mut heard = 0;
-    let result = engine.slice_watched(pool, &slice(false), &mut |_| heard += 1);
-    let kept = result.unwrap().tally.course.unwrap().finish();
-    assert_eq!((kept.ok.iter().sum::<u64>(), heard), (2_000, 0));
+    let mut events = 0;
+    let result = engine.slice_watched(pool, &slice(false), &mut |_| events += 1);
+    let recorded = result.unwrap().tally.course.unwrap().finish();
+    assert_eq!((recorded.ok.iter().sum::<u64>(), events), (2_000, 0));
 }

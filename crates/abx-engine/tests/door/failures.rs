@@ -11,7 +11,7 @@ use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, engine, load, outcomes, requests, run, span_ms, until};
 
 #[test]
-fn a_slice_ends_early_when_nobody_listens() {
+fn a_slice_ends_early_without_a_listener() {
     // Method: an hour of load on a closed port. Few tries, all of them refused.
     let mut engine = engine(2);
     let (pool, report) = engine.open(&load(NOBODY, 4)).unwrap();
@@ -156,7 +156,7 @@ fn a_reset_in_the_middle_of_a_response_is_a_reset() {
 }
 
 #[test]
-fn a_fresh_connection_that_takes_a_request_and_gives_nothing_is_an_empty_response() {
+fn a_new_connection_closed_after_the_request_is_an_empty_response() {
     // Method: close after the request, without a byte, on every connection. A
     // new connection is no idle one, so nothing is sent twice.
     let peer = Peer::start(|mut connection| {
@@ -172,7 +172,7 @@ fn a_fresh_connection_that_takes_a_request_and_gives_nothing_is_an_empty_respons
 }
 
 #[test]
-fn a_stopped_slice_ends_with_what_was_in_flight_unfinished() {
+fn a_stopped_slice_leaves_requests_in_flight_unfinished() {
     // Method: an hour of load on a peer that responds to all but the last; stop
     // once every connection waits.
     let responded = AtomicUsize::new(0);

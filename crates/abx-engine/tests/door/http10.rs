@@ -39,7 +39,7 @@ const RESPONSES: &[(&str, Then, bool)] = &[
         Then::KeepsOpen,
         false,
     ),
-    // Without a length only the close ends it, whatever it announces.
+    // Without a length only the close ends the response, even with keep-alive.
     (
         "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nhello",
         Then::Closes,
@@ -56,7 +56,7 @@ const RESPONSES: &[(&str, Then, bool)] = &[
         Then::KeepsOpen,
         true,
     ),
-    // HTTP/1.1 keeps by itself (RFC 9112, section 9.3).
+    // HTTP/1.1 keeps connections by default (RFC 9112, section 9.3).
     (
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         Then::KeepsOpen,
@@ -88,7 +88,7 @@ fn plan(peer: &Peer, keep_alive: bool) -> LoadPlan {
 }
 
 #[test]
-fn a_connection_serves_again_only_when_both_sides_say_so() {
+fn a_connection_is_reused_only_if_both_sides_agree() {
     // Method: responses by table, with keep-alive and without, from peers that
     // close and peers that keep every connection open. All requests have their
     // response, on as many connections as the rules allow, with the heads of `ab`.
@@ -152,8 +152,8 @@ fn a_probe_ends_with_the_length_or_the_close() {
 }
 
 #[test]
-fn a_version_has_the_name_that_people_write() {
-    // Method: both, there and back.
+fn a_version_has_its_usual_name() {
+    // Method: a round trip of both versions.
     for (version, name) in [
         (HttpVersion::Http10, "\"http/1.0\""),
         (HttpVersion::Http11, "\"http/1.1\""),

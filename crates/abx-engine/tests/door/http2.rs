@@ -1,4 +1,4 @@
-//! HTTP/2: many requests on one connection, each on a stream of its own.
+//! HTTP/2: many requests on one connection, each on a separate stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,7 +59,7 @@ fn a_stream_that_is_reset_fails_alone() {
 }
 
 #[test]
-fn a_server_that_goes_away_is_asked_again_over_a_new_connection() {
+fn requests_after_a_goaway_are_sent_again_over_a_new_connection() {
     // Method: ten responses or more on each connection, with the last one a GOAWAY; requests
     // sent after it are sent again, and counted as that.
     let peer = streaming(SETTINGS, |asked| {
@@ -83,7 +83,7 @@ fn a_server_that_goes_away_is_asked_again_over_a_new_connection() {
 }
 
 #[test]
-fn a_server_that_takes_nothing_is_not_asked_for_ever() {
+fn a_server_that_processes_no_stream_does_not_get_requests_forever() {
     // Method: a GOAWAY for each first request, which was not processed.
     let peer = streaming(SETTINGS, |_| Some(go_away(0)));
     let slice = run(1, &streams(&peer, 1, 2), &requests(50));
@@ -156,7 +156,7 @@ fn every_wrong_response_has_its_outcome() {
 }
 
 #[test]
-fn what_had_begun_fails_with_its_connection_and_the_rest_is_sent_again() {
+fn begun_responses_fail_with_their_connection_and_the_rest_is_sent_again() {
     // Method: each first connection serves one request; of the next four together it begins
     // two, and breaks. These fail, the others are sent again and get their responses.
     let is_broken = Arc::new(AtomicUsize::new(0));
@@ -218,7 +218,7 @@ fn bodies_of_requests_go_out_as_there_is_room() {
 
 #[test]
 fn without_keep_alive_each_request_has_its_connection() {
-    // Method: ten requests over connections of their own.
+    // Method: ten requests over ten connections.
     let peer = streaming(SETTINGS, |asked| {
         Some(
             asked
@@ -236,7 +236,7 @@ fn without_keep_alive_each_request_has_its_connection() {
 }
 
 #[test]
-fn who_speaks_no_http2_is_known_before_any_request() {
+fn a_server_without_http2_is_detected_before_any_request() {
     // Method: a server of HTTP/1, one that closes, and one that sends nothing correct: how
     // connections fail, and the error of a probe.
     let http1 = Peer::start(|mut connection| {
@@ -269,7 +269,7 @@ fn who_speaks_no_http2_is_known_before_any_request() {
 }
 
 #[test]
-fn a_probe_reads_a_whole_response_and_who_gave_it() {
+fn a_probe_reads_a_whole_response_and_its_server() {
     // Method: a response with a field, and a stream that is reset.
     let peer = streaming(SETTINGS, |asked| {
         let stream = asked.streams[0];

@@ -1,4 +1,4 @@
-//! The engine through its door, against peers that follow a script.
+//! The engine through its public interface, against peers that follow a script.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -128,7 +128,7 @@ pub(crate) fn outcomes(slice: &SliceTally) -> Vec<(Outcome, u64)> {
     slice.tally.outcomes.iter().collect()
 }
 
-/// Looks again and again until `condition` holds, and fails when it never does.
+/// Waits until `condition` holds, and fails if it never does.
 pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !condition() {

@@ -56,7 +56,7 @@ fn a_rate_is_exact_over_any_number_of_workers() {
 }
 
 #[test]
-fn workers_without_connections_say_nothing_of_the_subject() {
+fn workers_without_connections_do_not_report_on_the_subject() {
     // Method: 64 workers for 3 connections, to a peer that responds and to one that does not.
     let peer = Peer::responding(HELLO);
     let ran = |address| -> SliceTally {

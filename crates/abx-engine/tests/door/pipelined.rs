@@ -20,7 +20,7 @@ fn read(connection: &mut Connection, count: usize) -> bool {
 }
 
 #[test]
-fn a_whole_window_is_in_flight_at_first_and_more_than_half_of_it_from_then_on() {
+fn a_whole_window_is_in_flight_at_first_and_more_than_half_afterwards() {
     // Method: a peer that responds only when it has read the whole window. Then, again
     // and again, it responds to half of it one by one, and to the next ones only when it has
     // read one more than half, byte by byte; with fewer in flight no response would ever
@@ -119,7 +119,7 @@ fn large_requests_and_responses_stay_apart() {
 }
 
 #[test]
-fn behind_an_announced_close_nothing_fails() {
+fn requests_after_an_announced_close_do_not_fail() {
     // Method: four in flight; each connection reads them, sends two responses, the second
     // with `Connection: close`, and leaves the close to the client.
     let peer = Peer::start(|mut connection| {
@@ -140,7 +140,7 @@ fn behind_an_announced_close_nothing_fails() {
 }
 
 #[test]
-fn behind_a_silent_close_each_is_sent_once_more() {
+fn requests_after_a_silent_close_are_sent_once_more() {
     // Method: as above, but the peer reads all, sends one response, and closes without
     // notice. None of those after it goes out a third time.
     let peer = Peer::start(|mut connection| {
@@ -163,7 +163,7 @@ fn behind_a_silent_close_each_is_sent_once_more() {
 }
 
 #[test]
-fn a_plan_has_one_in_flight_unless_it_says_more_and_never_none() {
+fn a_plan_has_one_request_in_flight_by_default_and_never_none() {
     // Method: the JSON of a plan without the key; then a zero.
     let plan = load(NOBODY, 1);
     let mut json = serde_json::to_value(&plan).unwrap();

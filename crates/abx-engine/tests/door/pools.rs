@@ -11,7 +11,7 @@ use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, engine, load, outcomes, requests, until};
 
 #[test]
-fn connections_that_died_while_idle_are_reopened_before_the_slice() {
+fn connections_closed_while_idle_are_reopened_before_the_slice() {
     // Method: each connection closes after its first response. After a refresh,
     // no connection is made in the slice and no request is sent twice.
     let peer = Peer::start(|mut connection| {
@@ -34,8 +34,8 @@ fn connections_that_died_while_idle_are_reopened_before_the_slice() {
 }
 
 #[test]
-fn many_connections_that_died_are_all_reopened() {
-    // Method: more connections than one wait gives events, closed all at once.
+fn many_closed_connections_are_all_reopened() {
+    // Method: more connections than one wait returns events, all closed at once.
     const COUNT: usize = 600;
     abx_sys::limits::raise_descriptor_limit().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -59,7 +59,7 @@ fn many_connections_that_died_are_all_reopened() {
 }
 
 #[test]
-fn every_connection_that_does_not_stand_has_a_reason() {
+fn every_connection_that_is_not_open_has_a_reason() {
     // Method: a listener that accepts nothing and has room for a few of 200,
     // which is more than are tried at one time.
     let options = ListenOptions {
@@ -73,7 +73,7 @@ fn every_connection_that_does_not_stand_has_a_reason() {
 
     assert!(report.standing < 200);
     assert_eq!(report.standing as u64 + report.failures.sent(), 200);
-    // As many as are tried at one time; those that are left do not count against the subject.
+    // Only those tried at one time count against the subject.
     let timeouts = report.failures.count(Outcome::Timeout);
     let untried = report.failures.count(Outcome::Unopened);
     assert_eq!((timeouts, report.failures.failed()), (128, 128));
@@ -81,8 +81,8 @@ fn every_connection_that_does_not_stand_has_a_reason() {
 }
 
 #[test]
-fn how_far_an_opening_is_is_told_while_it_lasts() {
-    // Method: the same listener, which leaves most connects pending for seconds.
+fn a_long_opening_reports_its_progress() {
+    // Method: a listener that accepts nothing, so that most connects are pending for seconds.
     let options = ListenOptions {
         backlog: 1,
         shares_port: false,
@@ -126,7 +126,7 @@ fn a_stopped_engine_opens_nothing() {
 fn a_subject_that_comes_back_is_loaded_again() {
     // Method: each connection is refused once and rests when the slice ends.
     // Then the address listens but does not respond, and a slice has fewer
-    // requests than connections: those that rest from the first slice are no part of it.
+    // requests than connections: those that rested in the first slice take no part.
     let gone = TcpListener::bind("127.0.0.78:0").unwrap();
     let address = gone.local_addr().unwrap();
     drop(gone);
@@ -184,7 +184,7 @@ fn a_closed_pool_has_no_connections() {
 }
 
 #[test]
-fn plans_that_make_no_sense_are_refused() {
+fn invalid_plans_are_refused() {
     // Method: no thread, no connection, a method with a blank.
     let plan = EnginePlan {
         threads: 0,

@@ -8,7 +8,7 @@ use abx_engine::{Patience, ProbeError, Response, Stopper, probe};
 use crate::peers::peer::Peer;
 use crate::{HELLO, NOBODY, identity, load};
 
-fn ask(address: SocketAddr) -> Result<Response, ProbeError> {
+fn get(address: SocketAddr) -> Result<Response, ProbeError> {
     probe(
         address,
         None,
@@ -32,7 +32,7 @@ fn a_whole_response_is_known_by_its_hashes() {
                 connection.send_split(response, 20);
             }
         });
-        let response = ask(peer.address()).unwrap();
+        let response = get(peer.address()).unwrap();
         assert_eq!(response.status, 200);
         assert_eq!(response.body, identity(b"hello"));
         assert_eq!(
@@ -43,14 +43,14 @@ fn a_whole_response_is_known_by_its_hashes() {
 }
 
 #[test]
-fn nobody_listening_is_refused() {
-    // Method: an address on which no one listens.
-    assert!(matches!(ask(NOBODY), Err(ProbeError::Refused)));
+fn a_connect_without_a_listener_is_refused() {
+    // Method: an address without a listener.
+    assert!(matches!(get(NOBODY), Err(ProbeError::Refused)));
 }
 
 #[test]
 fn no_response_in_time_is_a_timeout() {
-    // Method: the kernel accepts, nothing reads; and a response that never ends.
+    // Method: the kernel accepts and no program reads; and a response that never ends.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endless = Peer::start(|mut connection| {
         connection.read_request();
@@ -66,7 +66,7 @@ fn no_response_in_time_is_a_timeout() {
 
 #[test]
 fn a_stop_ends_the_wait_for_a_response() {
-    // Method: the kernel accepts, nothing reads; the stop comes once there is a connection.
+    // Method: the kernel accepts and no program reads; the stop comes once there is a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let stopper = Stopper::default();
@@ -96,7 +96,7 @@ fn a_reset_breaks_the_connection() {
         connection.send(&HELLO[..20]);
         connection.reset();
     });
-    let response = ask(peer.address());
+    let response = get(peer.address());
     assert!(
         matches!(response, Err(ProbeError::Broken(_))),
         "{response:?}"
@@ -104,7 +104,7 @@ fn a_reset_breaks_the_connection() {
 }
 
 #[test]
-fn what_is_no_whole_response_is_a_fault() {
+fn an_incomplete_response_is_a_fault() {
     // Method: nothing, a part of a head, a part of a body, and noise, each followed by a close.
     let responses: [&[u8]; 4] = [b"", &HELLO[..10], &HELLO[..HELLO.len() - 1], b"SSH-2.0\r\n"];
     for response in responses {
@@ -112,7 +112,7 @@ fn what_is_no_whole_response_is_a_fault() {
             connection.read_request();
             connection.send(response);
         });
-        let response = ask(peer.address());
+        let response = get(peer.address());
         assert!(
             matches!(response, Err(ProbeError::Fault(_))),
             "{response:?}"

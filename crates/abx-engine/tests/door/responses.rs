@@ -7,8 +7,8 @@ use crate::{HELLO, identity, load, outcomes, requests, run};
 
 #[test]
 fn every_framing_is_counted_to_the_byte() {
-    // Method: the same response ten times on one connection; bytes and body bytes
-    // must be exact multiples of what the peer sent.
+    // Method: the same response ten times on one connection; the counts of bytes and body bytes
+    // must be exact multiples of those of the response.
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
         2;x=y\r\nhe\r\n3\r\nllo\r\n0\r\nTrailer: 1\r\n\r\n";
     let interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
@@ -100,7 +100,7 @@ fn a_response_may_come_byte_by_byte() {
 
 #[test]
 fn a_large_body_is_hashed_to_its_last_byte() {
-    // Method: 5 MB, twenty times the receive buffer, right; then with another last byte.
+    // Method: 5 MB, twenty times the receive buffer: correct, and with a different last byte.
     let mut body: Vec<u8> = (0..5_000_000_u32)
         .map(|place| (place % 251) as u8)
         .collect();
@@ -154,8 +154,8 @@ fn another_length_is_never_ok() {
 
 #[test]
 fn another_body_is_seen_as_often_as_bodies_are_hashed() {
-    // Method: always a wrong body of the right length, with every response, a
-    // sample of one in a hundred, and none hashed.
+    // Method: always a wrong body of the correct length; every response is hashed, one in a
+    // hundred, or none.
     let peer = Peer::responding(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo");
     let mut plan = load(peer.address(), 2);
     let slice_tally = run(1, &plan, &requests(50));
@@ -178,7 +178,7 @@ fn another_body_is_seen_as_often_as_bodies_are_hashed() {
 }
 
 #[test]
-fn what_is_no_http_is_malformed() {
+fn bytes_that_are_not_http_are_malformed() {
     // Method: a correct response, then noise, on each connection.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {

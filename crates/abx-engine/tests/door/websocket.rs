@@ -30,7 +30,7 @@ fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketResponse, Probe
 }
 
 #[test]
-fn every_message_that_comes_back_is_counted_to_the_byte() {
+fn every_echo_is_counted_to_the_byte() {
     // Method: texts and binary messages of each length of a frame's head, small ones
     // pipelined; bytes are those of the frames that came. The longest is skipped
     // if it is not hashed.
@@ -76,7 +76,7 @@ fn fragments_and_pings_between_them_make_one_echo() {
 }
 
 #[test]
-fn a_wrong_echo_is_no_right_response() {
+fn a_wrong_echo_is_not_correct() {
     // Method: one byte changed in each, and one left out.
     let other = |server: &mut Server, mut message: Said, out: &mut Vec<u8>| {
         message.payload[7] ^= 1;
@@ -97,7 +97,7 @@ fn a_wrong_echo_is_no_right_response() {
 }
 
 #[test]
-fn a_server_that_refuses_is_an_outcome_and_a_response() {
+fn a_refused_handshake_is_an_outcome_of_a_load_and_a_response_to_a_probe() {
     // Method: 503 to every handshake: for a load an outcome, for a probe a status.
     let peer = Peer::responding(b"HTTP/1.1 503 Busy\r\nServer: full\r\nContent-Length: 0\r\n\r\n");
     let plan = websockets(peer.address(), Shape::Echo(TEXT));
@@ -150,7 +150,7 @@ fn a_websocket_that_breaks_off_is_a_fault() {
 }
 
 #[test]
-fn all_connections_hear_each_broadcast() {
+fn all_connections_receive_each_broadcast() {
     // Method: ten listeners of a room, by an engine of three threads; each message is
     // received ten times, a frame with a head of four bytes each.
     for pipeline in [1, 4] {
@@ -173,7 +173,7 @@ fn all_connections_hear_each_broadcast() {
 }
 
 #[test]
-fn held_connections_that_are_lost_are_told() {
+fn lost_held_connections_are_reported() {
     // Method: when all are open, the server closes every second one.
     let is_time = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_time);

@@ -31,17 +31,17 @@ fn rates_below_one_and_with_decimals_are_exact() {
 }
 
 #[test]
-fn what_lies_behind_the_end_of_time_is_never_due() {
-    // Method: the last moment that fits, by hand, and the one after it.
-    let this_schedule = schedule(&constant("1"));
+fn requests_beyond_the_end_of_the_clock_are_never_due() {
+    // Method: the last moment that fits, by hand, and the next one.
+    let schedule = schedule(&constant("1"));
     let last = u64::MAX / SECOND;
-    assert_eq!(this_schedule.intended(last), Some(Nanos(last * SECOND)));
-    assert_eq!(this_schedule.intended(last + 1), None);
-    assert_eq!(this_schedule.end(), None);
+    assert_eq!(schedule.intended(last), Some(Nanos(last * SECOND)));
+    assert_eq!(schedule.intended(last + 1), None);
+    assert_eq!(schedule.end(), None);
 }
 
 #[test]
-fn stages_have_their_moments_by_hand() {
+fn the_moments_of_stages_match_those_by_hand() {
     // Method: the integral of the rate, solved on paper, for ramps up, down and
     // through stages; a square root for the ramps, rounded down.
     for (text, expected) in [
@@ -96,7 +96,7 @@ fn the_largest_stages_are_exact_too() {
 }
 
 #[test]
-fn a_list_tells_its_value_at_any_moment() {
+fn a_list_has_a_value_at_any_moment() {
     // Method: the ends and the middle of a ramp, a jump, and after the end;
     // also as a number of connections.
     let list: StageList = "0:10@4s,3@1s".parse().unwrap();
@@ -138,7 +138,7 @@ fn any_stages() -> impl Strategy<Value = StageList> {
     })
 }
 
-/// The integral of the rate up to `end` by floating point, another way than the code's.
+/// The integral of the rate up to `end` in floating point, computed differently from the code.
 fn integral(list: &StageList, end: f64) -> f64 {
     let (mut begins, mut sum) = (0.0, 0.0);
     for stage in list.stages() {
@@ -154,7 +154,7 @@ fn integral(list: &StageList, end: f64) -> f64 {
 
 proptest! {
     #[test]
-    fn a_constant_rate_holds_the_right_number_in_every_interval(
+    fn a_constant_rate_has_the_correct_number_in_every_interval(
         thousandths in 1_u64..10_000_000_000,
         from in 0_u64..1_000_000_000_000,
         length in 0_u64..1_000_000_000_000,
@@ -199,8 +199,8 @@ proptest! {
     }
 
     #[test]
-    fn moments_of_stages_never_go_back_and_all_are_there(list in any_stages()) {
-        // Method: every moment up to the 3,000th, and the number of all.
+    fn moments_of_stages_are_complete_and_never_decrease(list in any_stages()) {
+        // Method: every moment up to the 3,000th, and their number.
         let schedule = schedule(&Arrivals::Stages(list.clone()));
         let moments: Vec<_> = schedule.pacer(ScheduleShare::WHOLE).take(3_000).collect();
         prop_assert!(moments.is_sorted());

@@ -65,7 +65,7 @@ fn dispersion(arrivals: &Arrivals, seed: u64) -> f64 {
 }
 
 #[test]
-fn counts_scatter_as_much_as_they_should() {
+fn counts_have_the_dispersion_of_a_poisson_process() {
     // Method: the dispersion of counts in 2,000 windows, within 3.3 standard
     // deviations, once in a thousand by chance, fixed seeds; a constant rate
     // must scatter far too little.
@@ -77,7 +77,7 @@ fn counts_scatter_as_much_as_they_should() {
 }
 
 #[test]
-fn gaps_do_not_depend_on_those_before_them() {
+fn gaps_are_independent() {
     // Method: the correlation of neighbouring gaps, within 3.3 standard deviations.
     let gaps = gaps(&poisson("1000"), 1_000.0, 5, 50_000);
     let products = gaps
@@ -98,7 +98,7 @@ fn the_highest_rate_is_kept_although_its_gaps_are_short() {
 }
 
 #[test]
-fn a_seed_gives_the_same_arrivals_again_and_another_gives_others() {
+fn the_same_seed_gives_the_same_arrivals_and_another_seed_others() {
     // Method: two readings of one seed, a reading of the next one.
     let of = |seed| gaps(&poisson("1000"), 1_000.0, seed, 1_000);
     assert_eq!(of(9), of(9));

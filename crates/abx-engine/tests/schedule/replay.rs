@@ -1,16 +1,16 @@
-//! Replays: recorded moments, each with its own request, at any speed.
+//! Replays: recorded moments, each with its request, at any speed.
 
 use abx_engine::schedule::{Replay, ReplayError, ReplaySpeed, ReplayedRequest};
 use proptest::prelude::*;
 
 use super::*;
 
-fn recorded(each: &[(u64, u32)], lasts: u64) -> Result<Replay, ReplayError> {
-    let each = each.iter().map(|(due, request)| ReplayedRequest {
+fn recorded(pairs: &[(u64, u32)], lasts: u64) -> Result<Replay, ReplayError> {
+    let requests = pairs.iter().map(|(due, request)| ReplayedRequest {
         due: Nanos(*due),
         request: *request,
     });
-    Replay::new(each.collect(), Nanos(lasts))
+    Replay::new(requests.collect(), Nanos(lasts))
 }
 
 fn speed(text: &str) -> ReplaySpeed {
@@ -29,8 +29,8 @@ fn of_worker(replay: &Replay, share: ScheduleShare) -> Vec<(u64, usize)> {
 
 #[test]
 fn a_replay_has_its_moments_and_its_requests() {
-    // Method: four requests, two of one moment, by a pacer and by index; the request that
-    // is drawn elsewhere is given here.
+    // Method: four requests, two at the same moment, by a pacer and by index; a replay sets the
+    // request that other schedules draw.
     let replay = recorded(&[(0, 2), (7, 0), (7, 2), (9, 1)], 12).unwrap();
     assert_eq!(
         of_worker(&replay, ScheduleShare::WHOLE),
@@ -65,12 +65,12 @@ fn twice_the_speed_is_half_the_span() {
     assert_eq!(at("1"), (vec![0, 1_001, 4_000], 5_001));
     assert_eq!(at("2"), (vec![0, 500, 2_000], 2_501));
     assert_eq!(at("0.5"), (vec![0, 2_002, 8_000], 10_002));
-    // So fast that all are due at once, and still before the end.
+    // So fast that all requests are due at once, and still before the end.
     assert_eq!(at("1000000"), (vec![0, 0, 0], 1));
 }
 
 #[test]
-fn what_is_no_replay_is_refused() {
+fn invalid_replays_are_refused() {
     // Method: an empty list, times that go back, a request due at the end; numbers that are no
     // speed.
     assert_eq!(recorded(&[], 1), Err(ReplayError::Empty));
@@ -95,26 +95,26 @@ proptest! {
         workers in 1_usize..20,
         thousandths in 10_u64..1_000_000,
     ) {
-        // Method: gaps of any length, each with a request; the workers' shares, put in
-        // order by index, are the whole list, in order and before its end.
+        // Method: gaps of any length, each with a request; the workers' shares, merged by
+        // index, are the whole list, in order and before its end.
         let mut due = 0;
-        let each: Vec<(u64, u32)> = gaps.iter().map(|(gap, request)| {
+        let pairs: Vec<(u64, u32)> = gaps.iter().map(|(gap, request)| {
             due += gap;
             (due, *request)
         }).collect();
         let speed = speed(&format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000));
-        let replay = recorded(&each, due + 1).unwrap().at_speed(speed);
-        let parts: Vec<_> = (0..workers)
+        let replay = recorded(&pairs, due + 1).unwrap().at_speed(speed);
+        let shares: Vec<_> = (0..workers)
             .map(|worker| of_worker(&replay, ScheduleShare::of(worker, workers)))
             .collect();
-        let whole: Vec<(u64, usize)> = (0..each.len())
-            .map(|index| parts[index % workers][index / workers])
+        let merged: Vec<(u64, usize)> = (0..pairs.len())
+            .map(|index| shares[index % workers][index / workers])
             .collect();
-        prop_assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), each.len());
-        prop_assert!(whole.is_sorted_by_key(|(due, _)| *due));
-        prop_assert!(whole.iter().all(|(due, _)| *due < replay.lasts().0));
-        let requests: Vec<usize> = whole.iter().map(|(_, request)| *request).collect();
-        let wanted: Vec<usize> = each.iter().map(|(_, request)| *request as usize).collect();
-        prop_assert_eq!(requests, wanted);
+        prop_assert_eq!(shares.iter().map(Vec::len).sum::<usize>(), pairs.len());
+        prop_assert!(merged.is_sorted_by_key(|(due, _)| *due));
+        prop_assert!(merged.iter().all(|(due, _)| *due < replay.lasts().0));
+        let requests: Vec<usize> = merged.iter().map(|(_, request)| *request).collect();
+        let expected: Vec<usize> = pairs.iter().map(|(_, request)| *request as usize).collect();
+        prop_assert_eq!(requests, expected);
     }
 }

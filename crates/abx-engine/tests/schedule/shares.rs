@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The first moments of a schedule, from one worker and from several together.
+/// The first moments of a schedule: those of one worker, and the union of several.
 fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Nanos>; 2] {
     let whole = schedule.pacer(ScheduleShare::WHOLE).take(count).collect();
     let mut pacers: Vec<_> = (0..workers)
@@ -22,8 +22,8 @@ fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Na
 }
 
 #[test]
-fn looking_ahead_does_not_go_on() {
-    // Method: every moment seen twice before it is taken, and the end.
+fn peeking_does_not_advance() {
+    // Method: peeks twice before each moment is taken, and at the end.
     let mut pacer = pacer(&stages("3@1s"));
     for expected in [0, 333_333_333, 666_666_666] {
         assert_eq!(pacer.peek(), Some(Nanos(expected)));
@@ -36,14 +36,15 @@ fn looking_ahead_does_not_go_on() {
 #[test]
 fn a_worker_without_a_request_has_nothing_to_do() {
     // Method: two requests for four workers.
-    let two = schedule(&stages("2@1s"));
-    let counts = [0, 1, 2, 3].map(|worker| two.pacer(ScheduleShare::of(worker, 4)).count());
+    let schedule = schedule(&stages("2@1s"));
+    let count = |worker| schedule.pacer(ScheduleShare::of(worker, 4)).count();
+    let counts = [0, 1, 2, 3].map(count);
     assert_eq!(counts, [1, 1, 0, 0]);
 }
 
 #[test]
 #[should_panic(expected = "there is no worker 2 of 2")]
-fn a_share_of_nobody_is_a_bug() {
+fn a_share_of_a_missing_worker_panics() {
     // Method: the first worker too many.
     let _ = ScheduleShare::of(2, 2);
 }

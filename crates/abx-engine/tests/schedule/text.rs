@@ -7,7 +7,7 @@ use super::*;
 
 #[test]
 fn stages_are_read_and_written_in_their_shortest_form() {
-    // Method: texts, and the form that they come back in.
+    // Method: texts, and the shortest form of each.
     for (text, written) in [
         ("0:20000@30s,20000@60s", "0:20000@30s,20000@1m"),
         ("5@1s", "5@1s"),
@@ -24,7 +24,7 @@ fn stages_are_read_and_written_in_their_shortest_form() {
 
 #[test]
 fn a_wrong_stage_is_named_with_its_remedy() {
-    // Method: one text for each way to be wrong, and the whole message.
+    // Method: a text for each error, and the whole message.
     let number = "is not a number from 0 to 10000000 with at most three decimals: write one such as 20000 or 0.5";
     for (text, message) in [
         (
@@ -67,8 +67,8 @@ fn a_wrong_stage_is_named_with_its_remedy() {
 }
 
 #[test]
-fn numbers_are_taken_exactly_or_not_at_all() {
-    // Method: right and wrong texts, and the largest.
+fn numbers_are_exact_or_refused() {
+    // Method: valid and invalid texts, and the largest number.
     for (text, thousandths) in [
         ("0", 0),
         ("0.5", 500),
@@ -97,12 +97,12 @@ fn numbers_are_taken_exactly_or_not_at_all() {
 
 #[test]
 fn arrivals_are_plain_json_and_read_back() {
-    // Method: the text of each, there and back; text that no flag takes is refused here too.
-    let each = [(0, 1), (5, 0)].map(|(due, request)| ReplayedRequest {
+    // Method: a round trip of each kind; texts that no flag accepts are refused here too.
+    let requests = [(0, 1), (5, 0)].map(|(due, request)| ReplayedRequest {
         due: Nanos(due),
         request,
     });
-    let replay = Arrivals::Replay(Replay::new(each.into(), Nanos(9)).unwrap());
+    let replay = Arrivals::Replay(Replay::new(requests.into(), Nanos(9)).unwrap());
     for (arrivals, text) in [
         (Arrivals::Closed, r#""closed""#),
         (constant("20000"), r#"{"constant":{"per_s":20000.0}}"#),
@@ -137,7 +137,7 @@ fn arrivals_are_plain_json_and_read_back() {
 proptest! {
     #[test]
     fn every_amount_survives_text_and_json(thousandths in 0_u64..=10_000_000_000) {
-        // Method: there and back, both ways.
+        // Method: round trips through text and JSON.
         let amount = Amount::from_thousandths(thousandths).unwrap();
         prop_assert_eq!(amount.to_string().parse(), Ok(amount));
         let json = serde_json::to_string(&amount).unwrap();

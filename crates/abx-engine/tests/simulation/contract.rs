@@ -1,6 +1,6 @@
 //! The contract of every back end, tested alike on each of them.
 //!
-//! A further back end is one more `contract!` at the end: a name and a maker.
+//! To test a further back end, add a `contract!` at the end, with a name and a maker.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -21,13 +21,13 @@ struct Made<I>(I, ServerAddress, Box<dyn Any>);
 
 type Maker<I> = fn(PeerScript) -> Made<I>;
 
-/// A back end of the kernel's.
+/// A back end over the kernel.
 fn on_loopback<I, E: Debug>(io: Result<I, E>, script: PeerScript) -> Made<I> {
     let peer = Loopback::start(script);
     Made(io.unwrap(), peer.server_address(), Box::new(peer))
 }
 
-/// The kernel's, on a Unix socket.
+/// A back end over the kernel, on a Unix socket.
 fn on_unix(script: PeerScript) -> Made<EpollIo> {
     let peer = Loopback::start_unix(script);
     let io = EpollIo::new(Wait::Asleep).unwrap();
@@ -89,7 +89,7 @@ fn token(slot: u32, generation: u32) -> Token {
     Token { slot, generation }
 }
 
-/// Bytes that differ by place, so that lost and doubled ones are seen.
+/// Bytes that differ by place, so that lost and doubled bytes are detected.
 fn pattern(count: usize) -> Arc<[u8]> {
     (0..count).map(|place| (place % 251) as u8).collect()
 }
@@ -188,7 +188,7 @@ impl<I: Io> User<I> {
     }
 }
 
-fn refusals_are_told<I: Io>(maker: Maker<I>) {
+fn refusals_are_reported<I: Io>(maker: Maker<I>) {
     // Method: nothing listens; at once or by `wait`, the error is the same, and
     // the place is free for a working connection.
     let mut user = User::new(maker, |_| Vec::new());
@@ -239,7 +239,7 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
     );
 }
 
-fn an_end_tells_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
+fn an_end_shows_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
     // Method: a peer that closes when it has read the request; and one that had closed
     // before, whose kernel responds to the request with a reset.
     for has_read in [true, false] {
@@ -281,7 +281,7 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
     assert_eq!(user.read(token(1, 0), sizes[0]).0, *bytes[0]);
 }
 
-fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
+fn sent_bytes_keep_their_order<I: Io>(maker: Maker<I>) {
     // Method: other bytes between two requests, without a wait between them that could hand
     // any over; small, and larger than every buffer. All of it comes back in its order.
     for bytes in [5, 16_000_000] {
@@ -302,7 +302,7 @@ fn what_is_sent_keeps_its_order<I: Io>(maker: Maker<I>) {
     }
 }
 
-fn skipped_bytes_are_exactly_those_asked_for<I: Io>(maker: Maker<I>) {
+fn exactly_the_requested_bytes_are_skipped<I: Io>(maker: Maker<I>) {
     // Method: random skips between random reads of a known stream; every byte
     // that is not skipped must be the one of its place, at any size of a pull.
     const BYTES: usize = 2_000_000;
@@ -355,11 +355,11 @@ fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
     });
     user.connect(token(0, 0));
     user.io.skip(token(0, 0), 1000);
-    let taken = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
-    assert_eq!(taken, (100, PullEnd::Ended));
+    let pulled = user.pull(token(0, 0), usize::MAX, |_| panic!("bytes to be skipped"));
+    assert_eq!(pulled, (100, PullEnd::Ended));
 }
 
-fn a_closed_connection_is_not_heard_of_again<I: Io>(maker: Maker<I>) {
+fn a_closed_connection_has_no_further_events<I: Io>(maker: Maker<I>) {
     // Method: each connection of one place is closed with bytes, an end or
     // nothing in transit; the next one must see only its own bytes.
     const ROUNDS: u32 = 60;
@@ -427,21 +427,21 @@ fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
     let mut user = User::new(maker, move |_| vec![PeerStep::Send(Arc::clone(&sent))]);
     let tokens = [token(0, 0), token(1, 0)];
     tokens.iter().for_each(|token| user.connect(*token));
-    let mut came = [0; 2];
+    let mut received = [0; 2];
     let mut ready: Vec<Ready> = tokens.map(Ready::Receivable).into();
-    while came != [BYTES; 2] {
-        for this_ready in ready {
-            let Ready::Receivable(which) = this_ready else {
-                panic!("{this_ready:?}");
+    while received != [BYTES; 2] {
+        for event in ready {
+            let Ready::Receivable(token) = event else {
+                panic!("{event:?}");
             };
-            let (before, place) = (came[which.slot as usize], which.slot as usize);
-            while let Received::Bytes(bytes) = user.io.receive(which) {
-                came[place] += bytes.len();
+            let mut turn = 0;
+            while let Received::Bytes(bytes) = user.io.receive(token) {
+                turn += bytes.len();
             }
-            let turn = came[place] - before;
+            received[token.slot as usize] += turn;
             assert!(turn <= 2 * TURN_BYTES, "{turn} bytes in one turn");
         }
-        ready = if came == [BYTES; 2] {
+        ready = if received == [BYTES; 2] {
             Vec::new()
         } else {
             user.wait()
@@ -474,7 +474,7 @@ macro_rules! contract {
         mod $name {
             contract!(
                 $maker;
-                an_end_tells_whether_the_peer_had_all_of_a_request
+                an_end_shows_whether_the_peer_had_all_of_a_request
             );
             contract!(shared $maker);
         }
@@ -488,13 +488,13 @@ macro_rules! contract {
     (shared $maker:expr) => {
             contract!(
                 $maker;
-                refusals_are_told
+                refusals_are_reported
                 bytes_come_whole_and_before_the_end
                 requests_go_out_whole
-                what_is_sent_keeps_its_order
-                skipped_bytes_are_exactly_those_asked_for
+                sent_bytes_keep_their_order
+                exactly_the_requested_bytes_are_skipped
                 a_stream_that_ends_while_it_is_skipped_ends
-                a_closed_connection_is_not_heard_of_again
+                a_closed_connection_has_no_further_events
                 many_connections_have_each_their_response
                 a_turn_ends_and_the_rest_is_listed_again
                 a_wait_ends_at_its_time_and_time_goes_on

@@ -103,7 +103,7 @@ pub(crate) fn pool_of_steps(
     script: PeerScript,
 ) -> Pool<Sim, Http> {
     let requests = plan.requests.iter();
-    let encoded = requests.map(|asked| asked.request.encode(plan.keep_alive).unwrap());
+    let encoded = requests.map(|weighted| weighted.request.encode(plan.keep_alive).unwrap());
     let encoded = encoded.collect();
     let connections = plan.connections as usize;
     let (sim, http) = (Sim::new(network, script), Http::new(plan.requests.len()));

@@ -227,7 +227,7 @@ fn an_open_loop_uses_all_of_its_window_when_requests_are_due() {
 }
 
 #[test]
-fn throughput_by_the_clocks_is_what_the_peer_serves() {
+fn the_clocks_give_the_throughput_of_the_peer() {
     // Method: 4 connections of 16 on 2 workers of 1 ms each: 2,000 a second,
     // whatever part of the slice counts.
     let mut network = Network::faultless(3);
@@ -246,7 +246,7 @@ fn throughput_by_the_clocks_is_what_the_peer_serves() {
 }
 
 #[test]
-fn responses_are_never_taken_for_each_other_s() {
+fn responses_are_never_mixed_up() {
     // Method: two requests of different lengths with different bodies, mixed by
     // weight, from a peer that responds to each by its content. All are hashed.
     let bodies: [&[u8]; 2] = [b"first", b"the second one"];
@@ -287,7 +287,7 @@ fn responses_are_never_taken_for_each_other_s() {
 }
 
 #[test]
-fn what_is_behind_an_announced_close_is_sent_again_and_is_no_failure() {
+fn requests_after_an_announced_close_are_sent_again_without_a_failure() {
     // Method: every connection sends three responses, the third with
     // `Connection: close`; one at a time, four in flight, of which one is left
     // without a response after each close but the last one.
@@ -326,7 +326,7 @@ fn a_close_after_each_response_costs_time_and_never_a_request() {
 }
 
 #[test]
-fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
+fn a_break_fails_requests_on_a_new_connection_and_spares_others_once() {
     // Method: four in flight on one connection after the other. New connections that
     // close at once fail all four. Those that send one response and then reset
     // leave three behind, which go out once more, and so on.
@@ -349,7 +349,7 @@ fn a_break_fails_those_on_a_fresh_connection_and_spares_the_others_once() {
 }
 
 #[test]
-fn one_response_that_breaks_off_fails_and_those_behind_it_do_not() {
+fn a_response_that_breaks_off_fails_and_later_ones_do_not() {
     // Method: a whole response, then half of one and a close: with three in flight
     // the second has begun and the third not. The close is a reset, as there is a
     // request that the peer has not read.
@@ -367,7 +367,7 @@ fn one_response_that_breaks_off_fails_and_those_behind_it_do_not() {
 }
 
 #[test]
-fn what_nobody_asked_for_makes_the_last_response_malformed() {
+fn unrequested_bytes_make_the_last_response_malformed() {
     // Method: one byte too many after each response. After the last one in
     // flight it belongs to that one; before another it is no head.
     for depth in [1, 4] {
@@ -386,7 +386,7 @@ fn what_nobody_asked_for_makes_the_last_response_malformed() {
 }
 
 #[test]
-fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
+fn requests_after_a_timeout_are_sent_once_more_and_their_time_runs_on() {
     // Method: one connection sends two responses, every 2 ms, and then none; the next
     // one responds every ms. Four in flight: the third and the fourth time out
     // together, and those after them get their responses from the second connection.
@@ -395,16 +395,16 @@ fn behind_a_timeout_each_is_sent_once_more_and_its_time_runs_on() {
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let hello = response("", BODY);
     let steps = move |number| {
-        let (asked, responded) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
+        let (receive, respond) = (PeerStep::Await(request), PeerStep::Send(Arc::clone(&hello)));
         let slow = [
-            asked.clone(),
+            receive.clone(),
             PeerStep::Work,
             PeerStep::Work,
-            responded.clone(),
+            respond.clone(),
         ];
         match number {
             0 => [slow.clone(), slow].concat(),
-            _ => vec![asked, PeerStep::Work, responded, PeerStep::Again],
+            _ => vec![receive, PeerStep::Work, respond, PeerStep::Again],
         }
     };
     let mut network = Network::faultless(1);
@@ -441,7 +441,7 @@ fn a_subject_that_never_responds_ends_the_slice() {
 }
 
 #[test]
-fn what_is_due_takes_an_idle_connection_first_and_then_any_with_room() {
+fn a_due_request_takes_an_idle_connection_first_and_then_any_with_room() {
     // Method: one connection, 150 us for each response and 100 us of it by one
     // worker; 9,000 a second are due. One at a time they would queue; with
     // two in flight all are sent when they are due.
@@ -468,7 +468,7 @@ fn what_is_due_takes_an_idle_connection_first_and_then_any_with_room() {
 }
 
 #[test]
-fn a_full_window_makes_what_is_due_wait() {
+fn a_full_window_makes_due_requests_wait() {
     // Method: 20,000 a second due on one connection that serves 10,000, two in
     // flight: half are sent, each one late because of the window, and the rest never.
     let mut plan = deep(1, BODY, 2, 1);
@@ -486,7 +486,7 @@ fn a_full_window_makes_what_is_due_wait() {
 }
 
 #[test]
-fn whatever_goes_wrong_every_planned_request_is_accounted_for_at_any_depth() {
+fn every_planned_request_is_accounted_for_with_all_faults_at_any_depth() {
     // Method: seeds with all faults on, constant and Poisson, at depth 4 and 16,
     // below and above the peer's capacity.
     for seed in 0..80 {
@@ -532,7 +532,7 @@ fn stages_park_connections_with_their_windows() {
 }
 
 #[test]
-fn a_window_is_one_where_only_one_makes_sense() {
+fn a_window_is_one_if_requests_cannot_overlap() {
     // Method: plans with sixteen; without keep-alive, with thinking, with sessions.
     let deep: LoadPlan = deep(1, BODY, 16, 1);
     assert_eq!(deep.window(), 16);
@@ -545,8 +545,8 @@ fn a_window_is_one_where_only_one_makes_sense() {
         let mut plan = deep.clone();
         change(&mut plan);
         assert_eq!(plan.window(), 1);
-        let asked: &WeightedRequest = &plan.requests[0];
-        assert_eq!(asked.weight, 1);
+        let weighted: &WeightedRequest = &plan.requests[0];
+        assert_eq!(weighted.weight, 1);
         let mut pool = connected(pool(Network::faultless(1), plan, BODY));
         run_requests(&mut pool, 20);
         assert_eq!(pool.tally().outcomes.ok(), 20);

@@ -91,7 +91,7 @@ fn requests_that_wait_for_a_connection_keep_their_times_and_their_order() {
 }
 
 #[test]
-fn workers_have_each_request_once_together() {
+fn workers_together_send_each_request_once() {
     // Method: three pools as three workers would have them; together they send the requests
     // of one.
     let mut numbers = [0, 0];
@@ -113,7 +113,7 @@ fn workers_have_each_request_once_together() {
 }
 
 #[test]
-fn whatever_goes_wrong_every_recorded_request_is_accounted_for() {
+fn every_recorded_request_is_accounted_for_with_all_faults() {
     // Method: seeds with all faults on, bursts with gaps between them, below and above the
     // peer's capacity.
     for seed in 0..40 {
@@ -152,8 +152,7 @@ fn whatever_goes_wrong_every_recorded_request_is_accounted_for() {
 
 #[test]
 fn a_load_without_the_requests_of_its_replay_is_refused() {
-    // Method: the plan above, which is correct, with a request taken away, and with users that
-    // think.
+    // Method: the correct plan of the other tests without one request, and with think times.
     let refused = |change: &dyn Fn(&mut LoadPlan)| {
         let mut plan = recorded(1);
         change(&mut plan);

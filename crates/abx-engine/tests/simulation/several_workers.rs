@@ -27,7 +27,7 @@ fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
     pool
 }
 
-/// Fifteen other workers, which need the load no more.
+/// Fifteen other workers, which no longer need the load.
 fn others(shared: &Arc<SharedSlice>) -> Vec<SliceParticipants> {
     let mut others = members(shared, 15);
     others.iter_mut().for_each(SliceParticipants::leave);
@@ -40,7 +40,7 @@ fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<SliceParticipants> {
 }
 
 #[test]
-fn one_worker_s_timeouts_do_not_silence_a_subject_that_responds_to_others() {
+fn timeouts_of_one_worker_do_not_stop_a_subject_that_responds_to_others() {
     // Method: one of 16 connections, each with a worker of its own, never gets a response,
     // and the others do. Its worker continues until the slice is over; a timeout that is
     // under way then is waited for.
@@ -92,7 +92,7 @@ fn a_subject_that_responds_to_no_worker_has_stopped() {
 }
 
 #[test]
-fn the_load_goes_on_until_the_last_of_64_workers_knows_what_it_needs() {
+fn the_load_continues_until_the_last_of_64_workers_has_settled() {
     // Method: a slice of 10 ms on a peer that takes 1 ms per request, alone, and with 63
     // other workers of which the last is settled when the 40th connection is made. The
     // counted requests are the same; those sent after the slice's end are not.

@@ -10,7 +10,7 @@ use abx_twin::{Network, NetworkFaults, PeerStep, Service, UNUSED_ADDRESS};
 use crate::loads::{MS, SECOND, count, head, plan, pool, pool_of, run, run_requests};
 
 #[test]
-fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
+fn nothing_is_lost_or_counted_twice_with_all_faults() {
     // Method: many seeds, each with its own mix of all faults, bodies that are
     // skipped and others, with and without keep-alive. As many requests are planned as
     // there must be final outcomes; every completed one has its times.
@@ -120,7 +120,7 @@ fn the_clocks_of_a_closed_loop_are_the_sum_of_its_response_times() {
 }
 
 #[test]
-fn throughput_is_what_constant_service_allows_exactly() {
+fn throughput_is_exactly_what_constant_service_allows() {
     // Method: 50 us there and back and 100 us of service, without waiting: each of 5
     // connections completes a request every 150 us, the first of which opens its
     // clock. One that was sent before the end comes after it and closes the clock,
@@ -228,7 +228,7 @@ fn bodies_are_skipped_only_as_far_as_they_go() {
 }
 
 #[test]
-fn a_skipped_body_of_another_length_is_no_right_response() {
+fn a_skipped_body_of_another_length_is_not_correct() {
     // Method: bodies that are skipped, with one byte after them, and one byte
     // short before a close; neither may count as ok, nor cost the next response.
     let body = vec![b'b'; 50_000];

@@ -1,4 +1,4 @@
-//! Requests on streams of their own, over the simulated back end.
+//! Requests on separate streams, over the simulated back end.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -123,7 +123,7 @@ pub(crate) fn pool_of_script(
 }
 
 #[test]
-fn a_closed_loop_of_streams_gets_what_the_server_serves() {
+fn a_closed_loop_of_streams_reaches_the_capacity_of_the_server() {
     // Method: a server of 1,000 a second, five connections of four streams, with responses in
     // order, and with each second one before the one ahead of it; slices of 5, 10 and 50
     // response times. The count is within 1 % of the capacity.

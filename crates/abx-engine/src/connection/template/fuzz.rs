@@ -1,4 +1,4 @@
-//! Properties of requests with placeholders anywhere, called by the fuzz target and by tests.
+//! Properties of requests with placeholders anywhere, for the fuzz target and for tests.
 
 use abx_wire::http1::{Server, ServerEvent};
 
@@ -8,17 +8,17 @@ use crate::plan::{
 };
 
 /// Fills in a request: the lines of `text` are its path, a header and its body. A request that can
-/// be sent as it stands can be sent filled in; a server reads one whole request, with nothing left.
+/// be sent unchanged can be sent filled in; a server reads one whole request, with nothing left.
 ///
 /// # Panics
 /// If a property does not hold.
 pub fn any_text(text: &str) {
     let mut parts = text.splitn(3, '\n');
     let mut part = || parts.next().unwrap_or_default();
-    let request_plan = request(part(), part(), part());
+    let plan = request(part(), part(), part());
     let mut values = ValuesToFill::new(1);
-    let can_be_sent = request_plan.encode(true).is_ok();
-    let template = RequestTemplate::of(&request_plan, true, &mut values);
+    let can_be_sent = plan.encode(true).is_ok();
+    let template = RequestTemplate::of(&plan, true, &mut values);
     assert_eq!(template.is_ok(), can_be_sent, "what is filled in decides");
     let Ok(template) = template else {
         return;
@@ -33,10 +33,9 @@ pub fn any_text(text: &str) {
             "{target}"
         );
     }
-    if let Ok(template) = RequestTemplate::of_stream(&request_plan, false, &mut values) {
-        let mut filled = request_plan
-            .encode_stream(false)
-            .expect("its fields are right");
+    if let Ok(template) = RequestTemplate::of_stream(&plan, false, &mut values) {
+        let filled = plan.encode_stream(false);
+        let mut filled = filled.expect("its fields are right");
         template.fill(&mut values, &mut filled);
     }
 }
@@ -49,7 +48,6 @@ pub fn request(path: &str, header: &str, body: &str) -> RequestPlan {
         (PlaceholderPart::Header(1), header),
         (PlaceholderPart::Body, body),
     ] {
-        // One letter each, which stands for nothing else.
         for (start, letter) in text.bytes().enumerate() {
             let kind = match letter {
                 b'S' => PlaceholderKind::Sequence,
@@ -82,7 +80,7 @@ pub fn request(path: &str, header: &str, body: &str) -> RequestPlan {
     }
 }
 
-/// Target and body of the one request that a server reads in these bytes.
+/// The target and body of the only request that a server reads in this text.
 pub fn read(text: &str) -> Option<(String, String)> {
     let (mut server, mut input) = (Server::new(), text.as_bytes());
     let ServerEvent::Head(head) = server.receive(&mut input)? else {

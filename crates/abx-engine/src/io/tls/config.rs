@@ -38,7 +38,7 @@ impl TlsClient {
     /// Reads certificates and keys of a plan, for a load of this many connections.
     ///
     /// # Errors
-    /// One [`TlsPlanError`] for each thing in it that cannot be used.
+    /// [`TlsPlanError`] for the first part that cannot be used.
     pub fn of(plan: &TlsPlan, connections: usize) -> Result<TlsClient, TlsPlanError> {
         let name = ServerName::try_from(plan.server_name.clone())
             .map_err(|_| TlsPlanError::Name(plan.server_name.clone()))?;
@@ -88,7 +88,7 @@ impl TlsClient {
     }
 }
 
-/// A provider that offers these suites of TLS 1.2, or all if none are given, and all of TLS 1.3.
+/// A provider that offers these suites of TLS 1.2, or all if the list is empty, and all of TLS 1.3.
 fn offering(suites: &[TlsSuite]) -> CryptoProvider {
     let mut provider = ring::default_provider();
     if suites.is_empty() {
@@ -117,17 +117,17 @@ fn number(suite: TlsSuite) -> CipherSuite {
     }
 }
 
-/// The authorities of the machine, read once.
+/// The machine's certificate authorities, read once.
 fn system_authorities() -> Result<Arc<RootCertStore>, TlsPlanError> {
     static STORE: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     if let Some(store) = STORE.get() {
         return Ok(Arc::clone(store));
     }
-    let certificate_result = rustls_native_certs::load_native_certs();
+    let loaded = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
-    let (used, _) = store.add_parsable_certificates(certificate_result.certs);
+    let (used, _) = store.add_parsable_certificates(loaded.certs);
     if used == 0 {
-        let why = certificate_result.errors.first().map(ToString::to_string);
+        let why = loaded.errors.first().map(ToString::to_string);
         let why = why.unwrap_or_else(|| "none was found".to_owned());
         return Err(TlsPlanError::System(why));
     }

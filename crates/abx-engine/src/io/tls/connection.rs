@@ -20,7 +20,7 @@ const RECORD_OVERHEAD: usize = 256;
 /// The plain bytes of one record, at most.
 const RECORD_BYTES: usize = 16 * 1024;
 
-/// One connection's keys, and its records on their way.
+/// One connection's keys and pending records.
 pub(super) struct TlsConnection {
     session: UnbufferedClientConnection,
     /// Received bytes of incomplete records.
@@ -33,18 +33,18 @@ pub(super) struct TlsConnection {
     pub(super) handshake: Option<Handshake>,
     /// Whether the handshake is over.
     pub(super) is_open: bool,
-    /// Whether it is unusable: the session is not used any more.
+    /// Whether it has failed, so that the session is not used any more.
     pub(super) has_failed: bool,
-    /// Why, if received bytes broke a rule of TLS.
+    /// Why it has failed, if received bytes broke a rule of TLS.
     pub(super) fault: Option<TlsFault>,
     /// Whether the peer has announced that it will send no more.
     pub(super) has_ended: bool,
     /// Whether the engine waits for room.
     pub(super) awaits_room: bool,
-    /// This many of the next plain bytes are to be discarded.
-    pub(super) skipping: u64,
-    /// Plain bytes after those, which the engine has not taken yet.
-    pub(super) behind: Vec<u8>,
+    /// How many of the next plain bytes are to be discarded.
+    pub(super) to_skip: u64,
+    /// Decrypted bytes that the engine has not taken yet.
+    pub(super) undelivered: Vec<u8>,
 }
 
 impl TlsConnection {
@@ -60,17 +60,17 @@ impl TlsConnection {
             fault: None,
             has_ended: false,
             awaits_room: false,
-            skipping: 0,
-            behind: Vec::new(),
+            to_skip: 0,
+            undelivered: Vec::new(),
         })
     }
 
-    /// Takes received bytes, and appends their plain text to `plain`. The handshake advances
-    /// with it; bytes to send for that wait for [`TlsConnection::flush`].
+    /// Takes received bytes, appends their plain text to `plain`, and advances the handshake.
+    /// Bytes to be sent wait for [`TlsConnection::flush`].
     ///
     /// # Errors
-    /// The peer refused, broke a rule, or has the wrong identity. An alert about that
-    /// waits to be sent, and nothing more may be taken.
+    /// The peer refused, broke a rule, or has the wrong identity. An alert about the fault
+    /// waits to be sent, and no more bytes may be taken.
     pub(super) fn take(&mut self, bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), TlsFault> {
         self.incoming.extend_from_slice(bytes);
         let mut done = 0;
@@ -80,7 +80,7 @@ impl TlsConnection {
             match status.state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
-                        let record = record.map_err(fault_behind)?;
+                        let record = record.map_err(fault_after_handshake)?;
                         done += record.discard;
                         plain.extend_from_slice(record.payload);
                     }
@@ -105,7 +105,7 @@ impl TlsConnection {
         end
     }
 
-    pub(super) fn shaken(&mut self, now: Nanos) {
+    pub(super) fn end_handshake(&mut self, now: Nanos) {
         self.handshake = Some(Handshake {
             span: now.since(self.connected),
             is_resumed: self.session.handshake_kind() == Some(HandshakeKind::Resumed),
@@ -113,7 +113,7 @@ impl TlsConnection {
     }
 
     /// Encodes the alert of an error. SUBTLE: the session remembers where in these bytes an
-    /// incomplete message continues, so it has to see again the bytes that are not done.
+    /// incomplete message continues, so it has to see the unprocessed bytes again.
     fn encode_alert(&mut self, done: usize) {
         let status = self.session.process_tls_records(&mut self.incoming[done..]);
         if let Ok(ConnectionState::EncodeTlsData(data)) = status.state {
@@ -167,7 +167,7 @@ impl TlsConnection {
         }
     }
 
-    /// Hands over records as far as they are taken. Returns whether all of them are.
+    /// Sends pending records as far as there is room. Returns whether none are left.
     pub(super) fn flush<I: Io>(&mut self, under: &mut I, token: Token) -> io::Result<bool> {
         if !self.outgoing.is_empty() {
             let taken = under.send(token, &self.outgoing)?;
@@ -187,12 +187,12 @@ impl TlsConnection {
         };
         let mut alert = [0; RECORD_OVERHEAD];
         if let Ok(count) = traffic.queue_close_notify(&mut alert) {
-            // Whether it arrives does not matter any more.
+            // It does not matter whether the alert arrives.
             let _ = under.send(token, &alert[..count]);
         }
     }
 
-    /// The parameters agreed on; `None` before that.
+    /// The parameters agreed on; `None` before the handshake has chosen them.
     pub(super) fn agreed(&self) -> Option<TlsSession> {
         let version = self.session.protocol_version()?;
         let cipher = self.session.negotiated_cipher_suite()?;
@@ -219,8 +219,7 @@ impl TlsConnection {
     }
 }
 
-/// An error after the handshake.
-fn fault_behind(error: rustls::Error) -> TlsFault {
+fn fault_after_handshake(error: rustls::Error) -> TlsFault {
     TlsFault {
         error,
         had_chosen: true,

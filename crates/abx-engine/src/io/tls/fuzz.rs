@@ -1,4 +1,4 @@
-//! Properties for any bytes of a TLS server, called by the fuzz target and by property tests.
+//! Properties for any bytes of a TLS server, for the fuzz target and for property tests.
 
 use std::sync::LazyLock;
 
@@ -6,9 +6,9 @@ use super::config::TlsClient;
 use super::connection::TlsConnection;
 use crate::plan::{TlsPlan, TlsTrust};
 
-/// The response to a new connection's first record; `data` begins with a byte that chooses the
-/// pieces. Bytes that are not TLS, or cannot be decrypted, end the connection and give no plain
-/// byte. This holds for any pieces.
+/// Takes bytes as the response to a new connection's first record. The first byte of `data`
+/// chooses the length of the pieces. Bytes that are not TLS, or cannot be decrypted, end the
+/// connection and give no plain bytes, however they are split.
 ///
 /// # Panics
 /// If a property does not hold.
@@ -21,8 +21,8 @@ pub fn any_records(data: &[u8]) {
     assert_eq!(whole, split, "pieces change what becomes of the connection");
 }
 
-/// Messages of a handshake in records of the right form: `data` begins with two bytes, which
-/// choose the hello before the messages, the pieces, and how long records are.
+/// Takes handshake messages in well-formed records. The first two bytes of `data` choose the
+/// hello before the messages, the length of the pieces, and that of the records.
 ///
 /// # Panics
 /// If a property does not hold.
@@ -78,7 +78,7 @@ const SERVER_HELLO_13: [u8; 90] = {
     hello
 };
 
-/// Cuts bytes in pieces of 1 to 64 bytes.
+/// Cuts bytes into pieces of 1 to 64 bytes.
 fn pieces(bytes: &[u8], seed: u8) -> Vec<&[u8]> {
     bytes.chunks(usize::from(seed % 64) + 1).collect()
 }
@@ -129,7 +129,7 @@ mod tests {
     use crate::io::tls::tickets::tests::trusting;
     use crate::plan::TlsVersion;
 
-    /// A server's record: its kind, and a wrong length now and then.
+    /// A server's record, now and then with a wrong length.
     fn record() -> impl Strategy<Value = Vec<u8>> {
         let kind = prop::sample::select(vec![20, 21, 22, 22, 22, 23, 0]);
         let length = prop_oneof![9 => Just(None), 1 => any::<u16>().prop_map(Some)];
@@ -139,7 +139,7 @@ mod tests {
         })
     }
 
-    /// Parts of messages of handshakes, of alerts and of nothing.
+    /// Parts of handshake messages and alerts, and bytes without a meaning.
     fn payload() -> impl Strategy<Value = Vec<u8>> {
         let parts: Vec<&[u8]> = vec![
             &[2],
@@ -184,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_ends_a_connection_and_nothing_else() {
-        // Method: the fuzz targets' bodies, on kept inputs and changes of them.
+    fn inputs_of_the_fuzzing_corpus_end_a_connection_and_nothing_else() {
+        // Method: the fuzz targets' bodies, on the corpora and mutations of them.
         abx_corpus::replay("tls_records", 500, any_records);
         abx_corpus::replay("tls_handshake", 500, any_handshake);
     }
@@ -239,8 +239,8 @@ mod tests {
         }
     }
 
-    /// Runs a real server with its stream changed at this place. Returns the bytes that it sent and
-    /// those that were handed over.
+    /// Runs a real server with its stream changed at this place. Returns the bytes that the server
+    /// sent and those that the client delivered.
     fn changed(version: TlsVersion, place: usize, change: &Change, seed: u8) -> [Vec<u8>; 2] {
         let plan = TlsPlan {
             version: Some(version),
@@ -251,9 +251,9 @@ mod tests {
         let (mut sent, mut plain) = (Vec::new(), Vec::new());
         let (mut position, mut has_failed) = (0, client.take(&[], &mut plain).is_err());
         for round in 0..6_u8 {
-            let ours = std::mem::take(&mut client.outgoing);
-            let mut ours = &ours[..];
-            while !ours.is_empty() && server.read_tls(&mut ours).unwrap() > 0 {
+            let from_client = std::mem::take(&mut client.outgoing);
+            let mut from_client = &from_client[..];
+            while !from_client.is_empty() && server.read_tls(&mut from_client).unwrap() > 0 {
                 if server.process_new_packets().is_err() {
                     return [sent, plain];
                 }
@@ -263,17 +263,16 @@ mod tests {
                 server.writer().write_all(&body).unwrap();
                 sent.extend(body);
             }
-            let mut theirs = Vec::new();
+            let mut from_server = Vec::new();
             while server.wants_write() {
-                server.write_tls(&mut theirs).unwrap();
+                server.write_tls(&mut from_server).unwrap();
             }
-            if let Some(at) = place.checked_sub(position).filter(|at| *at < theirs.len()) {
-                position += theirs.len();
-                change.apply(&mut theirs, at);
-            } else {
-                position += theirs.len();
+            let begin = position;
+            position += from_server.len();
+            if (begin..position).contains(&place) {
+                change.apply(&mut from_server, place - begin);
             }
-            let mut parts = pieces(&theirs, seed).into_iter();
+            let mut parts = pieces(&from_server, seed).into_iter();
             has_failed |= parts.any(|part| client.take(part, &mut plain).is_err());
             if has_failed {
                 assert!(
@@ -288,15 +287,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_of_a_changed_stream_is_taken_for_the_servers(
+        fn a_changed_stream_delivers_only_bytes_that_the_server_sent(
             is_new in any::<bool>(),
             place in 0..4_000_usize,
             change in change(),
             seed in any::<u8>(),
         ) {
-            // Method: a real server's handshake and responses, of which some bytes are changed,
-            // left out, doubled or followed by others, in any pieces. The bytes handed over are a
-            // prefix of those sent.
+            // Method: a real server's handshake and responses with some bytes changed, left out,
+            // doubled or inserted, in any pieces. The delivered bytes are a prefix of the sent
+            // bytes.
             let version = if is_new { TlsVersion::Tls13 } else { TlsVersion::Tls12 };
             let [sent, plain] = changed(version, place, &change, seed);
             prop_assert!(sent.starts_with(&plain));
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_is_not_changed_comes_whole() {
+    fn an_unchanged_stream_is_delivered_completely() {
         // Method: the exchange of the property test with a change after its end.
         for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
             let [sent, plain] = changed(version, usize::MAX, &Change::Flip(1), 5);

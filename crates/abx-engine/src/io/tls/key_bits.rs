@@ -23,8 +23,8 @@ const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 
 /// Bits of a certificate's public key; `None` for an unknown kind of key, or no certificate.
 pub(super) fn key_bits(certificate: &[u8]) -> Option<u32> {
-    let mut whole = Der(certificate);
-    let mut signed = Der(Der(whole.take(SEQUENCE)?).take(SEQUENCE)?);
+    let mut outer = Der(certificate);
+    let mut signed = Der(Der(outer.take(SEQUENCE)?).take(SEQUENCE)?);
     // Absent in the first version of certificates.
     let _ = signed.take(VERSION);
     signed.take(INTEGER)?;
@@ -53,32 +53,32 @@ pub(super) fn key_bits(certificate: &[u8]) -> Option<u32> {
     }
 }
 
-/// Values of DER, one after the other.
+/// A sequence of DER values.
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
     /// Takes the next value's content, if it has this tag.
     fn take(&mut self, tag: u8) -> Option<&'a [u8]> {
-        let [found_byte, length, behind @ ..] = self.0 else {
+        let [first, length, rest @ ..] = self.0 else {
             return None;
         };
-        if *found_byte != tag {
+        if *first != tag {
             return None;
         }
-        let (length, behind) = match *length {
-            short @ 0..=0x7f => (usize::from(short), behind),
-            // This many bytes hold the length; no certificate needs more than three.
+        let (length, rest) = match *length {
+            short @ 0..=0x7f => (usize::from(short), rest),
+            // The number of bytes that hold the length; no certificate needs more than three.
             long @ 0x81..=0x83 => {
-                let (bytes, behind) = behind.split_at_checked(usize::from(long - 0x80))?;
+                let (bytes, rest) = rest.split_at_checked(usize::from(long - 0x80))?;
                 let length = bytes
                     .iter()
-                    .fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-                (length, behind)
+                    .fold(0, |length, byte| length << 8 | usize::from(*byte));
+                (length, rest)
             }
             _ => return None,
         };
-        let (content, behind) = behind.split_at_checked(length)?;
-        self.0 = behind;
+        let (content, rest) = rest.split_at_checked(length)?;
+        self.0 = rest;
         Some(content)
     }
 }
@@ -98,7 +98,7 @@ mod tests {
         bytes
     }
 
-    /// As much of a certificate as is read, around this kind of key and this key.
+    /// The part of a certificate that is read, with this kind of key and this key.
     fn certificate(kind: &[u8], key: &[u8], has_version: bool) -> Vec<u8> {
         let empty = der(SEQUENCE, &[]);
         let key = [der(SEQUENCE, kind), der(BIT_STRING, &[&[0], key].concat())].concat();
@@ -113,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn known_keys_have_their_bits() {
-        // Method: certificates built of their parts: RSA of 2048 and 1023 bits, curves, and a
-        // kind that is not known.
+    fn the_bits_of_known_kinds_of_keys_are_counted() {
+        // Method: certificates built from parts: RSA of 2048 and 1023 bits, curves, and an
+        // unknown kind.
         let rsa = der(OBJECT, RSA);
         let modulus = |first: u8, bytes: usize| {
             let number = [&[0, first][..], &vec![7; bytes - 1]].concat();
@@ -126,8 +126,8 @@ mod tests {
         };
         for (has_version, first, bytes, bits) in [(true, 0x80, 256, 2048), (false, 0x40, 128, 1023)]
         {
-            let whole = certificate(&rsa, &modulus(first, bytes), has_version);
-            assert_eq!(key_bits(&whole), Some(bits));
+            let certificate = certificate(&rsa, &modulus(first, bytes), has_version);
+            assert_eq!(key_bits(&certificate), Some(bits));
         }
         for (curve, bits) in CURVES {
             let kind = [der(OBJECT, &[1, 2]), der(OBJECT, curve)].concat();
@@ -140,11 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_has_no_key() {
-        // Method: every beginning of a certificate, and the same with a false length.
-        let whole = certificate(&der(OBJECT, ED25519), &[4; 32], true);
-        for end in 0..whole.len() {
-            assert_eq!(key_bits(&whole[..end]), None);
+    fn a_truncated_certificate_has_no_key() {
+        // Method: every prefix of a certificate, and a value with a false length.
+        let certificate = certificate(&der(OBJECT, ED25519), &[4; 32], true);
+        for end in 0..certificate.len() {
+            assert_eq!(key_bits(&certificate[..end]), None);
         }
         assert_eq!(key_bits(&[SEQUENCE, 0x84, 0xff, 0xff, 0xff, 0xff]), None);
     }

@@ -1,8 +1,8 @@
 //! TLS over any back end: records on one side, plain bytes on the other.
 //!
 //! For the engine, a connection is open when its handshake is over, so that the time to open
-//! a connection includes it. Nothing can be discarded unread: a skipped body is decrypted
-//! and counted.
+//! a connection includes the handshake. No bytes can be discarded unread: a skipped body is
+//! decrypted and counted.
 
 mod config;
 mod connection;
@@ -26,12 +26,12 @@ use connection::TlsConnection;
 pub use config::{TlsClient, TlsPlanError};
 pub(crate) use remedy::remedy;
 
-/// Encrypts the bytes of the connections of `under`.
+/// Encrypts the connections of the back end `under`.
 pub struct Tls<I> {
     under: I,
     client: TlsClient,
     connections: Vec<Option<TlsConnection>>,
-    /// Used again for each wait.
+    /// The events of the back end below; reused for each wait.
     below: Vec<Ready>,
     received: Vec<u8>,
 }
@@ -48,16 +48,16 @@ impl<I: Io> Tls<I> {
     }
 
     /// Translates an event of the back end below for the engine.
-    fn pass_on(&mut self, this_ready: Ready, now: Nanos, ready: &mut Vec<Ready>) {
+    fn pass_on(&mut self, event: Ready, now: Nanos, ready: &mut Vec<Ready>) {
         let (Ready::Connected(token)
         | Ready::Unconnected(token, _)
         | Ready::MaySend(token)
-        | Ready::Receivable(token)) = this_ready;
+        | Ready::Receivable(token)) = event;
         if self.connections[token.slot as usize].is_none() {
-            // An earlier event of the same list has failed its handshake.
+            // Its handshake failed with an earlier event in the same list.
             return;
         }
-        match this_ready {
+        match event {
             Ready::Connected(token) => {
                 current(&mut self.connections, token).connected = now;
                 self.advance_handshake(token, now, ready);
@@ -85,7 +85,7 @@ impl<I: Io> Tls<I> {
         }
     }
 
-    /// Continues a handshake, as far as there are bytes for it.
+    /// Continues a handshake with the bytes that have come.
     fn advance_handshake(&mut self, token: Token, now: Nanos, ready: &mut Vec<Ready>) {
         let connection = current(&mut self.connections, token);
         let mut early = Vec::new();
@@ -101,10 +101,10 @@ impl<I: Io> Tls<I> {
                 return self.fail(token, ended("reset"), ready);
             }
             if connection.is_open {
-                connection.behind = early;
-                connection.shaken(now);
+                connection.undelivered = early;
+                connection.end_handshake(now);
                 ready.push(Ready::Connected(token));
-                // More may have come, for which the back end below lists no further event.
+                // Bytes may have come for which the back end below lists no further event.
                 ready.push(Ready::Receivable(token));
                 return;
             }
@@ -124,12 +124,12 @@ impl<I: Io> Tls<I> {
         ready.push(Ready::Unconnected(token, error));
     }
 
-    /// Decrypts until there is something to be handed over, into `received`. Bytes that came before
-    /// a fault are handed over before it.
+    /// Decrypts into `received` until there are bytes or an end to deliver. Bytes that came before
+    /// a fault are delivered before it.
     fn pull(&mut self, token: Token) -> Pull {
         let connection = current(&mut self.connections, token);
         self.received.clear();
-        self.received.append(&mut connection.behind);
+        self.received.append(&mut connection.undelivered);
         while self.received.is_empty() {
             if connection.has_ended {
                 return Pull::Ended;
@@ -150,13 +150,13 @@ impl<I: Io> Tls<I> {
             connection.has_failed |= flushed.is_err();
             connection.fault = taken.err();
         }
-        let skipped = connection.skipping.min(self.received.len() as u64);
+        let skipped = connection.to_skip.min(self.received.len() as u64);
         if skipped == 0 {
             return Pull::Bytes;
         }
-        connection.skipping -= skipped;
-        let rest = usize::try_from(skipped).unwrap_or(usize::MAX);
-        connection.behind.extend_from_slice(&self.received[rest..]);
+        connection.to_skip -= skipped;
+        let rest = &self.received[usize::try_from(skipped).unwrap_or(usize::MAX)..];
+        connection.undelivered.extend_from_slice(rest);
         Pull::Skipped(skipped)
     }
 }
@@ -202,19 +202,19 @@ impl<I: Io> Io for Tls<I> {
     }
 
     fn skip(&mut self, token: Token, bytes: u64) {
-        current(&mut self.connections, token).skipping = bytes;
+        current(&mut self.connections, token).to_skip = bytes;
     }
 
     fn limit_receive(&mut self, _: Token, _: usize) {
-        // A hint, and records do not keep to the lengths of their contents.
+        // The limit is a hint, and the lengths of records differ from those of their contents.
     }
 
     fn wait(&mut self, until: Nanos, awaits: Awaits, ready: &mut Vec<Ready>) -> Nanos {
         let mut below = std::mem::take(&mut self.below);
         let now = self.under.wait(until, awaits, &mut below);
         ready.clear();
-        for this_ready in below.drain(..) {
-            self.pass_on(this_ready, now, ready);
+        for event in below.drain(..) {
+            self.pass_on(event, now, ready);
         }
         self.below = below;
         now
@@ -260,7 +260,7 @@ impl<I: Io> Io for Tls<I> {
     }
 }
 
-/// A connection came to such an end in the middle of its handshake.
+/// The error of a connection that ended during its handshake.
 fn ended(how: &str) -> io::Error {
     let error = format!("the server {how} the connection in the handshake");
     io::Error::new(io::ErrorKind::InvalidData, error)

@@ -5,7 +5,7 @@ use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
-/// Why a handshake failed, and how far it had come; or why a connection broke after it.
+/// Why a handshake failed and how far it had come, or why a connection broke after it.
 #[derive(Debug)]
 pub(super) struct TlsFault {
     pub(super) error: Error,
@@ -48,7 +48,7 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Why certificates that are to be trusted cannot be.
+/// Why certificates cannot be trusted although the user requires it.
 pub(super) fn why_untrusted(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(error) => in_words(error).map(str::to_owned),
@@ -57,7 +57,7 @@ pub(super) fn why_untrusted(error: &Error) -> String {
     .unwrap_or_else(|| error.to_string())
 }
 
-/// The fault of a certificate, if the error's own text is not for people.
+/// The fault of a certificate in words, if the error's own text is not meant for users.
 fn in_words(error: &CertificateError) -> Option<&'static str> {
     Some(match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -103,7 +103,7 @@ fn of_alert(alert: AlertDescription, had_chosen: bool) -> &'static str {
         AlertDescription::ProtocolVersion => OTHER_VERSION,
         AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity => {
             if had_chosen {
-                // TLS 1.2 has no alert of its own for that.
+                // TLS 1.2 has no alert for a missing certificate.
                 WANTS_CERTIFICATE
             } else {
                 NO_CIPHER
@@ -128,7 +128,7 @@ fn of_alert(alert: AlertDescription, had_chosen: bool) -> &'static str {
     }
 }
 
-/// The connection ended without any TLS record.
+/// The remedy for a connection that ended without any TLS record.
 const NO_WORD: &str = "; if it does not use TLS on this port, use http:// or ws://; otherwise read \
  its log";
 const OTHER_VERSION: &str = "; it does not support this version of TLS: omit --tls-version, or \

@@ -1,8 +1,8 @@
-//! Sessions to resume: those of one server, enough for all connections of a load.
+//! The sessions of one server, enough for all connections of a load to resume one.
 //!
 //! The store of rustls keeps eight tickets of TLS 1.3 per server. Each is used once
-//! (RFC 8446, appendix C.4). So if twenty connections are opened at a time, some would
-//! find none, and how many would depend on how the server batches its work.
+//! (RFC 8446, appendix C.4). If twenty connections were opened at a time, some would find no
+//! ticket, and their number would depend on how the server batches its work.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,16 +12,15 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Tickets that are kept per connection of the load, the newest ones. A usual ticket takes about a
-/// kilobyte, and the largest 64: more connections must not give the tickets of a hostile server
-/// more room than the connections need.
+/// How many of the newest tickets are kept per connection of the load. A usual ticket takes about
+/// 1 kB and the largest 64 kB, so a hostile server must not fill more room than the connections
+/// need.
 const TICKETS_PER_CONNECTION: usize = 2;
-/// Tickets that are kept at most.
 const TICKETS_MAX: usize = 16 * 1024;
 
-/// The sessions of one server, whatever its name.
+/// The sessions of one server, under any name.
 pub(super) struct Tickets {
-    /// How many of TLS 1.3 are kept.
+    /// How many tickets of TLS 1.3 are kept.
     most: usize,
     kept: Mutex<KeptSessions>,
 }
@@ -29,14 +28,13 @@ pub(super) struct Tickets {
 #[derive(Default)]
 struct KeptSessions {
     group: Option<NamedGroup>,
-    /// One of TLS 1.2, which may be resumed again and again.
+    /// A session of TLS 1.2, which may be resumed any number of times.
     session: Option<Tls12ClientSessionValue>,
-    /// Those of TLS 1.3, the newest last.
+    /// Tickets of TLS 1.3, the newest last.
     tickets: VecDeque<Tls13ClientSessionValue>,
 }
 
 impl Tickets {
-    /// Enough for this many connections.
     pub(super) fn for_connections(connections: usize) -> Tickets {
         let most = connections.saturating_mul(TICKETS_PER_CONNECTION);
         Tickets {
@@ -45,7 +43,8 @@ impl Tickets {
         }
     }
 
-    /// The kept state is whole between any two statements, so a panic elsewhere spoils nothing.
+    /// Locks the state. It is consistent between any two statements, so a panic elsewhere does no
+    /// harm.
     fn kept(&self) -> MutexGuard<'_, KeptSessions> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -123,8 +122,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_server_that_gives_many_tickets_fills_no_more_than_the_room_of_its_connections() {
-        // Method: a handshake with a server that gives twelve, with room for 1, 3 and 100
+    fn a_server_with_many_tickets_fills_only_the_room_of_the_connections() {
+        // Method: a handshake with a server that sends twelve tickets, with room for 1, 3 and 100
         // connections.
         for (connections, kept) in [(1, 2), (3, 6), (100, 12)] {
             let tickets = Arc::new(Tickets::for_connections(connections));

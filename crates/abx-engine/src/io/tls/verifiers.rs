@@ -9,8 +9,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Trusts given certificates and those that they signed, except expired ones. A given one needs no
-/// signature: it may be the server's own, such as a self-signed one for trials.
+/// Trusts given certificates and those that they signed, except expired ones. A given certificate
+/// needs no signature: it may be the server's own, such as a self-signed certificate for trials.
 #[derive(Debug)]
 pub(super) struct Given {
     certificates: Vec<CertificateDer<'static>>,
@@ -19,13 +19,13 @@ pub(super) struct Given {
 
 impl Given {
     /// # Errors
-    /// One of them is no certificate, or none of them is valid now: the error of the first.
+    /// A certificate cannot be parsed, or none is valid now: then the error of the first.
     pub(super) fn of(given: &[Vec<u8>], provider: Arc<CryptoProvider>) -> Result<Given, Error> {
         let mut certificates: Vec<CertificateDer> =
             given.iter().cloned().map(CertificateDer::from).collect();
-        let server_verifier = signed_by(&certificates, &provider)?;
+        let verifier = signed_by(&certificates, &provider)?;
         let now = UnixTime::now();
-        let outdated = |certificate: &CertificateDer| outdated(&server_verifier, certificate, now);
+        let outdated = |certificate: &CertificateDer| outdated(&verifier, certificate, now);
         let first = certificates.first().and_then(outdated);
         certificates.retain(|certificate| outdated(certificate).is_none());
         if let Some(error) = first.filter(|_| certificates.is_empty()) {
@@ -39,7 +39,7 @@ impl Given {
     }
 }
 
-/// Trusts certificates signed by these, whether these have expired or not.
+/// Trusts certificates signed by the given ones, even if those have expired.
 fn signed_by(
     certificates: &[CertificateDer<'static>],
     provider: &Arc<CryptoProvider>,
@@ -48,13 +48,13 @@ fn signed_by(
     for certificate in certificates {
         store.add(certificate.clone())?;
     }
-    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider));
-    let signed = signed.build();
-    signed.map_err(|error| Error::General(error.to_string()))
+    WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider))
+        .build()
+        .map_err(|error| Error::General(error.to_string()))
 }
 
-/// Why a certificate is not valid at this moment. SUBTLE: it is verified as a server's, whose dates
-/// are checked before anything else; other errors do not matter for an authority.
+/// Why a certificate is not valid now. SUBTLE: it is verified as a server's certificate, whose
+/// dates are checked first; other errors do not matter for an authority.
 fn outdated(
     verifier: &WebPkiServerVerifier,
     certificate: &CertificateDer<'_>,
@@ -62,8 +62,8 @@ fn outdated(
 ) -> Option<Error> {
     use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
     let name = ServerName::try_from("localhost").expect("a name");
-    let shown = verifier.verify_server_cert(certificate, &[], &name, &[], now);
-    let is_of_dates = |error: &Error| {
+    let verified = verifier.verify_server_cert(certificate, &[], &name, &[], now);
+    let is_about_dates = |error: &Error| {
         matches!(
             error,
             Error::InvalidCertificate(
@@ -71,7 +71,7 @@ fn outdated(
             )
         )
     };
-    shown.err().filter(is_of_dates)
+    verified.err().filter(is_about_dates)
 }
 
 impl ServerCertVerifier for Given {
@@ -87,8 +87,8 @@ impl ServerCertVerifier for Given {
             verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
             return Ok(ServerCertVerified::assertion());
         }
-        let signed = &self.signed;
-        signed.verify_server_cert(shown, between, name, stapled, now)
+        self.signed
+            .verify_server_cert(shown, between, name, stapled, now)
     }
 
     fn verify_tls12_signature(
@@ -97,8 +97,8 @@ impl ServerCertVerifier for Given {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let signed = &self.signed;
-        signed.verify_tls12_signature(message, certificate, signature)
+        self.signed
+            .verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -107,8 +107,8 @@ impl ServerCertVerifier for Given {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let signed = &self.signed;
-        signed.verify_tls13_signature(message, certificate, signature)
+        self.signed
+            .verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -182,7 +182,7 @@ mod tests {
 
     /// An authority, and a server's certificate that it signed.
     fn signed(last_year: [i32; 2]) -> [CertificateDer<'static>; 2] {
-        let [authority_key, key] = [KeyPair::generate().unwrap(), KeyPair::generate().unwrap()];
+        let (authority_key, key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
         let mut authority = params(last_year[0]);
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = authority.self_signed(&authority_key).unwrap().der().clone();
@@ -191,7 +191,7 @@ mod tests {
         [certificate, shown.der().clone()]
     }
 
-    /// Whether a server that shows this is trusted.
+    /// Whether a server that shows this certificate is trusted.
     fn is_trusted(trusted: &[&CertificateDer], shown: &CertificateDer<'_>) -> Result<(), String> {
         let trusted: Vec<Vec<u8>> = trusted.iter().map(|der| der.to_vec()).collect();
         let given = Given::of(&trusted, Arc::new(default_provider()));
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn expired_certificates_are_not_trusted() {
-        // Method: a server's own certificate, one that an authority signed, and a file with
-        // several, each before and after its last day.
+        // Method: a server's own certificate, one signed by an authority, and a file with
+        // several certificates, each before and after its last day.
         let [old, good] = [own(2021), own(2999)];
         assert_eq!(is_trusted(&[&good], &good), Ok(()));
         for trusted in [vec![&old], vec![&old, &good]] {

@@ -1,9 +1,9 @@
-//! Which listener has received which broadcast: the rounds in flight.
+//! Which listeners have received which broadcast: the rounds in flight.
 //!
 //! Numbers count the broadcasts of a pool from 0 and never restart, so that a late
-//! message of an earlier slice is known to be late. A round ends when all listeners have
-//! it, when a listener's connection is lost before it has it, or when its time is out;
-//! messages that arrive after that are still received, as late.
+//! message of an earlier slice is known to be late. A round ends when all listeners have the
+//! message, when the connection of a listener without it is lost, or when it times out.
+//! Messages that arrive after that are still received, as late.
 
 use std::collections::VecDeque;
 
@@ -22,27 +22,28 @@ pub(super) struct Expected {
 
 struct BroadcastRound {
     flight: Flight,
-    /// The listeners that have it, one bit each.
-    has_it: Vec<u64>,
+    /// The listeners that have the message, one bit each.
+    receivers: Vec<u64>,
     received: usize,
     first: Nanos,
     median: Nanos,
-    /// What was wrong with it for any listener.
+    /// The fault of the message at any listener.
     wrong: Option<Outcome>,
 }
 
-/// The listeners of a pool, the speaker among them.
+/// The listeners of a pool, which include the speaker.
 pub(super) struct Audience {
     expected: Expected,
-    /// The number that each one should get next.
+    /// The next number for each listener.
     next: Vec<u64>,
-    /// In the order of their numbers, without gaps. Rounds that have ended stay in it
-    /// until they are the first.
+    /// In the order of their numbers, without gaps. `None` for a round that has ended and is not
+    /// the first.
     rounds: VecDeque<Option<BroadcastRound>>,
-    /// The number of the first one of `rounds`.
+    /// The number of the first round in `rounds`.
     base: u64,
     /// How many of `rounds` have not ended.
     in_flight: usize,
+    /// Memory of ended rounds, for their successors.
     spare: Vec<Vec<u64>>,
 }
 
@@ -72,13 +73,13 @@ impl Audience {
     }
 
     pub(super) fn sent(&mut self, flight: Flight) {
-        let mut has_it = self.spare.pop().unwrap_or_default();
-        has_it.clear();
-        has_it.resize(self.next.len().div_ceil(64), 0);
+        let mut receivers = self.spare.pop().unwrap_or_default();
+        receivers.clear();
+        receivers.resize(self.next.len().div_ceil(64), 0);
         self.in_flight += 1;
         self.rounds.push_back(Some(BroadcastRound {
             flight,
-            has_it,
+            receivers,
             received: 0,
             first: Nanos(0),
             median: Nanos(0),
@@ -86,7 +87,7 @@ impl Audience {
         }));
     }
 
-    /// A listener got a message. Returns the round that ended with it.
+    /// Notes a message at a listener. Returns the round that it ends.
     pub(super) fn receives(
         &mut self,
         received: &ReceivedMessage,
@@ -95,7 +96,7 @@ impl Audience {
     ) -> Option<Ended> {
         let number = received.number;
         if number >= self.next_number() {
-            // No speaker of this pool has sent it.
+            // The speaker of this pool has not sent this number.
             tally.out_of_order += 1;
             return None;
         }
@@ -129,13 +130,13 @@ impl Audience {
         (round.received == total).then(|| self.complete(place, tally))
     }
 
-    /// A listener has a new connection, which receives the messages sent from now on.
+    /// Notes a listener's new connection, which receives the messages sent from now on.
     pub(super) fn joins(&mut self, listener: usize) {
         self.next[listener] = self.next_number();
     }
 
-    /// A listener's connection is gone. Ends one of the rounds that it misses and returns
-    /// it. Call it until it returns `None`.
+    /// Notes the loss of a listener's connection. Ends one of the rounds that it misses and
+    /// returns it. Call it until it returns `None`.
     pub(super) fn misses(
         &mut self,
         listener: usize,
@@ -151,7 +152,7 @@ impl Audience {
         Some(self.give_up(place, outcome, tally))
     }
 
-    /// Ends the first round if it was begun before `moment`, and returns it.
+    /// Ends the first round if it was begun by `moment`, and returns it.
     pub(super) fn older(&mut self, moment: Nanos, tally: &mut Tally) -> Option<Ended> {
         let place = self.rounds.iter().position(Option::is_some)?;
         let round = self.rounds[place].as_ref()?;
@@ -185,7 +186,7 @@ impl Audience {
             flight: round.flight,
             outcome: round.wrong.unwrap_or(Outcome::Ok),
         };
-        self.spare.push(round.has_it);
+        self.spare.push(round.receivers);
         ended
     }
 
@@ -195,11 +196,11 @@ impl Audience {
             tally.lost += (self.next.len() - round.received) as u64;
         }
         let flight = round.flight;
-        self.spare.push(round.has_it);
+        self.spare.push(round.receivers);
         Ended { flight, outcome }
     }
 
-    /// Removes a round, and those after it that had ended.
+    /// Removes a round, and then all ended rounds at the front.
     fn end(&mut self, place: usize) -> BroadcastRound {
         self.in_flight -= 1;
         let round = self.rounds[place].take();
@@ -213,15 +214,15 @@ impl Audience {
 
 impl BroadcastRound {
     fn has(&self, listener: usize) -> bool {
-        self.has_it[listener / 64] & 1 << (listener % 64) != 0
+        self.receivers[listener / 64] & 1 << (listener % 64) != 0
     }
 
-    /// Notes that a listener has it. Returns false if it had it before.
+    /// Notes that a listener has the message. Returns false if it had the message before.
     fn takes(&mut self, listener: usize) -> bool {
         if self.has(listener) {
             return false;
         }
-        self.has_it[listener / 64] |= 1 << (listener % 64);
+        self.receivers[listener / 64] |= 1 << (listener % 64);
         self.received += 1;
         true
     }

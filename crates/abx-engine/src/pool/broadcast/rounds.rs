@@ -1,7 +1,7 @@
 //! Broadcasts: one connection sends, and all of them receive.
 //!
-//! A [`Pool`] makes and keeps the connections, which have no requests of their own.
-//! This module decides what the first of them sends, when, and what the others must receive.
+//! A [`Pool`] makes and keeps the connections, which carry no requests.
+//! This module decides what the first connection sends and when, and what the others must receive.
 //! Nothing is sent while a connection is missing, so that no subject gets faster by
 //! losing listeners: they are connected again first, and the time runs on.
 
@@ -38,16 +38,16 @@ pub struct Broadcast<I: Io> {
     audience: Audience,
     source: MessageSource,
     dispatcher: Dispatcher,
-    /// Due and not sent: the window has room, and a connection is missing.
+    /// Due rounds that are not sent, since a connection is missing.
     waiting: VecDeque<Flight>,
     /// The speaker's clock; the others only listen.
     clock: Clock,
     counting: Counting,
     /// Since when there is room in the window and every connection is open.
     free_since: Nanos,
-    /// No connection is tried before this moment.
+    /// The earliest moment of the next connect.
     rests_until: Nanos,
-    /// Connects that failed since all connections were open.
+    /// Failed connects since all connections were open.
     refusals: u32,
     /// Rounds that failed since the last success.
     failures: usize,
@@ -63,7 +63,7 @@ struct BroadcastSlice<'b, I: Io> {
     /// Whether further rounds are begun.
     continues: bool,
     /// Whether every connection was open before the last wait.
-    was_whole: bool,
+    was_complete: bool,
 }
 
 impl<I: Io> Driver for BroadcastSlice<'_, I> {
@@ -106,7 +106,7 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
         if is_idle && !has_more {
             return None;
         }
-        self.was_whole = load.is_whole();
+        self.was_complete = load.is_complete();
         Some(NextWait {
             until: load.wakes(slice, self.continues, now),
             awaits: Awaits::of(load.audience.in_flight()),
@@ -129,8 +129,8 @@ impl<I: Io> Driver for BroadcastSlice<'_, I> {
             load.report_awaited();
         }
         load.time_out(now);
-        if !self.was_whole && load.is_whole() {
-            load.becomes_whole(now);
+        if !self.was_complete && load.is_complete() {
+            load.becomes_complete(now);
         }
     }
 }
@@ -175,7 +175,7 @@ impl<I: Io> Broadcast<I> {
             counted_until: slice.end,
             stopped_responding: false,
             continues: true,
-            was_whole: true,
+            was_complete: true,
             slice,
             broadcast: self,
         };
@@ -206,7 +206,7 @@ impl<I: Io> Broadcast<I> {
     }
 
     /// Whether every connection is open.
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.pool.standing() == self.pool.slots.len()
     }
 
@@ -226,7 +226,7 @@ impl<I: Io> Broadcast<I> {
             .begin(slice, &self.pool.plan.pacing, seed, speakers);
         let basis = slice.basis(&self.pool.plan);
         let counted = [slice.counted_from, slice.end];
-        // Rounds are filled up one by one, so they do not come in bursts.
+        // The window is filled up one by one, so rounds do not come in bursts.
         self.counting = Counting::new(basis, counted, speakers, 1);
         self.clock = Clock::new(&self.counting);
         self.free_since = slice.start;
@@ -265,13 +265,14 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Sends the waiting rounds if every listener is connected; else has the others connected.
+    /// Sends the waiting rounds if every listener is connected; otherwise connects the missing
+    /// ones.
     fn send_waiting(&mut self, now: Nanos) {
         if self.waiting.is_empty() {
             return;
         }
-        if !self.is_whole() {
-            return self.call_in(now);
+        if !self.is_complete() {
+            return self.connect_missing(now);
         }
         while let Some(mut flight) = self.waiting.pop_front() {
             flight.sent = Some(self.pool.now());
@@ -286,8 +287,8 @@ impl<I: Io> Broadcast<I> {
         }
     }
 
-    /// Connects the missing listeners, in bursts that a listen queue takes.
-    fn call_in(&mut self, now: Nanos) {
+    /// Connects the missing listeners, in bursts that a listen queue can hold.
+    fn connect_missing(&mut self, now: Nanos) {
         if now < self.rests_until {
             return;
         }
@@ -318,7 +319,7 @@ impl<I: Io> Broadcast<I> {
         Nanos(self.pool.plan.timeout_ns())
     }
 
-    /// When the oldest round was begun, whether it was sent or waits.
+    /// When the oldest round was begun, sent or waiting.
     fn oldest(&self) -> Option<Nanos> {
         let waiting = self.waiting.front().map(|flight| flight.begun);
         self.audience.oldest().into_iter().chain(waiting).min()
@@ -328,8 +329,8 @@ impl<I: Io> Broadcast<I> {
         self.audience.in_flight() + self.waiting.len() < self.pool.window
     }
 
-    /// Rounds that waited for connections may go out.
-    fn becomes_whole(&mut self, now: Nanos) {
+    /// All connections are open again, so waiting rounds may go out.
+    fn becomes_complete(&mut self, now: Nanos) {
         self.refusals = 0;
         self.free_since = now;
         for flight in &mut self.waiting {
@@ -349,11 +350,9 @@ impl<I: Io> Broadcast<I> {
 
     fn take_received(&mut self, now: Nanos) {
         let mut received = std::mem::take(&mut self.pool.protocol.received);
-        for received_message in received.drain(..) {
-            if let Some(ended) =
-                self.audience
-                    .receives(&received_message, now, &mut self.pool.tally)
-            {
+        for message in received.drain(..) {
+            let tally = &mut self.pool.tally;
+            if let Some(ended) = self.audience.receives(&message, now, tally) {
                 self.ended(&ended, now);
             }
         }
@@ -450,7 +449,7 @@ impl<I: Io> Broadcast<I> {
         tally.clocks = u64::from(time.is_some());
         tally.connection_ns = time.unwrap_or_default().0;
         tally.silent = self.pool.slots.len() as u64 - u64::from(span.is_some());
-        // They were outcomes of rounds.
+        // The failures were counted as outcomes of rounds.
         self.pool.connect_failures = Outcomes::default();
     }
 }

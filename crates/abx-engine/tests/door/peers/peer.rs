@@ -1,6 +1,6 @@
-//! A peer that follows a test's script, right or wrong.
+//! A peer that follows a test's script, correct or not.
 //!
-//! One thread per connection runs the test's script. It checks nothing:
+//! One thread per connection runs the test's script. The peer checks nothing:
 //! tests can query its counts. Start at [`Peer::start`].
 
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// More connections at a time are closed at once.
 const CONNECTIONS_MAX: usize = 64;
-/// How soon a reading script notices that the peer is to end.
+/// How soon a reading script notices that the peer ends.
 const POLL: Duration = Duration::from_millis(20);
 
 /// A listening peer. Dropping it ends its threads.
@@ -122,7 +122,7 @@ impl Connection {
         self.read_body().is_some()
     }
 
-    /// Reads one whole request and gives its body.
+    /// Reads one whole request and returns its body.
     pub fn read_body(&mut self) -> Option<Vec<u8>> {
         let length = self.read_head()?;
         while self.unread.len() < length {
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// Reads one head and gives the length of the body that it announces.
+    /// Reads one head and returns the length of the body that it announces.
     pub fn read_head(&mut self) -> Option<usize> {
         let head = self.read_head_text()?;
         let length = head.lines().find_map(|line| {
@@ -161,7 +161,7 @@ impl Connection {
         Some(length.unwrap_or(0))
     }
 
-    /// Reads one head and gives its text.
+    /// Reads one head and returns its text.
     pub fn read_head_text(&mut self) -> Option<String> {
         let end = loop {
             if let Some(place) = self.unread.windows(4).position(|four| four == b"\r\n\r\n") {

@@ -1,5 +1,4 @@
-//! A peer that uses HTTP/2, right or as wrong as a test sets it: it reads frames, and
-//! writes the test's bytes.
+//! A peer that uses HTTP/2, correctly or not: it reads frames, and writes the test's bytes.
 
 use crate::peers::peer::{Connection, Peer};
 

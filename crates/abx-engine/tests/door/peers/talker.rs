@@ -1,4 +1,4 @@
-//! A peer that uses WebSocket, right or as wrong as a test sets it.
+//! A peer that uses WebSocket, correctly or not.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits, message
 
 use crate::peers::peer::{Connection, Peer};
 
-/// A message that came.
+/// A received message.
 pub struct Said {
     pub kind: MessageKind,
     pub payload: Vec<u8>,

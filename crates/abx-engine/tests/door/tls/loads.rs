@@ -46,7 +46,7 @@ fn a_load_is_verified_and_the_server_counts_the_same() {
 }
 
 #[test]
-fn each_request_may_bring_its_own_connection() {
+fn each_request_may_have_a_new_connection() {
     // Method: without keep-alive; with and without resumption, whose count is the server's.
     // Each handshake has its time, which is within that of the whole connect.
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
@@ -91,7 +91,7 @@ fn each_request_may_bring_its_own_connection() {
 }
 
 #[test]
-fn connections_that_are_opened_together_all_have_something_to_resume() {
+fn connections_opened_together_all_find_a_session_to_resume() {
     // Method: twenty at a time, of a server that gives two tickets with each handshake. In
     // the first slice the first twenty have none; in the next one every connection has.
     let peer = TlsPeer::start(BOTH, false);
@@ -116,7 +116,7 @@ fn connections_that_are_opened_together_all_have_something_to_resume() {
 }
 
 #[test]
-fn a_server_that_proves_nothing_gets_no_request() {
+fn a_server_without_proof_of_identity_gets_no_request() {
     // Method: an authority that did not sign, and another name; a client that trusts any
     // certificate is served.
     let peer = TlsPeer::start(BOTH, false);
@@ -143,7 +143,7 @@ fn a_server_that_proves_nothing_gets_no_request() {
 }
 
 #[test]
-fn a_server_without_tls_is_told_apart() {
+fn a_server_without_tls_is_detected() {
     // Method: a peer that responds to anything with HTTP, and one with another version only.
     let plain = Peer::start(|mut connection| {
         connection.send(HELLO);
@@ -230,7 +230,7 @@ fn a_record_that_cannot_be_decrypted_fails_its_request_and_no_other() {
 }
 
 #[test]
-fn a_client_proves_who_it_is_where_that_is_asked() {
+fn a_client_proves_its_identity_on_request() {
     // Method: a server that accepts no other client, with and without the client certificate.
     // In TLS 1.3 it refuses when the client's handshake is over, and the probe reports why.
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
@@ -268,7 +268,7 @@ fn a_client_proves_who_it_is_where_that_is_asked() {
 }
 
 #[test]
-fn a_probe_says_what_was_agreed_on_and_what_failed() {
+fn a_probe_reports_the_agreed_parameters_and_failures() {
     // Method: each version; then a name that the certificate is not for.
     let peer = TlsPeer::start(BOTH, false);
     let request = load(peer.address, 1).requests.remove(0).request;
@@ -301,7 +301,7 @@ fn a_probe_says_what_was_agreed_on_and_what_failed() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_before_any_connection() {
+fn unusable_names_and_certificates_are_refused_before_any_connection() {
     // Method: a name that no server can have, and bytes that are no certificate.
     let peer = Peer::responding(HELLO);
     let nameless = TlsPlan {
@@ -320,7 +320,7 @@ fn what_cannot_be_used_is_refused_before_any_connection() {
 }
 
 #[test]
-fn a_log_has_what_was_agreed_on() {
+fn a_log_has_the_agreed_parameters() {
     // Method: each version, with and without the name; the peer's key is of 256 bits.
     for (version, name) in [
         (TlsVersion::Tls12, "TLSv1.2"),

@@ -57,16 +57,16 @@ const BROKEN_RECORD: [u8; 37] = {
 };
 
 impl TlsPeer {
-    /// `asks` is whether it requests a certificate from the client.
+    /// `wants_certificate` says whether it requests a certificate from the client.
     pub(crate) fn start(
         versions: &[&'static rustls::SupportedProtocolVersion],
-        asks: bool,
+        wants_certificate: bool,
     ) -> TlsPeer {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(versions)
             .unwrap();
-        let builder = if asks {
+        let builder = if wants_certificate {
             let mut clients = RootCertStore::empty();
             clients.add(CLIENT.cert.der().clone()).unwrap();
             let verifier = WebPkiClientVerifier::builder_with_provider(clients.into(), provider);
@@ -74,8 +74,8 @@ impl TlsPeer {
         } else {
             builder.with_no_client_auth()
         };
-        let shown = vec![SERVER.cert.der().clone()];
-        let config = Arc::new(builder.with_single_cert(shown, key_of(&SERVER)).unwrap());
+        let chain = vec![SERVER.cert.der().clone()];
+        let config = Arc::new(builder.with_single_cert(chain, key_of(&SERVER)).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Seen::default());
@@ -117,7 +117,7 @@ impl Drop for TlsPeer {
 
 /// `None` when the client has gone.
 fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> Option<()> {
-    let mut asked = Vec::new();
+    let mut unread = Vec::new();
     let mut buffer = [0; 4096];
     stream.conn.complete_io(&mut stream.sock).ok()?;
     let kind = match stream.conn.handshake_kind()? {
@@ -130,9 +130,9 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, seen: &Seen) -> O
     let mut responded = 0;
     loop {
         let got = stream.read(&mut buffer).ok().filter(|got| *got > 0)?;
-        asked.extend_from_slice(&buffer[..got]);
-        while let Some(end) = asked.windows(4).position(|part| part == b"\r\n\r\n") {
-            asked.drain(..end + 4);
+        unread.extend_from_slice(&buffer[..got]);
+        while let Some(end) = unread.windows(4).position(|part| part == b"\r\n\r\n") {
+            unread.drain(..end + 4);
             seen.requests.fetch_add(1, Ordering::SeqCst);
             responded += 1;
             stream.conn.writer().write_all(HELLO).ok()?;

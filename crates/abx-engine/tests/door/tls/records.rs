@@ -82,7 +82,7 @@ impl SessionListener for Asker {
 }
 
 #[test]
-fn a_session_that_meets_a_broken_record_says_so() {
+fn a_session_that_meets_a_broken_record_fails_as_tls() {
     // Method: two sessions of three calls, whose second response is followed by such a record.
     let peer = TlsPeer::start(BOTH, false);
     peer.seen.breaks_after.store(2, Ordering::SeqCst);

@@ -201,7 +201,7 @@ fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
 }
 
 #[test]
-fn who_is_waited_for_is_told_while_it_lasts_and_not_before() {
+fn awaited_connections_are_reported_during_a_long_wait_only() {
     // Method: every second connection goes mute; the reports are checked 2 s after the
     // start. With a timeout of a quarter of a second there is no time to report anything.
     let waits = |timeout: u64| {

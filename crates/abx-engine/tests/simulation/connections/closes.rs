@@ -64,7 +64,7 @@ fn a_request_that_was_taken_and_dropped_has_failed() {
 }
 
 #[test]
-fn what_a_fresh_connection_took_and_dropped_is_told_apart_from_what_it_did_not() {
+fn requests_that_a_new_connection_dropped_differ_from_those_it_never_took() {
     // Method: connections that close when they have read the request, and connections that
     // close when they are open, which crosses with it.
     for (steps, outcome) in [
@@ -115,7 +115,7 @@ fn only_idempotent_requests_are_sent_again() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_are_counted() {
+fn unrequested_bytes_are_counted() {
     // Method: an open loop of 100 a second on one connection, and a peer that sends
     // something after each response, in a segment of its own; and an empty line, which
     // servers may send.
@@ -141,7 +141,7 @@ fn bytes_that_nobody_asked_for_are_counted() {
 }
 
 #[test]
-fn bytes_between_slices_are_told_with_the_next_one() {
+fn unrequested_bytes_between_slices_count_in_the_next_slice() {
     // Method: the extra bytes come when the slice is over.
     let mut network = Network::faultless(1);
     network.delay = Nanos(1000);
@@ -159,7 +159,7 @@ fn bytes_between_slices_are_told_with_the_next_one() {
 }
 
 #[test]
-fn responses_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
+fn responses_that_end_a_kept_connection_are_counted() {
     // Method: each response announces the close, with keep-alive and without; and a
     // body that ends with it.
     let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
@@ -189,7 +189,7 @@ fn responses_that_end_their_connection_are_counted_where_it_was_to_be_kept() {
 }
 
 #[test]
-fn an_end_that_no_response_announced_is_counted_where_a_connection_was_to_be_kept() {
+fn unannounced_ends_of_kept_connections_are_counted() {
     // Method: an open loop of 100 a second, and a peer that closes after each response without
     // notice, with keep-alive and without; each end finds its connection idle.
     for (keep_alive, expected) in [(true, 99..=101), (false, 0..=0)] {

@@ -68,7 +68,7 @@ fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
     let (head, piece): (Arc<[u8]>, Arc<[u8]>) = (head.as_bytes().into(), piece.as_bytes().into());
     let script = move |number: usize| {
-        let asked = [PeerStep::Await(bytes), PeerStep::Work];
+        let receive = [PeerStep::Await(bytes), PeerStep::Work];
         let response = match number {
             0 => [
                 PeerStep::Send(Arc::clone(&head)),
@@ -76,7 +76,7 @@ fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
             ],
             _ => [PeerStep::Send(SERVES.into()), PeerStep::Again],
         };
-        asked.into_iter().chain(response).collect()
+        receive.into_iter().chain(response).collect()
     };
     let mut pool = pool_of_steps(network(), plan, Box::new(script));
     pool.connect_all(&AtomicBool::new(false));
@@ -127,7 +127,7 @@ fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, what: &str) {
 }
 
 #[test]
-fn an_endless_response_leaves_the_others_their_turns_and_times_out() {
+fn an_endless_response_leaves_other_connections_their_turns_and_times_out() {
     // Method: one of four connections gets each kind of endless response, in virtual time that
     // runs while bytes are received. The others are served, and the slice ends in time.
     for (head, piece, outcome) in PIECES {
@@ -234,7 +234,7 @@ fn endless_frames_of_websocket_end_in_time() {
 }
 
 #[test]
-fn held_connections_may_be_sent_anything_without_end() {
+fn held_connections_may_receive_endless_bytes() {
     // Method: a slice in which nothing is sent, and the opening after it, while one connection
     // gets pongs, parts of a message or whole messages without end.
     let whole: (&[u8], &[u8]) = (&[], &[0x82, 0]);

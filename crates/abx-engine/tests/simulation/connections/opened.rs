@@ -64,7 +64,7 @@ fn slowly() -> Accepting {
 }
 
 #[test]
-fn an_opening_takes_as_long_as_it_goes_on_when_each_connect_is_in_time() {
+fn an_opening_may_take_long_if_each_connect_is_in_time() {
     // Method: 1,000 connections at 7 ms each are 7 s, seven timeouts, and none of them
     // waits for longer than 128 times 7 ms.
     let mut pool = pool(accepting(slowly()), many(1_000), BODY);
@@ -97,7 +97,7 @@ fn a_connect_has_its_own_timeout_while_others_succeed() {
 }
 
 #[test]
-fn a_server_that_stops_accepting_is_blamed_for_what_was_tried_only() {
+fn a_server_that_stops_accepting_is_charged_with_tried_connects_only() {
     // Method: 300 of 1,000 are accepted. Those under way at that moment are waited for
     // to the end of their timeout, no others are tried, and all of it ends exactly then.
     let network = accepting(Accepting {
@@ -117,7 +117,7 @@ fn a_server_that_stops_accepting_is_blamed_for_what_was_tried_only() {
 }
 
 #[test]
-fn an_opening_goes_on_when_a_server_comes_back_within_a_timeout() {
+fn an_opening_continues_if_a_server_recovers_within_a_timeout() {
     // Method: nothing is accepted for the first 0.9 s.
     let network = accepting(Accepting {
         from: Nanos(1_900 * MS),
@@ -133,7 +133,7 @@ fn an_opening_goes_on_when_a_server_comes_back_within_a_timeout() {
 }
 
 #[test]
-fn a_machine_without_ports_says_so_and_tries_no_more() {
+fn a_machine_without_ports_reports_this_and_stops() {
     // Method: ports for 200, with one address and with three, each of which has one try
     // more. Nothing counts against the server, and the 200 connections are open.
     for (addresses, tries) in [(0, 1), (1, 1), (3, 3)] {
@@ -210,7 +210,7 @@ fn a_rate_slower_than_the_timeout_is_no_silence() {
 }
 
 #[test]
-fn who_refuses_is_asked_for_each_connection() {
+fn a_refusing_server_gets_a_connect_for_each_connection() {
     // Method: more refusals than there are places, so that each leaves its own; a
     // refusal takes no time or one way there and back.
     let mut plan = many(1_000);

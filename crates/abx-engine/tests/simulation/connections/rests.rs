@@ -15,7 +15,7 @@ use crate::loads::{MS, count, plan, pool, pool_of_steps, run, run_requests};
 const CONNECTIONS: u32 = 10;
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A pool whose peer shuts down, unread, connections that were idle for longer than that.
+/// A pool whose peer shuts down connections that were idle for longer, with the request unread.
 fn impatient(idle_max_ms: u64, plan: LoadPlan) -> Pool<Sim, Http> {
     let mut network = Network::faultless(1);
     network.idle_max = Nanos(idle_max_ms * MS);
@@ -33,7 +33,7 @@ fn rest(pool: &mut Pool<Sim, Http>, span_ms: u64) -> usize {
 }
 
 #[test]
-fn a_connection_that_is_ended_after_a_rest_is_no_failure() {
+fn a_connection_that_ends_after_a_rest_is_no_failure() {
     // Method: two slices with a rest between them, which is longer than the server's idle
     // timeout, or is not, or is shorter than any that counts as a rest. The server ends
     // each connection when the first request has come and does not read it. A window of
@@ -102,7 +102,7 @@ fn an_end_that_came_during_the_rest_is_noticed_before_the_slice() {
 }
 
 #[test]
-fn a_server_that_drops_what_it_took_is_told_whatever_has_rested() {
+fn a_server_that_drops_requests_is_reported_even_after_rests() {
     // Method: each connection serves one request, and closes when it has read the second.
     // At most one request of each connection may be taken to have met a rest: in a
     // closed loop, and at a rate that leaves each connection idle for two seconds.
@@ -141,7 +141,7 @@ fn a_server_that_drops_what_it_took_is_told_whatever_has_rested() {
 }
 
 #[test]
-fn connections_that_a_rest_has_cost_cost_no_throughput() {
+fn connections_lost_in_a_rest_cost_no_throughput() {
     // Method: slices with and without a lead-in of two response times, after a rest that
     // costs all connections and after one that costs none. The clocks run from the first
     // response of each connection.

@@ -1,5 +1,5 @@
-//! Known results: the throughput of servers whose capacity is known, with their own
-//! count as the truth. All of them in short slices, as in comparisons.
+//! Known results: the throughput of servers whose capacity is known, compared with their own
+//! counts, in short slices as in comparisons.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -62,12 +62,12 @@ fn server(discipline: Discipline, work: fn() -> Vec<Nanos>, workers: usize) -> N
     }
 }
 
-/// Requests that take the same.
+/// Requests that all take the same time.
 fn constant() -> Vec<Nanos> {
     vec![WORK]
 }
 
-/// Requests whose work is exponential: the middles of a hundred equal parts of all.
+/// Requests whose work is exponential: the middles of a hundred equal parts of the distribution.
 fn exponential() -> Vec<Nanos> {
     let middle = |part: u32| 1.0 - (f64::from(part) + 0.5) / 100.0;
     (0..100)
@@ -156,7 +156,7 @@ fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[
 }
 
 #[test]
-fn a_closed_loop_gets_what_a_server_of_one_worker_serves() {
+fn a_closed_loop_reaches_the_capacity_of_one_worker() {
     // Method: 1,000 requests a second in every order of service and of every kind of
     // work, with 20 connections.
     use Discipline::{Batches, Fifo, Lifo, Sharing};
@@ -174,7 +174,7 @@ fn a_closed_loop_gets_what_a_server_of_one_worker_serves() {
 }
 
 #[test]
-fn a_closed_loop_gets_what_several_workers_serve() {
+fn a_closed_loop_reaches_the_capacity_of_several_workers() {
     // Method: the same with 4 and 16 workers.
     assert_counted(&[
         (Discipline::Fifo, exponential, 4, 1),
@@ -183,7 +183,7 @@ fn a_closed_loop_gets_what_several_workers_serve() {
 }
 
 #[test]
-fn a_closed_loop_of_windows_gets_what_the_server_serves() {
+fn a_closed_loop_of_windows_reaches_the_capacity_of_the_server() {
     // Method: the same with 5 connections of 4 requests in flight.
     use Discipline::{ByConnection, Fifo};
     assert_counted(&[
@@ -217,7 +217,7 @@ fn windows_that_are_served_in_bursts_are_counted_wherever_the_edges_fall() {
 }
 
 #[test]
-fn workers_without_enough_to_do_are_counted_as_they_are() {
+fn underused_workers_are_counted_correctly() {
     // Method: 8 connections on more workers than that; each one's cycle is the work
     // and the way there and back, of any length of slice.
     for (turns, slices) in LENGTHS {
@@ -273,7 +273,7 @@ fn per_s(pacing: Pacing, server: Network, slices: u64, [span, discard]: [u64; 2]
 }
 
 #[test]
-fn an_overloaded_server_gets_what_it_serves_and_not_more() {
+fn an_overloaded_server_is_counted_at_its_capacity() {
     // Method: 2, 5 and 12 times the capacity of a server, in slices of 5, 10 and 50
     // response times of 50 ms; and 5 times for 300 ms without a discarded part.
     for per in ["2000", "5000", "12000"] {

@@ -49,42 +49,39 @@ fn slice(pool: &mut Pool<Sim, Http>, span: Nanos, requests_max: u64) -> WorkerSl
 }
 
 fn course(pool: &Pool<Sim, Http>) -> Course {
-    let kept = pool.tally().course.as_ref();
-    kept.expect("one was asked for").finish()
+    let course = pool.tally().course.as_ref();
+    course.expect("the slice records a course").finish()
 }
 
 #[test]
-fn each_interval_has_what_ended_in_it() {
+fn each_interval_has_the_requests_that_ended_in_it() {
     // Method: 1,000 a second for a second, with responses in 150 us each; the peer is away from
-    // 300 ms until before 500 ms, when all fails. Stretches end at even moments, at which
-    // one request more or fewer may just have ended; all of them together are the total.
+    // 300 ms until before 500 ms, when all requests fail. Intervals end at round moments, at which
+    // one request more or fewer may just have ended; all intervals add up to the total.
     let mut pool = paced("1000");
     let start = pool.now();
     let at = |ms: u64| start.plus(Nanos(ms * MS));
     pool.io.goes_away(at(300), at(500));
     let slice = slice(&mut pool, Nanos(SECOND), u64::MAX);
     pool.run(slice, &AtomicBool::new(false));
-    let found_course = course(&pool);
-    assert_eq!(
-        (found_course.interval_ns, found_course.until_ns),
-        (100 * MS, SECOND)
-    );
-    assert_eq!((found_course.ok.len(), found_course.failed.len()), (10, 10));
-    for (place, (ok, failed)) in found_course.ok.iter().zip(&found_course.failed).enumerate() {
+    let course = course(&pool);
+    assert_eq!((course.interval_ns, course.until_ns), (100 * MS, SECOND));
+    assert_eq!((course.ok.len(), course.failed.len()), (10, 10));
+    for (place, (ok, failed)) in course.ok.iter().zip(&course.failed).enumerate() {
         let is_away = (3..5).contains(&place);
         let [most, none] = if is_away { [failed, ok] } else { [ok, failed] };
-        assert!((98..=102).contains(most) && *none <= 1, "{found_course:?}");
+        assert!((98..=102).contains(most) && *none <= 1, "{course:?}");
     }
-    let total: u64 = found_course.ok.iter().sum();
+    let total: u64 = course.ok.iter().sum();
     assert!(
         total.abs_diff(pool.tally().outcomes.ok()) <= 1,
-        "{found_course:?}"
+        "{course:?}"
     );
     assert!(
-        (100..200).contains(&found_course.p50_us[0].unwrap()),
-        "{found_course:?}"
+        (100..200).contains(&course.p50_us[0].unwrap()),
+        "{course:?}"
     );
-    assert_eq!(found_course.p50_us[4], None);
+    assert_eq!(course.p50_us[4], None);
 }
 
 #[test]
@@ -93,20 +90,17 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
     let mut pool = paced("1000");
     let slice = slice(&mut pool, Nanos::MAX, 250);
     pool.run(slice, &AtomicBool::new(false));
-    let found_course = course(&pool);
-    assert_eq!(
-        (found_course.ok.len(), found_course.ok.iter().sum::<u64>()),
-        (3, 250)
-    );
+    let course = course(&pool);
+    assert_eq!((course.ok.len(), course.ok.iter().sum::<u64>()), (3, 250));
     assert!(
-        (249 * MS..260 * MS).contains(&found_course.until_ns),
-        "{found_course:?}"
+        (249 * MS..260 * MS).contains(&course.until_ns),
+        "{course:?}"
     );
 }
 
 #[test]
-fn whoever_listens_is_told_each_interval_once() {
-    // Method: the reported intervals equal the kept ones; a slice without a course reports none.
+fn a_listener_receives_each_interval_once() {
+    // Method: the reported intervals equal the recorded ones; without a course there are none.
     let (listener, intervals) = channel();
     let shared = SharedSlice::with_listener(Some(listener), 1, 1);
     let mut pool = paced("1000");

@@ -36,7 +36,7 @@ fn paced(network: Network, connections: u32, pacing: Pacing) -> Pool<Sim, Http> 
 }
 
 #[test]
-fn what_is_due_is_sent_when_it_is_due() {
+fn requests_are_sent_when_they_are_due() {
     // Method: 1,000 a second for a second on a peer that is never late. All are
     // sent, none had to wait, and each takes the peer's time; one more ends the time
     // over which throughput is counted.
@@ -67,7 +67,7 @@ fn connections_take_turns() {
 }
 
 #[test]
-fn what_was_due_while_the_generator_stood_still_is_sent_late_also_at_the_end() {
+fn requests_due_during_a_pause_of_the_generator_are_sent_late_even_at_the_end() {
     // Method: 1,000 a second for a second, with a pause from 50 ms before the end until 50 ms
     // after it. There are idle connections for all that was due, and for half of it.
     for (connections, unsent) in [(60, 0), (25, 25)] {
@@ -140,7 +140,7 @@ fn a_timeout_runs_from_the_send_and_the_response_from_the_intention() {
 }
 
 #[test]
-fn whatever_goes_wrong_every_planned_request_is_accounted_for() {
+fn every_planned_request_is_accounted_for_with_all_faults() {
     // Method: seeds with all faults on, constant and Poisson, with and without
     // keep-alive, below and above the peer's capacity.
     for seed in 0..80 {
@@ -223,7 +223,7 @@ fn a_user_thinks_before_the_next_request() {
 }
 
 #[test]
-fn a_session_has_its_calls_and_a_connection_of_its_own() {
+fn a_session_has_its_calls_and_a_separate_connection() {
     // Method: 10 sessions a second for a second, of 5 calls with 10 ms between
     // them; closed ones follow each other.
     let mut open = constant("10");

@@ -70,7 +70,7 @@ fn sums_us(tally: &Tally) -> [u64; 4] {
 }
 
 #[test]
-fn phases_are_what_the_peer_took_for_each() {
+fn phases_have_the_delays_of_the_peer() {
     // Method: known delays, over open connections and over one connection per request,
     // which takes a trip to make.
     for (keep_alive, connect_us) in [(true, 0), (false, TRIP_US)] {
@@ -80,15 +80,15 @@ fn phases_are_what_the_peer_took_for_each() {
         run_requests(&mut pool, 30);
         let tally = pool.tally();
         assert_eq!(tally.times.phases.sums().requests, 30);
-        let each = [0, connect_us, TRIP_US + WORK_US, WORK_US];
-        assert_eq!(sums_us(tally), each.map(|span| 30 * span));
+        let spans = [0, connect_us, TRIP_US + WORK_US, WORK_US];
+        assert_eq!(sums_us(tally), spans.map(|span| 30 * span));
         let made = tally.times.phases.times(Phase::Connect).unwrap().count();
         assert_eq!(made, if keep_alive { 0 } else { 30 });
     }
 }
 
 #[test]
-fn behind_others_a_request_waits_for_its_turn() {
+fn a_pipelined_request_waits_for_its_turn() {
     // Method: four in flight, sent together. The peer begins each response when the
     // one before is whole, so that only the first one has the trip in it.
     let mut plan = watched(1);
@@ -103,7 +103,7 @@ fn behind_others_a_request_waits_for_its_turn() {
 }
 
 #[test]
-fn a_response_that_comes_with_the_one_before_had_only_to_wait() {
+fn a_response_that_comes_with_the_previous_one_has_only_waited() {
     // Method: two requests in flight, and both responses in one piece.
     let mut plan = watched(1);
     plan.pipeline = 2;
@@ -116,7 +116,7 @@ fn a_response_that_comes_with_the_one_before_had_only_to_wait() {
 }
 
 #[test]
-fn a_try_that_was_lost_is_waiting() {
+fn a_lost_attempt_counts_as_waiting() {
     // Method: the second request has its connection broken under it; only the making of
     // the next one is connecting.
     let plan = watched(1);
@@ -138,7 +138,7 @@ fn a_try_that_was_lost_is_waiting() {
 }
 
 #[test]
-fn what_a_lost_response_had_begun_is_not_the_next_one_s() {
+fn the_first_byte_of_a_lost_response_does_not_count_for_the_next_one() {
     // Method: the first connection breaks inside the first response, the next one
     // responds to the request after it. Its first byte is its own.
     let plan = watched(1);
@@ -176,7 +176,7 @@ fn requests_that_are_due_and_have_no_connection_wait() {
 }
 
 #[test]
-fn whatever_goes_wrong_phases_add_up_to_the_response_times() {
+fn phases_add_up_to_the_response_times_with_all_faults() {
     // Method: many seeds with all faults, every request sampled, bodies that are
     // read in many pieces and others, with a discarded part, over kept connections,
     // one for each request, and with four in flight.
@@ -206,7 +206,7 @@ fn whatever_goes_wrong_phases_add_up_to_the_response_times() {
 }
 
 #[test]
-fn only_what_is_drawn_is_sampled() {
+fn only_drawn_requests_are_sampled() {
     // Method: one of ten, bodies known and unknown, and none at all.
     let sampled = |verify_every, is_known: bool| {
         let mut plan = plan(10, BODY, 1);
@@ -230,7 +230,7 @@ fn only_what_is_drawn_is_sampled() {
 }
 
 #[test]
-fn what_servers_say_of_their_own_time_is_counted_once() {
+fn server_timings_are_counted_once() {
     // Method: responses whose heads come together with their bodies, or before them.
     let head =
         b"HTTP/1.1 200 OK\r\nServer-Timing: db;dur=1.5, page;dur=0.25\r\nContent-Length: 5\r\n\r\n";

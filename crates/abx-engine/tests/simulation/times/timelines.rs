@@ -41,7 +41,7 @@ fn timeline(pool: &Pool<Sim, Http>) -> Timeline {
 }
 
 #[test]
-fn a_peer_that_is_away_fails_what_is_due_meanwhile_and_nothing_else() {
+fn a_peer_that_is_away_fails_exactly_the_requests_due_meanwhile() {
     // Method: 1,000 a second for a second; the peer is away from 300 ms until before
     // 500 ms. Requests due then fail, each once, although the first on each connection is
     // sent twice; the request due at 500 ms gets its response over a new connection.
@@ -89,7 +89,7 @@ fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
 }
 
 #[test]
-fn responses_are_told_by_when_they_came() {
+fn responses_are_grouped_by_when_they_came() {
     // Method: as above, with 200 responses in 30 ms, each 150 us after the one before: the
     // buckets have 66 or 67 of them, whenever they were due, and the last came after the end.
     let mut pool = watched(1, "10000", 5 * MS);
@@ -110,7 +110,7 @@ fn a_timeline_by_itself_expects_no_failure() {
 }
 
 #[test]
-fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
+fn a_peer_that_does_not_recover_gets_requests_until_the_end() {
     // Method: away from the first moment until after the end. As many failures in a row
     // end a slice of a load that expects none; here every request stays due until the end.
     let mut pool = watched(2, "1000", 100 * MS);
@@ -127,7 +127,7 @@ fn a_peer_that_does_not_come_back_is_asked_until_the_end() {
 }
 
 #[test]
-fn who_never_responds_is_waited_for_as_long_as_a_response_would_be_in_time() {
+fn a_silent_peer_is_awaited_until_a_response_would_be_late() {
     // Method: no response at all, and a timeout of a second after a slice of 300 ms: it
     // ends when a response would be delayed, and all requests that were due have failed.
     let mut pool = watched(4, "100", 100 * MS);

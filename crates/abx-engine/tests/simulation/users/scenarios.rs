@@ -1,5 +1,5 @@
-//! Users with sessions over the simulated network: values that are carried on, pauses, failures,
-//! and that all of it adds up.
+//! Users with sessions over the simulated network: carried values, pauses, failures, and counts
+//! that add up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -137,7 +137,7 @@ fn ran(
     ran
 }
 
-/// Everything that was begun came to an end of some kind, and no step came before its turn.
+/// Asserts that every session and step that began has ended, and that steps came in order.
 fn assert_adds_up(tally: &ScenarioTally) {
     let sessions = tally.sessions;
     let ended = sessions.completed + sessions.failed + sessions.cut_off;
@@ -188,7 +188,7 @@ fn pauses_are_in_the_time_of_a_load_and_in_no_steps() {
 }
 
 #[test]
-fn a_failed_step_ends_its_session_and_says_why() {
+fn a_failed_step_ends_its_session_with_a_reason() {
     // Method: a peer whose login gives no token, one whose body is too large, one that responds
     // to the second step with 500, one that resets and one that stays silent.
     let login = || request("POST", "/login", &[], "{\"name\":\"u0\"}");
@@ -235,7 +235,7 @@ fn a_failed_step_ends_its_session_and_says_why() {
 }
 
 #[test]
-fn who_gets_no_response_rests_before_the_next_session() {
+fn a_user_without_a_response_rests_before_the_next_session() {
     // Method: a second of refusals, of resets, and of a silent peer with a timeout of 300 ms:
     // by hand from the rest of 100 ms.
     let reset = |_: usize| vec![PeerStep::Await(10), PeerStep::Reset];
@@ -264,7 +264,7 @@ fn who_gets_no_response_rests_before_the_next_session() {
 }
 
 #[test]
-fn a_connection_that_was_closed_while_idle_is_made_anew() {
+fn a_connection_closed_while_idle_is_made_again() {
     // Method: a peer that closes after each response: after the pause the close is known. Without
     // one it crosses with the next request, which is sent again if that does no harm.
     let script = |_: usize| vec![choices("t"), PeerStep::Close];
@@ -287,7 +287,7 @@ fn a_connection_that_was_closed_while_idle_is_made_anew() {
 }
 
 #[test]
-fn all_that_is_begun_is_accounted_for_whatever_the_network_does() {
+fn every_session_is_accounted_for_on_any_network() {
     // Method: 5 users for a second over networks of 200 seeds that refuse, cut, split, reset,
     // close and stay silent; the invariants are checked in each.
     let (mut completed, mut failed, mut cut_off) = (0, 0, 0);
@@ -336,7 +336,7 @@ fn users_of(plan: ScenarioPlan) -> (ScenarioUsers, LoadPlan) {
 }
 
 #[test]
-fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
+fn slices_count_whole_sessions_and_users_continue_in_the_next_slice() {
     // Method: users whose sessions take 20.15 ms by hand, 20 of it a pause, in two slices of one
     // pool, the first tenth of each left out. Each user makes a session in just that time.
     let mut plan = plan(2, SliceEnd::AfterRequests(0));
@@ -377,7 +377,7 @@ fn slices_count_whole_sessions_and_users_go_on_in_the_next_slice() {
 }
 
 #[test]
-fn a_slice_of_so_many_sessions_counts_each_of_them() {
+fn a_slice_of_a_number_of_sessions_counts_each_of_them() {
     // Method: 7 sessions of two users, each 20.15 ms by hand, the course kept in intervals of
     // 10 ms.
     let mut base = plan(2, SliceEnd::AfterRequests(0));
@@ -449,7 +449,7 @@ fn endless(begins: &'static str, piece: &'static str) -> impl Fn(usize) -> Vec<P
 }
 
 #[test]
-fn an_endless_response_fails_its_step_and_leaves_the_others_their_turns() {
+fn an_endless_response_fails_its_step_and_leaves_other_users_their_turns() {
     // Method: one of two users logs in to each kind of endless response; the timeout is 200 ms,
     // and the load 300 ms.
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -17,7 +17,7 @@ pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell
 
 /// Sends this many requests at most, and records the events.
 #[derive(Default)]
-struct Hearer {
+struct Tracer {
     left: u64,
     begins: Vec<(Nanos, u64, u64)>,
     stands: Vec<Nanos>,
@@ -30,7 +30,7 @@ struct Hearer {
     ticks: Vec<Nanos>,
 }
 
-impl SessionClient for Hearer {
+impl SessionClient for Tracer {
     fn append_request(&mut self, bytes: &mut Vec<u8>) -> bool {
         let is_left = self.left > 0;
         if is_left {
@@ -41,7 +41,7 @@ impl SessionClient for Hearer {
     }
 }
 
-impl SessionListener for Hearer {
+impl SessionListener for Tracer {
     fn on_step(&mut self, at: Nanos, step: SessionStep<'_>) {
         match step {
             SessionStep::Begins { open, together } => self.begins.push((at, open, together)),
@@ -84,19 +84,19 @@ fn load(sessions: u64, calls: u32) -> SessionPlan {
 }
 
 /// The events of a load on a peer that follows these steps on each connection.
-fn heard_over(network: Network, load: SessionPlan, steps: &[PeerStep]) -> Hearer {
+fn trace_over(network: Network, load: SessionPlan, steps: &[PeerStep]) -> Tracer {
     let steps = steps.to_vec();
     let sim = Sim::new(network, Box::new(move |_| steps.clone()));
-    let mut hearer = Hearer {
+    let mut tracer = Tracer {
         left: u64::MAX,
-        ..Hearer::default()
+        ..Tracer::default()
     };
-    SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
-    hearer
+    SessionRunner::new(sim, load, &mut tracer).run(&Stopper::default());
+    tracer
 }
 
-fn heard(load: SessionPlan, steps: &[PeerStep]) -> Hearer {
-    heard_over(Network::faultless(1), load, steps)
+fn trace(load: SessionPlan, steps: &[PeerStep]) -> Tracer {
+    trace_over(Network::faultless(1), load, steps)
 }
 
 pub(crate) const READ: PeerStep = PeerStep::Await(REQUEST.len());
@@ -114,19 +114,19 @@ pub(crate) fn serving() -> Vec<PeerStep> {
 fn sessions_follow_each_other_and_each_call_its_response() {
     // Method: three sessions of four calls without a schedule; every one takes its connect
     // and four times the same: 50 us there and back, 100 us of work.
-    let heard = heard(load(3, 4), &serving());
-    assert_eq!((heard.begins.len(), heard.sent), (3, 12));
+    let trace = trace(load(3, 4), &serving());
+    assert_eq!((trace.begins.len(), trace.sent), (3, 12));
     assert!(
-        heard
+        trace
             .begins
             .iter()
             .all(|(_, open, together)| (*open, *together) == (1, 1))
     );
-    assert!(heard.failures.is_empty());
+    assert!(trace.failures.is_empty());
     let head = (HELLO.len() - "hello".len()) as u64;
-    assert_eq!(heard.heads, 12 * head);
-    assert_eq!(heard.bodies, "hello".repeat(12).into_bytes());
-    for response in &heard.responses {
+    assert_eq!(trace.heads, 12 * head);
+    assert_eq!(trace.bodies, "hello".repeat(12).into_bytes());
+    for response in &trace.responses {
         assert_eq!(
             *response,
             SessionResponse {
@@ -140,11 +140,11 @@ fn sessions_follow_each_other_and_each_call_its_response() {
             }
         );
     }
-    let lasted = heard
+    let lasted = trace
         .stands
         .iter()
         .map(|took| (took.plus(Nanos(4 * 150_000)), 4));
-    assert_eq!(heard.ends, lasted.collect::<Vec<_>>());
+    assert_eq!(trace.ends, lasted.collect::<Vec<_>>());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn sessions_begin_when_they_are_due() {
     // Method: moments one after the other, two of them the same; each session
     // lasts for less than a millisecond.
     let due = [0, 2 * MS, 2 * MS, 7 * MS].map(Nanos);
-    let heard = heard(
+    let trace = trace(
         SessionPlan {
             begins: Some(Box::new(due.into_iter())),
             ..load(10, 1)
@@ -161,12 +161,12 @@ fn sessions_begin_when_they_are_due() {
     );
     let expected = [(0, 1, 1), (2, 1, 1), (2, 2, 2), (7, 1, 1)];
     let expected = expected.map(|(ms, open, together)| (Nanos(ms * MS), open, together));
-    assert_eq!(heard.begins, expected);
-    assert_eq!(heard.responses.len(), 4);
+    assert_eq!(trace.begins, expected);
+    assert_eq!(trace.responses.len(), 4);
 }
 
 #[test]
-fn bursts_go_out_together_whatever_the_network_does_to_them() {
+fn bursts_go_out_together_on_any_network() {
     // Method: five calls in bursts of two over a network that takes parts of requests and
     // splits responses; the last burst has one call.
     for seed in 0..50 {
@@ -176,16 +176,16 @@ fn bursts_go_out_together_whatever_the_network_does_to_them() {
             burst: 2,
             ..load(4, 5)
         };
-        let heard = heard_over(network, load, &serving());
-        assert_eq!((heard.sent, heard.responses.len()), (20, 20), "seed {seed}");
-        assert_eq!(heard.bodies, "hello".repeat(20).into_bytes());
-        assert!(heard.failures.is_empty());
-        assert!(heard.ends.iter().all(|(_, responses)| *responses == 5));
+        let trace = trace_over(network, load, &serving());
+        assert_eq!((trace.sent, trace.responses.len()), (20, 20), "seed {seed}");
+        assert_eq!(trace.bodies, "hello".repeat(20).into_bytes());
+        assert!(trace.failures.is_empty());
+        assert!(trace.ends.iter().all(|(_, responses)| *responses == 5));
     }
 }
 
 #[test]
-fn who_is_left_with_calls_to_make_has_failed() {
+fn a_session_with_calls_left_has_failed() {
     // Method: a peer that closes after its first response, whose body has a length, ends with
     // the connection, or is cut; sessions of one call and of three. As in httperf, one
     // more request goes out, and fails.
@@ -195,55 +195,55 @@ fn who_is_left_with_calls_to_make_has_failed() {
     for (response, is_cut) in [(sized, false), (until_close, false), (cut, true)] {
         for (calls, failures) in [(1, 0), (3, 2)] {
             let steps = [READ, send(response), PeerStep::Close];
-            let heard = heard(load(2, calls), &steps);
-            assert_eq!(heard.responses.len(), 2, "{response}");
-            let session_responses = heard.responses.iter();
+            let trace = trace(load(2, calls), &steps);
+            assert_eq!(trace.responses.len(), 2, "{response}");
+            let session_responses = trace.responses.iter();
             assert!(
                 { session_responses }.all(|session_response| session_response.is_cut == is_cut
                     && session_response.body_bytes == 5)
             );
-            assert_eq!(heard.sent, 2 + failures, "{response} of {calls}");
+            assert_eq!(trace.sent, 2 + failures, "{response} of {calls}");
             let expected = vec![SessionFailure::Reset; failures as usize];
-            let failed = heard.failures.into_iter().map(|(_, failure)| failure);
+            let failed = trace.failures.into_iter().map(|(_, failure)| failure);
             assert_eq!(failed.collect::<Vec<_>>(), expected);
-            assert!(heard.ends.iter().all(|(_, responses)| *responses == 1));
+            assert!(trace.ends.iter().all(|(_, responses)| *responses == 1));
         }
     }
 }
 
 #[test]
-fn who_never_gets_a_response_has_failed() {
+fn a_session_without_a_response_has_failed() {
     // Method: a peer that closes or resets after the request, with and without a part of
     // the head, and an address that cannot be reached.
     let part = "HTTP/1.1 2";
     for last in [PeerStep::Close, PeerStep::Reset] {
         for before in [vec![READ], vec![READ, send(part)]] {
             let steps = [before, vec![last.clone()]].concat();
-            let heard = heard(load(2, 1), &steps);
-            assert_eq!((heard.sent, heard.responses.len()), (2, 0));
-            let failed = heard.failures.iter().map(|(_, failure)| failure);
+            let trace = trace(load(2, 1), &steps);
+            assert_eq!((trace.sent, trace.responses.len()), (2, 0));
+            let failed = trace.failures.iter().map(|(_, failure)| failure);
             assert!({ failed }.all(|failure| *failure == SessionFailure::Reset));
-            assert_eq!((heard.failures.len(), heard.ends.len()), (2, 2));
+            assert_eq!((trace.failures.len(), trace.ends.len()), (2, 2));
         }
     }
     let mut network = Network::faultless(1);
     network.faults.refused = 1000;
-    let heard = heard_over(network, load(5, 2), &serving());
+    let trace = trace_over(network, load(5, 2), &serving());
     assert_eq!(
-        (heard.begins.len(), heard.ends.len(), heard.sent),
+        (trace.begins.len(), trace.ends.len(), trace.sent),
         (5, 5, 0)
     );
     assert!(
-        heard
+        trace
             .failures
             .iter()
             .all(|(_, failure)| *failure == SessionFailure::Refused)
     );
-    assert_eq!(heard.failures.len(), 5);
+    assert_eq!(trace.failures.len(), 5);
 }
 
 #[test]
-fn what_stands_behind_the_last_chunk_is_the_footer() {
+fn bytes_after_the_last_chunk_are_the_footer() {
     // Method: chunked bodies with and without data, with and without a trailer; the numbers
     // are those of httperf 0.9.0 for the same bytes.
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -256,9 +256,9 @@ fn what_stands_behind_the_last_chunk_is_the_footer() {
             let mut network = Network::faultless(seed);
             network.faults.split = 500;
             let steps = [READ, send(&format!("{chunked}{body}")), PeerStep::Again];
-            let heard = heard_over(network, load(1, 2), &steps);
-            assert_eq!(heard.responses.len(), 2);
-            for response in &heard.responses {
+            let trace = trace_over(network, load(1, 2), &steps);
+            assert_eq!(trace.responses.len(), 2);
+            for response in &trace.responses {
                 assert_eq!(response.head_bytes, chunked.len() as u64);
                 assert_eq!(
                     (response.body_bytes, response.footer_bytes),
@@ -283,17 +283,17 @@ fn a_session_without_progress_is_given_up() {
             },
             ..load(1, 2)
         };
-        let heard = heard(load, &steps);
-        assert_eq!((heard.sent, heard.responses.len()), (2, 1));
-        let last_sent = heard.stands[0].plus(Nanos(150_000));
+        let trace = trace(load, &steps);
+        assert_eq!((trace.sent, trace.responses.len()), (2, 1));
+        let last_sent = trace.stands[0].plus(Nanos(150_000));
         let at = last_sent.plus(Nanos(expected * SECOND));
-        assert_eq!(heard.failures, [(at, SessionFailure::Timeout)]);
-        assert_eq!(heard.ticks.len() as u64, expected);
+        assert_eq!(trace.failures, [(at, SessionFailure::Timeout)]);
+        assert_eq!(trace.ticks.len() as u64, expected);
     }
 }
 
 #[test]
-fn a_load_lasts_for_as_long_as_it_may() {
+fn a_load_ends_at_its_limit() {
     // Method: two sessions of a peer that never responds and one of a peer that always does,
     // each for a second and a half; and one that has ended by then.
     let steps = serving();
@@ -306,34 +306,34 @@ fn a_load_lasts_for_as_long_as_it_may() {
         load.terms.ends_after = Some(Nanos(SECOND + SECOND / 2));
         let steps = steps.to_vec();
         let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
-        let mut hearer = Hearer {
+        let mut tracer = Tracer {
             left: u64::MAX,
-            ..Hearer::default()
+            ..Tracer::default()
         };
-        let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::default());
+        let took = SessionRunner::new(sim, load, &mut tracer).run(&Stopper::default());
         assert_eq!(took < Nanos(SECOND), ended, "{took:?}");
         assert!(took < Nanos(2 * SECOND), "{took:?}");
-        assert_eq!(hearer.ticks.len(), usize::from(!ended));
-        assert_eq!(hearer.failures, Vec::new());
+        assert_eq!(tracer.ticks.len(), usize::from(!ended));
+        assert_eq!(tracer.failures, Vec::new());
     }
 }
 
 #[test]
-fn a_session_that_nothing_is_left_for_ends() {
+fn a_session_without_requests_left_ends() {
     // Method: three requests for two sessions of two calls, and one session more.
     let steps = serving();
     let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
-    let mut hearer = Hearer {
+    let mut tracer = Tracer {
         left: 3,
-        ..Hearer::default()
+        ..Tracer::default()
     };
-    SessionRunner::new(sim, load(3, 2), &mut hearer).run(&Stopper::default());
-    let responses: Vec<u64> = hearer
+    SessionRunner::new(sim, load(3, 2), &mut tracer).run(&Stopper::default());
+    let responses: Vec<u64> = tracer
         .ends
         .iter()
         .map(|(_, responses)| *responses)
         .collect();
-    assert_eq!((responses, hearer.failures), (vec![2, 1, 0], Vec::new()));
+    assert_eq!((responses, tracer.failures), (vec![2, 1, 0], Vec::new()));
 }
 
 /// A peer's endless bytes: parts of a body, and lines of a head without an end.
@@ -363,16 +363,16 @@ fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
                 },
                 &stop,
             );
-            let mut hearer = Hearer {
+            let mut tracer = Tracer {
                 left: u64::MAX,
-                ..Hearer::default()
+                ..Tracer::default()
             };
-            let took = SessionRunner::new(sim, load, &mut hearer).run(&Stopper::of(&stop));
+            let took = SessionRunner::new(sim, load, &mut tracer).run(&Stopper::of(&stop));
             assert!(
                 (end..end.plus(Nanos(20 * MS))).contains(&took),
                 "{piece}: {took:?}"
             );
-            assert!(hearer.responses.is_empty() && !hearer.bodies.is_empty());
+            assert!(tracer.responses.is_empty() && !tracer.bodies.is_empty());
         }
     }
 }
@@ -381,9 +381,9 @@ fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
 fn interim_heads_without_end_fail_their_session() {
     // Method: each of three sessions gets nothing but interim heads.
     let early = PeerStep::Flood(b"HTTP/1.1 103 Early Hints\r\n\r\n"[..].into());
-    let heard = heard(load(3, 1), &[READ, early]);
-    assert_eq!(heard.failures.len(), 3);
-    for (_, failure) in heard.failures {
+    let trace = trace(load(3, 1), &[READ, early]);
+    assert_eq!(trace.failures.len(), 3);
+    for (_, failure) in trace.failures {
         let SessionFailure::Other(why) = failure else {
             panic!("{failure:?}");
         };

@@ -82,7 +82,7 @@ fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
 }
 
 /// The events of a load whose connections find such peers.
-fn heard_over(
+fn trace_over(
     network: Network,
     load: VisitPlan,
     bursts: Vec<VisitBurst>,
@@ -98,10 +98,10 @@ fn heard_over(
     visitor
 }
 
-fn heard(load: VisitPlan, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visitor {
+fn trace(load: VisitPlan, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visitor {
     let steps = steps.to_vec();
     let script: PeerScript = Box::new(move |_| steps.clone());
-    heard_over(Network::faultless(1), load, bursts, script)
+    trace_over(Network::faultless(1), load, bursts, script)
 }
 
 fn whole(end: &VisitEnd) -> (u64, u64, bool) {
@@ -112,25 +112,25 @@ fn whole(end: &VisitEnd) -> (u64, u64, bool) {
 fn the_first_call_of_a_burst_is_served_before_the_others_go_out_together() {
     // Method: two visits of a burst of three and one of two, 10 ms apart, over a peer that
     // takes 150 us for each response.
-    let heard = heard(load(2), bursts(&[3, 2], 10), &serving());
-    assert_eq!(heard.ends.len(), 2);
-    assert!(heard.ends.iter().all(|end| whole(end) == (1, 5, true)));
-    assert!(heard.failures.is_empty());
+    let trace = trace(load(2), bursts(&[3, 2], 10), &serving());
+    assert_eq!(trace.ends.len(), 2);
+    assert!(trace.ends.iter().all(|end| whole(end) == (1, 5, true)));
+    assert!(trace.failures.is_empty());
     // The next visit begins before the connection of the last one is closed.
-    assert_eq!(heard.open, [1, 2]);
-    let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
+    assert_eq!(trace.open, [1, 2]);
+    let calls: Vec<u64> = trace.sent.iter().map(|(_, call)| *call).collect();
     assert_eq!(calls, (0..10).collect::<Vec<_>>());
-    let asked = heard
+    let asked = trace
         .asked
         .iter()
         .map(|call| (call.visit, call.place as u64, call.number));
     let expected = (0..10).map(|number| (number / 5, number % 5, number));
     assert!(asked.eq(expected));
     for visit in [0, 5] {
-        let sent: Vec<Nanos> = (heard.sent[visit..visit + 5].iter())
+        let sent: Vec<Nanos> = (trace.sent[visit..visit + 5].iter())
             .map(|(at, _)| *at)
             .collect();
-        let responded = |call: usize| heard.responded[visit + call].0;
+        let responded = |call: usize| trace.responded[visit + call].0;
         assert_eq!(sent[1], responded(0));
         assert_eq!(sent[2], sent[1]);
         assert_eq!(sent[3], responded(2).plus(Nanos(10 * MS)));
@@ -153,14 +153,14 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
             };
             let steps = serving();
             let script: PeerScript = Box::new(move |_| steps.clone());
-            let heard = heard_over(network, load, bursts(&[8], 0), script);
+            let trace = trace_over(network, load, bursts(&[8], 0), script);
             assert!(
-                heard
+                trace
                     .ends
                     .iter()
                     .all(|end| whole(end) == (expected, 8, true))
             );
-            assert_eq!((heard.sent.len(), heard.responded.len()), (16, 16));
+            assert_eq!((trace.sent.len(), trace.responded.len()), (16, 16));
         }
     }
 }
@@ -172,53 +172,53 @@ fn a_connection_that_is_not_kept_has_one_call() {
         keeps: false,
         ..load(2)
     };
-    let heard = heard(load, bursts(&[3, 1], 1), &serving());
-    assert!(heard.ends.iter().all(|end| whole(end) == (4, 4, true)));
-    assert_eq!((heard.sent.len(), heard.failures.len()), (8, 0));
+    let trace = trace(load, bursts(&[3, 1], 1), &serving());
+    assert!(trace.ends.iter().all(|end| whole(end) == (4, 4, true)));
+    assert_eq!((trace.sent.len(), trace.failures.len()), (8, 0));
 }
 
 #[test]
-fn what_a_closed_connection_took_is_asked_again() {
+fn calls_on_a_closed_connection_are_sent_again() {
     // Method: a peer that closes after each response while the visit thinks: the call that
     // finds it closed fails with it, and goes over the next one.
     let steps = [READ, PeerStep::Work, send(HELLO), PeerStep::Close];
-    let heard = heard(load(2), bursts(&[1, 1, 1], 5), &steps);
-    assert_eq!(heard.ends.len(), 2);
-    assert!(heard.ends.iter().all(|end| whole(end) == (3, 3, true)));
-    assert_eq!(heard.failures, vec![SessionFailure::Reset; 4]);
-    let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
+    let trace = trace(load(2), bursts(&[1, 1, 1], 5), &steps);
+    assert_eq!(trace.ends.len(), 2);
+    assert!(trace.ends.iter().all(|end| whole(end) == (3, 3, true)));
+    assert_eq!(trace.failures, vec![SessionFailure::Reset; 4]);
+    let calls: Vec<u64> = trace.sent.iter().map(|(_, call)| *call).collect();
     assert_eq!(calls, [0, 1, 1, 2, 2, 3, 4, 4, 5, 5]);
-    assert_eq!(heard.asked.len(), 6);
+    assert_eq!(trace.asked.len(), 6);
 }
 
 #[test]
-fn a_call_that_a_fresh_connection_does_not_respond_to_fails_its_visit() {
+fn a_call_without_a_response_on_a_new_connection_fails_its_visit() {
     // Method: a peer that closes before its first response; then one that responds once on its
     // first connection only.
     let mute = [READ, PeerStep::Close];
-    let heard = heard(load(2), bursts(&[1, 1], 5), &mute);
-    assert!(heard.ends.iter().all(|end| whole(end) == (1, 0, false)));
-    assert_eq!((heard.sent.len(), heard.failures.len()), (2, 2));
+    let trace = trace(load(2), bursts(&[1, 1], 5), &mute);
+    assert!(trace.ends.iter().all(|end| whole(end) == (1, 0, false)));
+    assert_eq!((trace.sent.len(), trace.failures.len()), (2, 2));
 
     let script: PeerScript = Box::new(move |connection| match connection {
         0 => vec![READ, send(HELLO), READ, PeerStep::Close],
         _ => mute.to_vec(),
     });
-    let heard = heard_over(
+    let trace = trace_over(
         Network::faultless(1),
         load(1),
         bursts(&[1, 1, 1], 5),
         script,
     );
     assert_eq!(
-        heard.ends.iter().map(whole).collect::<Vec<_>>(),
+        trace.ends.iter().map(whole).collect::<Vec<_>>(),
         [(2, 1, false)]
     );
-    assert_eq!((heard.sent.len(), heard.failures.len()), (3, 2));
+    assert_eq!((trace.sent.len(), trace.failures.len()), (3, 2));
 }
 
 #[test]
-fn who_retries_does_so_until_there_is_a_response() {
+fn calls_are_retried_until_there_is_a_response() {
     // Method: the third connection is the first one that responds.
     let script: PeerScript = Box::new(|connection| match connection {
         0 | 1 => vec![READ, PeerStep::Close],
@@ -228,12 +228,12 @@ fn who_retries_does_so_until_there_is_a_response() {
         retries: true,
         ..load(1)
     };
-    let heard = heard_over(Network::faultless(1), load, bursts(&[2, 1], 5), script);
+    let trace = trace_over(Network::faultless(1), load, bursts(&[2, 1], 5), script);
     assert_eq!(
-        heard.ends.iter().map(whole).collect::<Vec<_>>(),
+        trace.ends.iter().map(whole).collect::<Vec<_>>(),
         [(3, 3, true)]
     );
-    assert_eq!((heard.sent.len(), heard.failures.len()), (5, 2));
+    assert_eq!((trace.sent.len(), trace.failures.len()), (5, 2));
 
     // A peer that responds with the failing status twice, and then with success.
     let no = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
@@ -243,17 +243,17 @@ fn who_retries_does_so_until_there_is_a_response() {
         retries: true,
         ..self::load(1)
     };
-    let heard = self::heard(load, bursts(&[1], 0), &steps);
+    let trace = self::trace(load, bursts(&[1], 0), &steps);
     assert_eq!(
-        heard.ends.iter().map(whole).collect::<Vec<_>>(),
+        trace.ends.iter().map(whole).collect::<Vec<_>>(),
         [(1, 3, true)]
     );
-    let calls: Vec<u64> = heard.sent.iter().map(|(_, call)| *call).collect();
+    let calls: Vec<u64> = trace.sent.iter().map(|(_, call)| *call).collect();
     assert_eq!(calls, [0, 0, 0]);
 }
 
 #[test]
-fn nobody_waits_too_long_for_a_response_and_thinking_is_no_wait() {
+fn the_wait_for_a_response_is_limited_and_thinking_is_no_wait() {
     // Method: a second of patience and three of think time. A peer that always responds, and
     // one that does so once.
     let patient = |visits| VisitPlan {
@@ -263,11 +263,11 @@ fn nobody_waits_too_long_for_a_response_and_thinking_is_no_wait() {
         },
         ..load(visits)
     };
-    let heard_of = |steps: &[PeerStep]| heard(patient(2), bursts(&[1, 1], 3_000), steps);
-    let thinking = heard_of(&serving());
+    let trace_of = |steps: &[PeerStep]| trace(patient(2), bursts(&[1, 1], 3_000), steps);
+    let thinking = trace_of(&serving());
     assert!(thinking.ends.iter().all(|end| whole(end) == (1, 2, true)));
 
-    let silent = heard_of(&[READ, send(HELLO), READ]);
+    let silent = trace_of(&[READ, send(HELLO), READ]);
     assert!(silent.ends.iter().all(|end| whole(end) == (1, 1, false)));
     assert_eq!(silent.failures, vec![SessionFailure::Timeout; 2]);
 }
@@ -285,15 +285,15 @@ fn a_response_of_the_failing_status_ends_the_visit() {
             failure_status,
             ..load(2)
         };
-        let heard = heard(load, bursts(&[1, 1], 1), &steps);
-        assert!(heard.ends.iter().all(|end| whole(end) == expected));
-        assert_eq!(heard.ends.len(), 2);
-        assert!(heard.failures.is_empty());
+        let trace = trace(load, bursts(&[1, 1], 1), &steps);
+        assert!(trace.ends.iter().all(|end| whole(end) == expected));
+        assert_eq!(trace.ends.len(), 2);
+        assert!(trace.failures.is_empty());
     }
 }
 
 #[test]
-fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
+fn visits_without_a_server_fail_and_the_next_ones_begin() {
     // Method: a network that refuses every connection, in turn and by a schedule.
     for begins in [None, Some([0, 2, 2, 5].map(|ms| Nanos(ms * MS)))] {
         let mut network = Network::faultless(1);
@@ -305,11 +305,11 @@ fn visits_that_find_nobody_fail_and_the_next_ones_begin() {
         };
         let steps = serving();
         let script: PeerScript = Box::new(move |_| steps.clone());
-        let heard = heard_over(network, load, bursts(&[2, 1], 1), script);
-        assert_eq!(heard.failures, vec![SessionFailure::Refused; 4]);
-        assert_eq!(heard.ends.len(), 4);
+        let trace = trace_over(network, load, bursts(&[2, 1], 1), script);
+        assert_eq!(trace.failures, vec![SessionFailure::Refused; 4]);
+        assert_eq!(trace.ends.len(), 4);
         assert!(
-            heard
+            trace
                 .ends
                 .iter()
                 .all(|end| end.responses == 0 && !end.is_whole)

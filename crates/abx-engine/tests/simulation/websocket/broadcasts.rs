@@ -61,7 +61,7 @@ fn tally_of(
 }
 
 #[test]
-fn who_misses_a_message_is_told_while_it_is_waited_for() {
+fn missing_listeners_are_reported_during_the_wait() {
     // Method: two of five listeners receive nothing; the reports on them are checked when
     // 2 s of the timeout are over.
     let mut plan = broadcast_plan(5);
@@ -116,7 +116,7 @@ fn a_broadcast_is_done_when_the_last_listener_has_it() {
 }
 
 #[test]
-fn a_listener_that_gets_nothing_costs_the_broadcast() {
+fn a_broadcast_that_misses_a_listener_fails() {
     // Method: the third message never reaches the last listener. It is out of time,
     // and all others are right.
     let tally = tally_of(4, 10, |hub_message| {
@@ -136,7 +136,7 @@ fn a_listener_that_gets_nothing_costs_the_broadcast() {
 }
 
 #[test]
-fn what_comes_twice_late_or_changed_is_not_right() {
+fn messages_that_come_twice_late_or_changed_are_not_correct() {
     // Method: each server does one thing wrong with the fifth message at one of
     // three listeners. It sends it after the sixth, when two may be in flight; twice,
     // while another listener still waits; a byte longer; as binary.
@@ -181,7 +181,7 @@ fn what_comes_twice_late_or_changed_is_not_right() {
 }
 
 #[test]
-fn a_lost_listener_is_called_in_before_the_next_broadcast() {
+fn a_lost_listener_is_reconnected_before_the_next_broadcast() {
     // Method: the server closes one listener in place of sending it the fifth
     // message, without notice. That round fails, and the next waits for four connections.
     let tally = tally_of(4, 10, |hub_message| {
@@ -225,12 +225,12 @@ fn broadcasts_keep_the_times_of_their_schedule() {
     );
     let waited: u64 = (0..50).map(|index| index * MS).sum();
     assert_eq!(tally.response_ns_sum, waited + 50 * 2 * MS);
-    // That they waited is not the generator's doing.
+    // The generator is not the reason for the waits.
     assert_eq!(tally.times.lateness.max_us(), Some(1));
 }
 
 #[test]
-fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
+fn every_broadcast_has_one_outcome_with_all_faults() {
     // Method: seeds with faults on all connections, one and three in flight. As many
     // are begun as have outcomes, unless the subject is given up.
     let mut seen = Outcomes::default();
@@ -273,7 +273,7 @@ fn whatever_goes_wrong_every_broadcast_has_one_outcome() {
 }
 
 #[test]
-fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
+fn unsent_messages_are_not_the_fault_of_the_peer() {
     // Method: 300 kB each, four in flight, of which every send takes only a part: echoes
     // of the first come while the others wait. Then a speaker with as much to send, which the
     // server pings again and again while it takes nothing: that is the server's fault.
@@ -308,7 +308,7 @@ fn messages_that_are_not_sent_yet_are_not_the_peer_s_doing() {
 }
 
 #[test]
-fn a_subject_that_tells_nobody_is_given_up() {
+fn a_subject_that_delivers_no_broadcast_is_given_up() {
     // Method: no listener ever receives anything; three time out in a row.
     let tally = tally_of(3, 100, |_| Vec::new());
     assert_eq!(
@@ -319,7 +319,7 @@ fn a_subject_that_tells_nobody_is_given_up() {
 }
 
 #[test]
-fn what_is_late_by_a_slice_is_not_taken_for_another() {
+fn a_message_that_is_a_slice_late_is_not_mistaken_for_another() {
     // Method: the last message of a slice reaches one listener in the next one only,
     // which has messages of its own.
     let mut plan = broadcast_plan(2);

@@ -51,7 +51,7 @@ pub(crate) fn connected(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim
 }
 
 #[test]
-fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
+fn nothing_is_lost_or_counted_twice_with_all_faults() {
     // Method: many seeds, each with its own mix of all faults, messages that are
     // skipped and others, pipelined and not. As many are sent as there must be final
     // outcomes, and no right echo is taken for a wrong one.
@@ -109,7 +109,7 @@ fn nothing_is_lost_or_counted_twice_whatever_goes_wrong() {
 }
 
 #[test]
-fn a_wrong_echo_is_known_for_what_it_is() {
+fn each_kind_of_wrong_echo_has_its_outcome() {
     // Method: each echo changed in one way: another kind, a byte more, another byte.
     let longer = |hub_message: &mut HubMessage| hub_message.payload.push(b'x');
     let other = |hub_message: &mut HubMessage| hub_message.payload[50] ^= 1;
@@ -248,7 +248,7 @@ fn a_server_that_closes_inside_an_echo_has_failed() {
 }
 
 #[test]
-fn an_echo_of_nothing_that_was_sent_costs_the_connection() {
+fn an_unrequested_echo_costs_the_connection() {
     // Method: each echo comes twice at once, and one message is sent.
     let hub = Hub::new(|hub_message| {
         vec![Act::Send(
@@ -268,7 +268,7 @@ fn an_echo_of_nothing_that_was_sent_costs_the_connection() {
 }
 
 #[test]
-fn an_echo_that_breaks_the_rules_is_sent_again_by_nobody() {
+fn an_echo_that_breaks_the_rules_is_not_sent_again() {
     // Method: every fifth response is a frame with reserved bits, or an empty echo that
     // comes twice. No byte of a payload came, and the connection had given whole
     // responses: a peer that sent something wrong has failed, and not closed.
@@ -318,7 +318,7 @@ fn a_handshake_that_fails_is_an_outcome() {
 }
 
 #[test]
-fn held_connections_say_nothing_and_acknowledge_pings() {
+fn held_connections_send_nothing_except_pongs() {
     // Method: 10 connections held for a second; the server receives nothing, so it
     // has no occasion to ping: the pings are in the first slice's way.
     let mut plan = echo_plan(10, true, 10, 1);
