@@ -175,7 +175,7 @@ mod tests {
     use clap::Parser;
 
     use crate::command_line::cli::{Cli, shown};
-    use crate::command_line::secrets::in_our_words;
+    use crate::command_line::secrets::with_curl_translated;
 
     use super::transcript::{Kind, Transcript, abx_words};
     use super::*;
@@ -183,7 +183,7 @@ mod tests {
     /// Why these words cannot be read, if so.
     fn problem(words: &[String]) -> Option<String> {
         let words = words.iter().map(OsString::from).collect();
-        match in_our_words(words) {
+        match with_curl_translated(words) {
             Ok(words) => Some(Cli::try_parse_from(words).err()?.to_string()),
             Err(wrong) => Some(wrong),
         }
