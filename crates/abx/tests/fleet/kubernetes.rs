@@ -82,7 +82,7 @@ fn keys(manifests: &Value, secret: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn manifests_are_valid_and_name_files_that_are_there() {
+fn manifests_are_valid_and_name_existing_files() {
     // Method: Kubernetes' own schemas, strictly, in three versions. Every file of a Secret is
     // one that `abx bus init` writes, with each agent's credentials under its index; every
     // mount is of a Secret's key; the server finds its certificate beside its configuration.
@@ -140,7 +140,7 @@ fn manifests_are_valid_and_name_files_that_are_there() {
 }
 
 #[test]
-fn a_manifest_that_is_not_valid_is_found() {
+fn an_invalid_manifest_is_found() {
     // Method: a misspelt key, a text where a number belongs.
     for (file, right, wrong, message) in [
         (

@@ -245,7 +245,7 @@ fn ctrl_c_in_a_run_reports_what_was_measured() {
 }
 
 #[test]
-fn the_reference_server_ends_when_told() {
+fn the_reference_server_ends_on_a_signal() {
     // Method: SIGTERM to `abx serve`. While it runs, the search for leftover processes finds it;
     // otherwise that search could find none anywhere.
     let home = Home::new();

@@ -68,7 +68,7 @@ fn modules_use_each_other_one_way() {
 }
 
 #[test]
-fn a_planted_circle_is_found() {
+fn a_planted_cycle_is_found() {
     // Method: three neighbours in a circle, each by another way to write a path; a folder and its
     // child that use each other; and uses of tests and comments.
     let modules = planted(&[

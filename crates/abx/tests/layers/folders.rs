@@ -31,7 +31,7 @@ fn wrong(full_folders: &[(String, usize)]) -> Vec<String> {
 }
 
 #[test]
-fn no_folder_has_more_files_than_can_be_seen_at_a_glance() {
+fn no_folder_has_too_many_files() {
     // Method: the folders of every crate, source and tests.
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut full_folders = Vec::new();

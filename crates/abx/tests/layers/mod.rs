@@ -133,7 +133,7 @@ fn crates_use_only_what_the_design_allows() {
 }
 
 #[test]
-fn a_wrong_arrow_is_found() {
+fn a_forbidden_dependency_is_found() {
     // Method: an invented graph with a correct arrow, a wrong one, and a crate that is not in the
     // table.
     let texts = wrong([

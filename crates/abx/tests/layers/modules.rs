@@ -153,7 +153,7 @@ pub fn target(
 }
 
 #[test]
-fn only_tests_at_the_end_are_no_code() {
+fn only_tests_at_the_end_of_a_file_are_left_out() {
     // Method: a module that declares its tests at the top, one that has them at its end, and a
     // comment in each.
     let declared = "#[cfg(test)]\nmod tests;\n// A comment.\nuse crate::a;";

@@ -165,7 +165,7 @@ fn a_picture_is_well_formed() {
 }
 
 #[test]
-fn percentiles_are_those_of_another_implementation() {
+fn percentiles_equal_those_of_another_implementation() {
     // Method: HdrHistogram for Python takes the times of a record, read by the script of
     // docs/reference/record-format.md; its percentiles and counts are those in the .hgrm files.
     let home = Home::new();
@@ -237,7 +237,7 @@ fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
 }
 
 #[test]
-fn records_are_as_their_schema_says() {
+fn records_match_their_schema() {
     // Method: records of a real comparison and of a real run, and one with a word
     // that the schema has not, by jsonschema for Python.
     let home = Home::new();
@@ -337,7 +337,7 @@ fn metrics_are_posted_to_a_collector() {
 }
 
 #[test]
-fn what_cannot_be_written_keeps_nothing_else_from_being_written() {
+fn a_format_that_cannot_be_written_does_not_stop_others() {
     // Method: two places that cannot be written among good ones, after a real
     // comparison: the record is kept and found, the others are written, and a
     // failed expectation weighs more.
@@ -367,7 +367,7 @@ fn what_cannot_be_written_keeps_nothing_else_from_being_written() {
 }
 
 #[test]
-fn one_format_may_take_the_place_of_the_report() {
+fn a_format_may_replace_the_report_on_standard_output() {
     // Method: each that can, alone on standard output, with the report beside
     // it; two of them, or two in one file, are refused before anything starts.
     let home = Home::new();
@@ -392,7 +392,7 @@ fn one_format_may_take_the_place_of_the_report() {
 }
 
 #[test]
-fn a_run_has_the_formats_that_it_can_have() {
+fn a_run_has_all_formats_except_those_of_comparisons() {
     // Method: those of a run, from the command and from its record; those of a
     // study are refused by name.
     let home = Home::new();

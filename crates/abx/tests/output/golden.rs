@@ -67,7 +67,7 @@ fn without_parts(report: &str) -> String {
 }
 
 #[test]
-fn saved_records_give_the_same_reports_at_any_later_time() {
+fn saved_records_always_give_the_same_reports() {
     // Method: each record in each format beside the file of its earlier report; UPDATE=1 writes
     // them.
     let home = Home::new();

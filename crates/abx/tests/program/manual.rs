@@ -126,7 +126,7 @@ fn every_example_in_the_manual_runs() {
 }
 
 #[test]
-fn the_first_comparison_is_what_its_page_shows() {
+fn the_first_comparison_prints_what_its_page_shows() {
     // Method: the page has the servers of examples/first word for word; its first examples, as a
     // shell reads them, compare the two, and the one with a wrong path is refused.
     let page = fs::read_to_string(root().join("docs/start/first-comparison.md")).unwrap();
@@ -184,7 +184,7 @@ fn an_example_that_fails_is_named_with_its_line() {
 }
 
 #[test]
-fn completions_know_every_command_and_flag() {
+fn completions_include_every_command_and_flag() {
     // Method: the script of each shell; bash runs its own and has to complete the beginnings of a
     // command and of a flag.
     let home = Home::new();
@@ -210,7 +210,7 @@ fn completions_know_every_command_and_flag() {
 }
 
 #[test]
-fn completions_know_the_records_and_the_studies_of_today() {
+fn completions_include_records_and_studies() {
     // Method: bash completes the beginnings of ids and names by its script, with abx in its
     // PATH, before there is a record and with two; values of other flags and flags are as ever.
     let home = Home::new();

@@ -95,7 +95,7 @@ fn with_a_file(home: &Home) -> (String, String) {
 }
 
 #[test]
-fn every_model_speaks_both_versions_on_one_port() {
+fn every_model_serves_both_versions_on_one_port() {
     // Method: HTTP/2 and HTTP/1.1 to each model, with prior knowledge and as ALPN agrees on
     // it; every body is compared.
     let home = Home::new();
@@ -197,7 +197,7 @@ fn a_client_with_small_windows_gets_every_byte() {
 }
 
 #[test]
-fn h2load_gets_what_it_asks_for() {
+fn h2load_receives_its_responses() {
     // Method: by h2load's own account: all succeeded, none failed, every body has its length; over
     // one connection all streams that are allowed, and more of them than that.
     let home = Home::new();
@@ -338,7 +338,7 @@ fn a_load_over_streams_has_a_ceiling() {
 }
 
 #[test]
-fn the_first_bytes_tell_the_version_however_they_come() {
+fn the_first_bytes_decide_the_version_even_in_parts() {
     // Method: byte by byte: a request that begins as the preface does, and the preface with a
     // request after it; then first bytes that are neither's.
     for model in ["event", "null"] {

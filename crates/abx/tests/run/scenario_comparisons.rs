@@ -106,7 +106,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
 }
 
 #[test]
-fn users_who_pause_are_compared_by_their_sessions_without_pauses() {
+fn users_who_pause_are_compared_without_their_pauses() {
     // Method: a study file over two servers of abx, with a pause in each session, by two
     // numbers of users.
     let home = Home::new();

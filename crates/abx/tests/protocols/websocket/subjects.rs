@@ -166,7 +166,7 @@ fn neglect(port: &str) {
 }
 
 #[test]
-fn every_subject_of_the_study_speaks_as_our_server_does() {
+fn every_subject_of_the_study_behaves_like_our_server() {
     // Method: the needs of subjects are installed by a run, as users install them; then each is
     // started by its own command, and one client talks to all of them alike.
     WEBSOCKET.expect_measured(&WEBSOCKET.json());
