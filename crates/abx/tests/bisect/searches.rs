@@ -165,8 +165,8 @@ fn an_interrupted_search_continues() {
     let words = words("HEAD~9", "main", &more);
     let mut running = home.start(&mut home.abx(&words));
     running.until("a decided commit", |home| {
-        let told = fs::read_to_string(home.join("stderr")).ok()?;
-        told.contains("is like GOOD").then_some(())
+        let stderr = fs::read_to_string(home.join("stderr")).ok()?;
+        stderr.contains("is like GOOD").then_some(())
     });
     running.signal(Signal::Int);
     let stopped: Ended = running.wait();

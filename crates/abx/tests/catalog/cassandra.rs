@@ -197,7 +197,7 @@ struct Version {
     /// The folder of its study.
     folder: PathBuf,
     jars: PathBuf,
-    /// The program that fills a node, and its environment beside the node's port.
+    /// The program that fills a node, and its environment next to the node's port.
     seed: [PathBuf; 2],
     build: Option<PathBuf>,
 }
@@ -256,7 +256,7 @@ impl Node<'_> {
         node
     }
 
-    /// Its own port, or that for CQL beside it.
+    /// Its own port, or that for CQL next to it.
     fn port_for(&self, extension: &str) -> u16 {
         let is_beside = extension == "cql" && self.version.build.is_some();
         self.ports[if is_beside { 3 } else { 0 }].number()

@@ -1,4 +1,4 @@
-//! `abx ab` beside the ab of the system, on the same servers.
+//! `abx ab` compared with the system's ab, on the same servers.
 
 mod peer;
 
@@ -80,16 +80,16 @@ fn structure(report: &str) -> Vec<String> {
 
 #[track_caller]
 fn assert_same(home: &Home, words: &[&str]) -> Ended {
-    let [system, own_ended] = both(home, words);
+    let [system, of_abx] = both(home, words);
     assert_eq!(
-        structure(&own_ended.stdout),
+        structure(&of_abx.stdout),
         structure(&system.stdout),
         "{words:?}"
     );
     assert_eq!(
-        own_ended.status.code(),
+        of_abx.status.code(),
         system.status.code(),
-        "{words:?}: {own_ended:#?}"
+        "{words:?}: {of_abx:#?}"
     );
     let progress = |ended: &Ended| -> Vec<String> {
         let lines = ended
@@ -98,8 +98,8 @@ fn assert_same(home: &Home, words: &[&str]) -> Ended {
             .filter(|line| !line.starts_with("abx: "));
         lines.map(str::to_owned).collect()
     };
-    assert_eq!(progress(&own_ended), progress(&system), "{words:?}");
-    own_ended
+    assert_eq!(progress(&of_abx), progress(&system), "{words:?}");
+    of_abx
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn failures_have_the_lines_and_codes_of_the_systems_ab() {
     let home = Home::new();
     let peer = AbPeer::start();
     let reset = peer.url("/reset");
-    let [system, own_ended] = ["ab", ABX].map(|program| {
+    let [system, of_abx] = ["ab", ABX].map(|program| {
         peer.forget();
         let mut command = Command::new(program);
         command.args((program == ABX).then_some("ab"));
@@ -267,13 +267,13 @@ fn failures_have_the_lines_and_codes_of_the_systems_ab() {
         };
         structure(&ended.stdout).into_iter().map(label).collect()
     };
-    assert_eq!(lines(&own_ended), lines(&system));
-    own_ended.expect(0, &["6 of 20 requests failed"]);
+    assert_eq!(lines(&of_abx), lines(&system));
+    of_abx.expect(0, &["6 of 20 requests failed"]);
     assert!(
-        own_ended
+        of_abx
             .stdout
             .contains("   (Connect: 0, Receive: 6, Length: 0, Exceptions: 0)\n"),
-        "{own_ended:#?}"
+        "{of_abx:#?}"
     );
     for (words, code, line) in [
         (

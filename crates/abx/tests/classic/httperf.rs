@@ -1,4 +1,4 @@
-//! `abx httperf` beside the system's httperf, over the same servers.
+//! `abx httperf` compared with the system's httperf, over the same servers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -266,7 +266,7 @@ fn the_suggested_command_makes_the_same_load() {
     // rate, which is a note; then the command of its last line, as a shell would run it.
     let home = Home::new();
     let server = Server::start(&[]);
-    let own_ended = home.run_abx(&[
+    let first = home.run_abx(&[
         "httperf",
         "--server=127.0.0.1",
         "--port",
@@ -280,8 +280,8 @@ fn the_suggested_command_makes_the_same_load() {
         "--add-header=X-A: it's\\n",
         "--server-name=x.org",
     ]);
-    own_ended.expect(0, &["no sample"]);
-    let last = own_ended.stderr.lines().last().unwrap();
+    first.expect(0, &["no sample"]);
+    let last = first.stderr.lines().last().unwrap();
     let command = last.split_once("findings: abx ").unwrap().1;
     let words = shell_words::split(command).unwrap();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

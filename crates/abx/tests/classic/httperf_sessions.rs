@@ -1,4 +1,4 @@
-//! The sessions of `abx httperf` beside those of the system's httperf, over the same servers.
+//! Sessions of `abx httperf` compared with those of the system's httperf, over the same servers.
 
 use crate::classic::httperf::{Responding, assert_alike, both, shape};
 use crate::support::{Ended, Home, Server};

@@ -42,7 +42,7 @@ fn first_sentence(ended: &Ended) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Slices long enough that the generator has a CPU in each, beside other tests too.
+/// Slices long enough that the generator has a CPU in each, next to other tests too.
 const BRIEF: [&str; 8] = [
     "--blocks", "1", "--rounds", "2", "--slice", "300ms", "--pilot", "brief",
 ];

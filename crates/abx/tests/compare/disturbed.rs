@@ -40,7 +40,7 @@ fn found(record: &Value, id: &str, subject: Option<&str>) -> Value {
 }
 
 /// The comparisons of the study's purpose must carry their limit, and no verdict except `invalid`
-/// may stand beside a void finding.
+/// may stand next to a void finding.
 #[track_caller]
 fn assert_limited(record: &Value) {
     let comparisons = record["comparisons"].as_array().unwrap();

@@ -260,7 +260,7 @@ fn workers_without_connections_stop_no_other() {
 #[test]
 fn a_wrong_status_is_reported_with_its_meaning() {
     // Method: servers that respond with one status each, alone; and one whose output states why it
-    // fails, beside a correct one. No message suggests to expect any of that.
+    // fails, next to a correct one. No message suggests to expect any of that.
     let home = Home::new();
     let moved = "301 Moved Permanently\r\nLocation: /new/";
     let not_allowed = "405 Method Not Allowed\r\nAllow: POST";
@@ -360,8 +360,8 @@ fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
 
 #[test]
 fn a_subject_that_fails_to_restart_is_left_out_and_others_continue() {
-    // Method: two correct servers beside one that starts for the pilot and the first block only, in
-    // three blocks.
+    // Method: three blocks of two correct servers and of one that starts only for the pilot and the
+    // first block.
     let home = Home::new();
     let starts = format!(
         "bad=sh -c 'echo x >> starts; test $(wc -l < starts) -lt 3 && exec {ABX} serve --port \

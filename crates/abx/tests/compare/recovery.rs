@@ -231,7 +231,7 @@ fn fault(name: &str, what: &str) -> String {
 
 #[test]
 fn each_fault_is_injected_where_it_applies() {
-    // Method: every kind of fault to nginx with two workers and to a server of one process beside
+    // Method: every kind of fault to nginx with two workers and to a server of one process next to
     // it, in one block; omitted faults are named, and nothing stays.
     let home = Home::new();
     home.write("nginx.conf.in", NGINX_CONF);

@@ -24,7 +24,7 @@ echo $$ >> "$2/starts"
 exec ABX serve --port "$1"
 "#;
 
-/// A study with a service `store`, whose table has these keys beside its command.
+/// A study with a service `store`, whose table has these keys next to its command.
 fn study(home: &Home, keys: &str) -> String {
     let text = format!(
         r#"

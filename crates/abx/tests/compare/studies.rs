@@ -394,7 +394,7 @@ fn needs_of_subjects_are_listed_and_installed_only_on_request() {
 
 #[test]
 fn flags_that_conflict_with_a_study_file_are_refused() {
-    // Method: each kind of flag, and words that are no study beside one.
+    // Method: each kind of flag, and words that are no study next to one.
     let home = Home::new();
     let folder = study(&home, "seed = 5", "seed = 5");
     let folder = folder.to_str().unwrap();

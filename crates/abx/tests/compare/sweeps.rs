@@ -39,7 +39,7 @@ fn primary(record: &Value) -> Vec<&Value> {
 
 #[test]
 fn eight_subjects_are_compared_ranked_and_checked_against_the_ceiling() {
-    // Method: eight times the same server; each beside the first, every pair in
+    // Method: eight times the same server; each compared with the first, every pair in
     // the order, and a server that does nothing that is no subject.
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let subjects: Vec<String> = names.iter().map(|name| subject(name, "")).collect();
@@ -226,7 +226,7 @@ fn one_server_alone_has_a_capacity() {
 
 #[test]
 fn flags_for_one_load_are_refused_for_several() {
-    // Method: a number of requests, stages, and a number of connections that stands twice.
+    // Method: a number of requests, stages, and a number of connections that is listed twice.
     let home = Home::new();
     let run = ["run", "http://127.0.0.1:1/", "-c", "1,2"];
     for (flags, message) in [(["-n", "9"], "-d"), (["--stages", "9@1s"], "slice")] {

@@ -238,8 +238,8 @@ fn the_printed_commands_work() {
     };
     let homes = [Home::new(), Home::new(), Home::new()];
     let mut agents = homes.iter().zip(1..).map(|(home, number)| {
-        let own_creds = agent.replace("agent-1.creds", &format!("agent-{number}.creds"));
-        let words = here(&own_creds, &format!("--once -t 1 --name a{number}"));
+        let creds = agent.replace("agent-1.creds", &format!("agent-{number}.creds"));
+        let words = here(&creds, &format!("--once -t 1 --name a{number}"));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         home.start(home.abx(&words).current_dir(bus.home.path()))
     });

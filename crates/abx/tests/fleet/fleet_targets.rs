@@ -53,7 +53,7 @@ fn agents_load_servers_over_ipv4_and_ipv6() {
 
 #[test]
 fn an_agent_for_ipv4_alone_refuses_an_address_of_ipv6() {
-    // Method: networks of one kind only, each beside a server of the other.
+    // Method: networks of one kind only, each next to a server of the other.
     if std::net::TcpListener::bind("[::1]:0").is_err() {
         return;
     }

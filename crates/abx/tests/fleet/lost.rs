@@ -20,7 +20,7 @@ fn long_run<'a>(home: &'a Home, url: &str, bus: &Bus, more: &[&str]) -> Running<
     home.start(&mut home.abx(&texts))
 }
 
-/// Waits until so many requests were logged.
+/// Waits until this many requests were logged.
 fn until_logged(server: &LoggingServer, requests: usize) {
     wait_for("load", || (server.requests() > requests).then_some(()));
 }

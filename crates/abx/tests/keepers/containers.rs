@@ -272,7 +272,7 @@ fn problems_of_containers_are_reported_with_a_remedy() {
 #[test]
 fn a_study_file_has_containers_with_templates_and_services() {
     // Method: a container that gets its port by its environment and reads the folders of its start,
-    // beside one that is a service; both are listed, started and gone.
+    // next to one that is a service; both are listed, started and gone.
     let home = ContainerHome::new();
     home.make_other();
     home.home.write("page.in", "{port}");

@@ -134,7 +134,7 @@ fn ctrl_c_does_not_wait_for_a_response() {
     assert_eq!(home.record()["end"]["reason"], "interrupted");
 }
 
-/// Whether a server has a connection beside the socket at which it listens.
+/// Whether a server has a connection besides the socket on which it listens.
 fn has_connection(pid: u32) -> bool {
     let links = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()

@@ -69,7 +69,7 @@ impl Supervised {
         self.said.lock().unwrap().clone()
     }
 
-    /// Waits until it has printed so many lines, after which it prints no more.
+    /// Waits until it has printed this many lines, after which it prints no more.
     fn heard(&self, lines: usize) -> Vec<String> {
         wait_for("what the supervisor says", || {
             Some(self.said()).filter(|texts| texts.len() >= lines)
@@ -228,7 +228,7 @@ fn a_request_may_crash_a_worker_if_that_is_allowed() {
 
 #[test]
 fn every_model_serves_the_same_blog_page_of_421_bytes() {
-    // Method: curl requests each model with and without rows, and beside it a page and a file.
+    // Method: curl requests each model with and without rows, and next to it a page and a file.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let words = ["--model", model, "--workers", "2", "--blog"];
         let server = Server::start(&words);

@@ -25,8 +25,9 @@ fn full(folder: &Path, path: &str, full_folders: &mut Vec<(String, usize)>) {
 
 /// The errors in these folders.
 fn wrong(full_folders: &[(String, usize)]) -> Vec<String> {
-    let each = full_folders.iter();
-    each.map(|(path, files)| format!("{path} has {files} files, at most {FILES_MAX}"))
+    full_folders
+        .iter()
+        .map(|(path, files)| format!("{path} has {files} files, at most {FILES_MAX}"))
         .collect()
 }
 

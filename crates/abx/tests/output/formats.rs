@@ -32,10 +32,10 @@ fn record(home: &Home) -> String {
     let mut record = pair();
     for block in &mut record.blocks {
         for (name, most_ms) in [("old", 100), ("new", 90)] {
-            let mut own_histograms = Histograms::default();
-            (1..=most_ms).for_each(|ms| own_histograms.response.record_ns(ms * 1_000_000));
-            let histograms = &mut block.loads[0].histograms;
-            histograms.insert(name.to_owned(), own_histograms);
+            let mut histograms = Histograms::default();
+            (1..=most_ms).for_each(|ms| histograms.response.record_ns(ms * 1_000_000));
+            let load = &mut block.loads[0];
+            load.histograms.insert(name.to_owned(), histograms);
         }
     }
     let text = serde_json::to_string(&StudyRecord::judged(record)).unwrap();
@@ -149,7 +149,7 @@ fn junit_is_well_formed() {
 #[test]
 fn a_picture_is_well_formed() {
     // Method: xmllint reads it, and counts intervals and texts; a name that means
-    // something to XML stands in it as it is.
+    // something to XML is written unchanged.
     let home = Home::new();
     let mut pair = pair();
     pair.subjects[0].version = Some("<b>&amp;".to_owned());
@@ -368,7 +368,7 @@ fn a_format_that_cannot_be_written_does_not_stop_others() {
 
 #[test]
 fn a_format_may_replace_the_report_on_standard_output() {
-    // Method: each that can, alone on standard output, with the report beside
+    // Method: each that can, alone on standard output, with the report next to
     // it; two of them, or two in one file, are refused before anything starts.
     let home = Home::new();
     let path = record(&home);

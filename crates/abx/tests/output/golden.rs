@@ -68,8 +68,7 @@ fn without_parts(report: &str) -> String {
 
 #[test]
 fn saved_records_always_give_the_same_reports() {
-    // Method: each record in each format beside the file of its earlier report; UPDATE=1 writes
-    // them.
+    // Method: each record in each format, compared with its earlier report; UPDATE=1 writes these.
     let home = Home::new();
     for name in RECORDS {
         let record = folder("records").join(format!("{name}.json"));

@@ -118,7 +118,7 @@ fn studies_and_runs_are_listed_and_named_by_id() {
 #[test]
 fn a_plan_shows_what_the_budget_can_find_and_measures_nothing() {
     // Method: a fresh home without data, with programs and without, and a study of the catalog;
-    // then six blocks of the built-in pair, planned again, with others beside them, and with a
+    // then six blocks of the built-in pair, planned again, with others next to them, and with a
     // budget too short for a verdict.
     let home = Home::new();
     let plan = |words: &[&str]| {
@@ -176,7 +176,7 @@ fn a_plan_shows_what_the_budget_can_find_and_measures_nothing() {
 #[test]
 fn concurrent_commands_share_one_index() {
     // Method: eight lists at a time over an index that was damaged before, and
-    // runs beside them that add records.
+    // runs next to them that add records.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-n", "9", "-c", "1", "--seed", "3"];

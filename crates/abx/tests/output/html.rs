@@ -147,7 +147,7 @@ fn flame_graphs_can_be_enlarged_searched_and_navigated() {
 
 #[test]
 fn points_are_described_to_a_pointer() {
-    // Method: a browser's pointer beside a slice, and away from it.
+    // Method: a browser's pointer next to a slice, and away from it.
     browser_at_measured("tips");
 }
 
@@ -244,7 +244,7 @@ fn a_run_has_a_page_too() {
 
 #[test]
 fn a_page_without_its_record_names_it_and_links_a_file_in_the_same_folder() {
-    // Method: the page beside a record and elsewhere; and the record that no page can hold.
+    // Method: the page next to a record and elsewhere; and the record that no page can hold.
     let home = Home::new();
     let record = home.write("record.json", &MEASURED.record);
     let link = "href=\"./record.json\"";

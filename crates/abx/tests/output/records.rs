@@ -369,7 +369,7 @@ fn told_name(stderr: &str) -> &str {
 #[test]
 fn records_of_one_study_are_read_together() {
     // Method: three made records as files: as text, as JSON, in a format that they have
-    // not, and beside a record of another study.
+    // not, and next to a record of another study.
     let home = Home::new();
     let write = |name: &str, ok: u64, subject: &str| {
         let around = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];

@@ -146,8 +146,8 @@ fn two_records(home: &Home) -> [String; 2] {
 
 #[test]
 fn records_are_listed_shown_and_compared_side_by_side() {
-    // Method: a study and a run; the list, each page beside that of `abx report`, both on one page,
-    // HEAD, a search, and the end by Ctrl-C.
+    // Method: a study and a run; the list, each page compared with that of `abx report`, both on
+    // one page, HEAD, a search, and the end by Ctrl-C.
     let home = Home::new();
     let [study, run] = two_records(&home);
     let reports = [&study, &run].map(|id| {
@@ -260,7 +260,7 @@ fn a_damaged_record_has_a_page_that_reports_it() {
 
 #[test]
 fn no_path_comes_from_a_url() {
-    // Method: files beside the records and in the working folder, requested in every way that has
+    // Method: files next to the records and in the working folder, requested in every way that has
     // broken other servers. No response may have their content.
     let home = Home::new();
     let ids = two_records(&home);

@@ -67,7 +67,7 @@ fn a_doctor_measures_and_leaves_nothing_behind() {
 
 #[test]
 fn a_saved_doctor_record_is_printed_again() {
-    // Method: the text of the look beside that of its record.
+    // Method: the printed text compared with that of its record.
     let home = Home::new();
     let first = home.run_abx(&[&SHORT[..], &["--json", "doctor.json", "--quiet"]].concat());
     assert_eq!(first.expect(0, &[]).stderr, "");

@@ -53,15 +53,15 @@ fn files(folder: &Path) -> Vec<String> {
     files
 }
 
-/// The one file of a folder whose name ends so.
+/// The only file in a folder whose name has this end.
 fn one(folder: &Path, end: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let found_paths: Vec<PathBuf> = paths
+    let paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
         .filter(|path| path.to_string_lossy().ends_with(end))
         .collect();
-    assert_eq!(found_paths.len(), 1, "{end}: {found_paths:?}");
-    found_paths[0].clone()
+    assert_eq!(paths.len(), 1, "{end}: {paths:?}");
+    paths[0].clone()
 }
 
 /// The files of every way of installing abx, below the prefix.

@@ -241,7 +241,7 @@ fn no_help_lists_a_flag_that_its_command_refuses() {
 
 #[test]
 fn a_plan_refuses_unused_flags_and_invalid_studies() {
-    // Method: each flag about a report or a record, beside subjects and beside a study of the
+    // Method: each flag about a report or a record, with subjects and with a study of the
     // catalog; expectations of subjects and loads that the study does not have.
     let home = Home::new();
     let plan = |command: &[&str], words: &[&str]| {

@@ -255,10 +255,10 @@ fn a_server_without_http2_is_reported_before_the_load() {
     let url = nginx.url();
     home.run_abx(&["run", &url, "--http2", "--pipeline", "4"])
         .expect(2, &["--pipeline"]);
-    let own_text = format!("a={url}");
+    let subject_a = format!("a={url}");
     home.run_abx(&[
         "compare",
-        &own_text,
+        &subject_a,
         &format!("b={url}"),
         "--http2-for",
         "c",

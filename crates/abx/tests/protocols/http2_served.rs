@@ -215,11 +215,11 @@ fn h2load_receives_its_responses() {
                 &home,
                 &format!("h2load -t 1 -n {requests} {flags} {}", server.url),
             );
-            let all_text = format!(
+            let summary = format!(
                 "{requests} total, {requests} started, {requests} done, {requests} succeeded, \
                  0 failed, 0 errored, 0 timeout"
             );
-            assert!(text.contains(&all_text), "{words:?} {flags}: {text}");
+            assert!(text.contains(&summary), "{words:?} {flags}: {text}");
             let statuses = format!("{requests} 2xx, 0 3xx, 0 4xx, 0 5xx");
             assert!(text.contains(&statuses), "{words:?} {flags}: {text}");
             let bytes = format!("({}) data", requests * page);
@@ -287,9 +287,8 @@ fn workers_are_replaced_without_losing_a_stream() {
 
 #[test]
 fn a_load_over_streams_has_a_ceiling() {
-    // Method: the built-in server beside itself, with requests in HTTP/2 with and without TLS: the
-    // server that does nothing is loaded in the same way. With one of them in HTTP/1.1 no ceiling
-    // holds for both.
+    // Method: the built-in server compared with itself over HTTP/2, with and without TLS: the null
+    // server is loaded in the same way. If one subject uses HTTP/1.1, no ceiling holds for both.
     let home = Home::new();
     let subject = |name: &str, is_encrypted: bool, keys: &str| {
         let (flag, tls) = if is_encrypted {

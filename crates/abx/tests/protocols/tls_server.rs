@@ -49,8 +49,8 @@ fn every_model_serves_over_tls() {
             }
             assert_eq!(came, &json!({ "ok": 60 }), "{model} {flags:?}");
             let histograms = &record["blocks"][0]["loads"][0]["histograms"];
-            let own_value = histograms.as_object().unwrap().values().next().unwrap();
-            let is_timed = own_value["handshake"].is_array();
+            let histogram = histograms.as_object().unwrap().values().next().unwrap();
+            let is_timed = histogram["handshake"].is_array();
             assert_eq!(is_timed, is_fresh, "{model} {flags:?}");
             let figure = &record["handshake_us"]["p50"];
             assert_eq!(figure.as_u64().is_some_and(|us| us > 0), is_fresh);

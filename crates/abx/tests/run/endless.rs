@@ -78,7 +78,7 @@ fn a_run_over_tls_ends_by_its_timeout_too() {
 
 #[test]
 fn a_comparison_names_an_endless_sender_and_keeps_its_budget() {
-    // Method: a server that sends chunks without end beside a sound one.
+    // Method: a server that sends chunks without end next to a sound one.
     let home = Home::new();
     let subject = |name: &str, after: &str| {
         format!("{name}=python3 {SCRIPT} {{port}} chunks --after {after}")

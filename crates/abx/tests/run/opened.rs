@@ -78,7 +78,7 @@ fn a_lack_of_ports_is_reported_and_not_blamed_on_the_server() {
 #[test]
 fn a_server_that_accepts_no_more_connections_is_blamed() {
     // Method: servers with 100 descriptors and 600 connections. A few less than 100 are
-    // accepted, 128 wait for a response in vain, and the others are not tried.
+    // accepted, 128 get no response, and the others are not tried.
     let ended = hold(
         "ip link set lo up",
         "ulimit -n 100; ",
@@ -95,7 +95,7 @@ fn a_server_that_accepts_no_more_connections_is_blamed() {
 
 #[test]
 fn a_server_that_accepts_late_is_loaded_after_accepting() {
-    // Method: a server that accepts one connection beside every 1,024 requests, and so would
+    // Method: a server that accepts one connection per 1,024 requests, and so would
     // let some of 1,500 wait for longer than the timeout if others loaded it meanwhile.
     let home = Home::new();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/late_accept.py");

@@ -48,8 +48,8 @@ fn every_number_is_requested_once_by_any_worker() {
         numbers.push(number.parse::<usize>().unwrap());
     }
     numbers.sort_unstable();
-    let all_numbers: Vec<usize> = (0..400 + BEFORE).collect();
-    assert_eq!(numbers, all_numbers);
+    let expected: Vec<usize> = (0..400 + BEFORE).collect();
+    assert_eq!(numbers, expected);
     assert_eq!(drawn, ["5", "6", "7"].map(str::to_owned).into());
 }
 
@@ -111,8 +111,8 @@ fn http2_streams_carry_placeholders() {
         numbers.push(number.parse::<usize>().unwrap());
     }
     numbers.sort_unstable();
-    let all_numbers: Vec<usize> = (0..200 + BEFORE).collect();
-    assert_eq!(numbers, all_numbers);
+    let expected: Vec<usize> = (0..200 + BEFORE).collect();
+    assert_eq!(numbers, expected);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_body_that_the_kernel_takes_in_parts_arrives_whole() {
 #[test]
 fn a_study_sends_placeholders_and_compares_responses_that_agree() {
     // Method: a server whose pages do not depend on the query, in a study file twice with a list
-    // beside it: bodies are compared. And one that responds with the path: only the status is.
+    // next to it: bodies are compared. And one that responds with the path: only the status is.
     let home = Home::new();
     home.write("words", "a\nb\n");
     let page = Server::start(&[]);
@@ -241,9 +241,9 @@ fn invalid_placeholders_are_refused_and_curl_commands_have_none() {
         let words = [&["run", &server.url, "-n", "9"][..], words].concat();
         home.run_abx(&words).expect(2, &[part]);
     }
-    let own_text = format!("a={}{{seq}}", server.url);
+    let subject_a = format!("a={}{{seq}}", server.url);
     let other = format!("b={}", server.url);
-    home.run_abx(&["compare", &own_text, &other])
+    home.run_abx(&["compare", &subject_a, &other])
         .expect(2, &["the URL of a has a placeholder", "--path"]);
     assert!(server.take().is_empty());
     let words = ["run", "-n", "4", "curl", &server.url, "-d", "{seq} {n}"];

@@ -192,7 +192,7 @@ fn a_number_is_filled_into_paths_headers_and_bodies() {
 
 #[test]
 fn several_paths_are_requested_as_often_as_listed() {
-    // Method: paths as flags, and a list of paths and URLs in which one path stands eight times;
+    // Method: paths as flags, and a list of paths and URLs in which one path is listed eight times;
     // each path has another response, and each response has to be that of its path.
     let home = Home::new();
     let server = Listener::start();
@@ -201,10 +201,10 @@ fn several_paths_are_requested_as_often_as_listed() {
     let counts = server.counts(|asked| asked.path.clone());
     assert_eq!(counts.values().sum::<usize>(), 406);
     assert!(counts["/a"] > 100 && counts["/b?c"] > 100, "{counts:?}");
-    let own_text = &server.url;
+    let url = &server.url;
     home.write(
         "list",
-        &format!("# often\n{}\n{own_text}seldom\n", "/often\n".repeat(8)),
+        &format!("# often\n{}\n{url}seldom\n", "/often\n".repeat(8)),
     );
     let record = run(&home, &server, &["--urls", "list", "-n", "900"]);
     let counts = server.counts(|asked| asked.path.clone());
@@ -368,7 +368,7 @@ fn invalid_requests_are_refused_with_the_remedy() {
 
 #[test]
 fn flags_of_other_tools_have_the_same_effect() {
-    // Method: each of them beside the record's settings; and one that means something else.
+    // Method: each of them next to the record's settings; and one that means something else.
     let home = Home::new();
     let server = Listener::start();
     let bare = server.url.trim_start_matches("http://");

@@ -79,7 +79,7 @@ fn runs_of_every_shape_are_read_back_unchanged() {
 
 #[test]
 fn a_saved_run_is_judged_again_from_its_measurement() {
-    // Method: responses turned into failures in the file; then the generator made busy beside a
+    // Method: responses turned into failures in the file; then the generator made busy next to a
     // server with time to spare.
     let home = Home::new();
     let server = Server::start(&[]);

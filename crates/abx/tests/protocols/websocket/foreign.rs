@@ -13,7 +13,7 @@ use abx_wire::websocket::{Fault, MessageKind};
 use super::driver::{Door, Heard, Peer};
 use crate::support::{Home, Server, peers, wait_for};
 
-/// One of the scripts beside this file, for `ws` or for `websockets` by its ending.
+/// One of the scripts next to this file, for `ws` or for `websockets` by its ending.
 fn script(name: &str) -> Command {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/protocols/websocket/peers")
