@@ -1,4 +1,4 @@
-//! The binary: words in, words out. Everything else is in the other rooms.
+//! The `abx` program: it parses the command line and runs the command.
 
 mod command_line;
 mod commands;

@@ -86,46 +86,50 @@ pub enum Command {
     Keeper,
 }
 
-/// Reads these words, of which the first is the program's name.
+/// Parses a command line, whose first word is the name of the program.
 ///
 /// # Errors
-/// A request for help too, as clap has it.
+/// Also for a request for help, as in clap.
 pub fn try_parse<T: Into<OsString> + Clone>(
     words: impl IntoIterator<Item = T>,
 ) -> Result<Cli, Error> {
-    let mut command = grouped(Cli::command());
-    let matches = command.try_get_matches_from_mut(words)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    parse_by(Cli::command(), words)
 }
 
-/// Reads words of which a later flag replaces an earlier one.
+/// Parses a command line in which later flags replace earlier ones.
 ///
 /// # Errors
 /// As [`try_parse`].
 pub fn try_parse_again(words: Vec<OsString>) -> Result<Cli, Error> {
-    let mut command = grouped(Cli::command().args_override_self(true));
+    parse_by(Cli::command().args_override_self(true), words)
+}
+
+fn parse_by<T: Into<OsString> + Clone>(
+    command: clap::Command,
+    words: impl IntoIterator<Item = T>,
+) -> Result<Cli, Error> {
+    let mut command = grouped(command);
     let matches = command.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The command line as users are to see it: without the commands by which abx starts itself.
+/// The command line without hidden commands, by which abx starts itself.
 pub fn shown() -> clap::Command {
-    let whole = Cli::command();
-    let visible = whole
+    let cli = Cli::command();
+    let visible = cli
         .get_subcommands()
         .filter(|command| !command.is_hide_set());
-    let visible: Vec<clap::Command> = visible.cloned().collect();
     let mut shown = clap::Command::new("abx")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
-        .subcommands(visible);
-    if let Some(about) = whole.get_about() {
+        .subcommands(visible.cloned());
+    if let Some(about) = cli.get_about() {
         shown = shown.about(about.clone());
     }
-    if let Some(after) = whole.get_after_help() {
+    if let Some(after) = cli.get_after_help() {
         shown = shown.after_help(after.clone());
     }
-    if let Some(after) = whole.get_after_long_help() {
+    if let Some(after) = cli.get_after_long_help() {
         shown = shown.after_long_help(after.clone());
     }
     shown

@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The same command with its subcommands by group in its help.
+/// Lists the subcommands of a command by group in its help.
 pub fn grouped(command: Command) -> Command {
     let template = format!(
         "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\
@@ -55,8 +55,8 @@ mod tests {
         // Method: the visible commands of this build, each on one line of the help.
         let help = grouped(shown()).render_help().to_string();
         for command in shown().get_subcommands() {
-            let begins = format!("  {} ", command.get_name());
-            let lines = help.lines().filter(|line| line.starts_with(&begins));
+            let start = format!("  {} ", command.get_name());
+            let lines = help.lines().filter(|line| line.starts_with(&start));
             assert_eq!(lines.count(), 1, "{}: {help}", command.get_name());
         }
         assert!(help.contains("Measure:\n  compare "), "{help}");

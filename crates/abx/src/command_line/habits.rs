@@ -1,5 +1,5 @@
-//! Flags that people know from other load generators: those with one meaning are accepted, and for
-//! the others a message names the flag to write. docs/reference/flags.md has all of them.
+//! Flags of other load generators: abx accepts those with one meaning, and for the others a message
+//! names the flag to write. docs/reference/flags.md lists all of them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -166,7 +166,7 @@ const HABITS: &[Habit] = &[
     ),
 ];
 
-/// The replacements in a comparison of flags that only a run has.
+/// What replaces, in a comparison, flags that only a run has.
 const OF_RUNS: &[Habit] = &[
     habit(
         &["-d", "-z", "--duration"],
@@ -183,32 +183,32 @@ const OF_RUNS: &[Habit] = &[
     ),
 ];
 
-/// The replacements in a run of flags that only a comparison has.
+/// What replaces, in a run, flags that only a comparison has.
 const OF_COMPARISONS: &[Habit] = &[habit(
     &["--budget", "--blocks", "--slice", "--margin"],
     "a run lasts for -d TIME, or for -n N requests; this is a flag of abx compare",
 )];
 
-/// Commands that abx is when its file, or a link to it, is called so.
+/// Commands that abx runs if its file, or a link to it, has their name.
 const GUISES: &[&str] = if cfg!(feature = "classic") {
     &["ab", "httperf"]
 } else {
     &[]
 };
 
-/// The same words with the command in front that the program is called as, if it is.
+/// Inserts the command whose name the program's file has, if it has one.
 fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
-    let called = words.first().map(Path::new).and_then(Path::file_name);
+    let program = words.first().map(Path::new).and_then(Path::file_name);
     let guise = GUISES
         .iter()
-        .find(|guise| called == Some(OsStr::new(guise)));
+        .find(|guise| program == Some(OsStr::new(guise)));
     if let Some(guise) = guise {
         words.insert(1, (*guise).into());
     }
     words
 }
 
-/// Reads the command line; ends the program where that is help, or wrong.
+/// Parses the command line; ends the program after help or a mistake.
 pub fn parse() -> Cli {
     let words = with_guise(std::env::args_os().collect());
     let cli = read(words.clone()).unwrap_or_else(|error| secrets::hide_invalid(error).exit());
@@ -217,30 +217,30 @@ pub fn parse() -> Cli {
     }
     let secrets::GivenWords { recorded, secret } = secrets::words(&words);
     invocation::record(recorded);
-    // A server is sampled by others and starts itself again by these words; the command of a timer
-    // writes to a file of abx.
+    // Other programs sample a server, which also starts itself again with these words. The command
+    // of a timer writes to a file of abx.
     if matches!(cli.command, Verb::Serve(_) | Verb::Timer(_)) {
         return cli;
     }
     if !secret.is_empty() {
         // SUBTLE: No thread runs yet, and nothing reads the words again. If the kernel forbids
-        // this, `ps` shows the words as of every program.
+        // this, `ps` shows the words, as it does for every program.
         let _ = hide_arguments(&secret);
     }
     keep_memory_private();
     cli
 }
 
-/// The command line that these words are.
+/// Parses these words, which may include a curl command or continue a record's command.
 fn read(words: Vec<OsString>) -> Result<Cli, Error> {
-    let wrong = |message: String| Cli::command().error(ErrorKind::ValueValidation, message);
-    let words = secrets::in_our_words(words).map_err(wrong)?;
+    let invalid = |message: String| Cli::command().error(ErrorKind::ValueValidation, message);
+    let words = secrets::with_curl_translated(words).map_err(invalid)?;
     let command = words.get(1).and_then(|word| word.to_str());
     if let Some(message) = command.and_then(|command| misread(command, &words[2..])) {
-        return Err(wrong(message));
+        return Err(invalid(message));
     }
     let cli = try_parse(&words).map_err(|error| explained(error, &command_path(&words)))?;
-    match with_recorded(&words, &cli).map_err(wrong)? {
+    match with_recorded(&words, &cli).map_err(invalid)? {
         None => Ok(cli),
         Some(words) => {
             let path = command_path(&words);
@@ -249,51 +249,53 @@ fn read(words: Vec<OsString>) -> Result<Cli, Error> {
     }
 }
 
-/// The command that these words name, without the program, such as `study run`; empty if none.
+/// The path of the command that these words name, such as `study run`; empty if they name none.
 fn command_path(words: &[OsString]) -> String {
-    let whole = Cli::command();
-    let mut command = &whole;
+    let cli = Cli::command();
+    let mut command = &cli;
     let mut names = Vec::new();
     for word in words.iter().skip(1) {
-        let Some(below) = command.find_subcommand(word) else {
+        let Some(subcommand) = command.find_subcommand(word) else {
             break;
         };
-        names.push(below.get_name());
-        command = below;
+        names.push(subcommand.get_name());
+        command = subcommand;
     }
     names.join(" ")
 }
 
-/// The command at such a path.
-fn command_at<'a>(whole: &'a Command, path: &str) -> Option<&'a Command> {
+/// The command at a path such as `study run`.
+fn command_at<'a>(cli: &'a Command, path: &str) -> Option<&'a Command> {
     let mut names = path.split(' ');
-    names.try_fold(whole, |command, name| command.find_subcommand(name))
+    names.try_fold(cli, |command, name| command.find_subcommand(name))
 }
 
-/// The paths of all commands, each before those below it.
+/// The paths of all commands, each before those of its subcommands.
 fn command_paths(parent: &Command) -> Vec<String> {
-    let each = parent.get_subcommands().flat_map(|command| {
-        let name = command.get_name().to_owned();
-        let below = command_paths(command).into_iter();
-        let below: Vec<String> = below.map(|path| format!("{name} {path}")).collect();
-        std::iter::once(name).chain(below)
-    });
-    each.collect()
+    let mut paths = Vec::new();
+    for command in parent.get_subcommands() {
+        let name = command.get_name();
+        paths.push(name.to_owned());
+        let nested = command_paths(command);
+        paths.extend(nested.iter().map(|path| format!("{name} {path}")));
+    }
+    paths
 }
 
-/// Words of other tools that abx would misread, and their replacement.
+/// A message about words of other tools that abx would misread.
 fn misread(command: &str, words: &[OsString]) -> Option<String> {
     if !matches!(command, "run" | "compare") {
         return None;
     }
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
-    let mut pairs = words.windows(2);
-    let rate = pairs.find(|pair| pair[0] == "-q" && is_rate(pair[1]));
-    let joined = words.iter().find(|word| {
-        let value = word.strip_prefix("-q");
-        value.is_some_and(|value| is_rate(value.trim_start_matches('=')))
-    });
-    if rate.is_some() || joined.is_some() {
+    let is_separate = words
+        .windows(2)
+        .any(|pair| pair[0] == "-q" && is_rate(pair[1]));
+    let is_joined = words
+        .iter()
+        .filter_map(|word| word.strip_prefix("-q"))
+        .any(|value| is_rate(value.trim_start_matches('=')));
+    if is_separate || is_joined {
         return Some(
             "-q is --quiet here, and a rate (hey's and oha's -q) is -r RATE: write -r in its place"
                 .to_owned(),
@@ -302,7 +304,7 @@ fn misread(command: &str, words: &[OsString]) -> Option<String> {
     words.iter().find_map(|word| one_dash(command, word))
 }
 
-/// Whether this can only be a rate: a number, with a unit or without.
+/// Whether a word can only be a rate: a number, with or without a unit.
 fn is_rate(text: &str) -> bool {
     let number = text
         .trim_end_matches("/s")
@@ -310,32 +312,33 @@ fn is_rate(text: &str) -> bool {
     number.starts_with(|first: char| first.is_ascii_digit()) && number.parse::<f64>().is_ok()
 }
 
-/// Corrects a long flag that has one dash, as tools in Go write theirs.
+/// Corrects a long flag that has one dash, as in tools written in Go.
 fn one_dash(command: &str, word: &str) -> Option<String> {
     let flag = word.strip_prefix('-').filter(|rest| rest.len() > 2)?;
     let flag = flag.split('=').next().unwrap_or_default();
     let long = format!("--{flag}");
-    let habit = || instead(&long, command).map(|instead| format!("`-{flag}`: {instead}"));
     if flags_of(&Cli::command(), command).contains(&long) {
-        Some(format!(
+        return Some(format!(
             "`-{flag}` has one dash, and long flags have two: write {long}"
-        ))
-    } else {
-        habit()
+        ));
     }
+    instead(&long, command).map(|instead| format!("`-{flag}`: {instead}"))
 }
 
 /// The long flags in the help of the command at a path, with their dashes.
-fn flags_of(whole: &Command, path: &str) -> Vec<String> {
-    let command = command_at(whole, path);
-    let arguments = command.into_iter().flat_map(Command::get_arguments);
-    let arguments = arguments.filter(|arg| !arg.is_hide_set());
-    let names = arguments.filter_map(|arg| arg.get_long_and_visible_aliases());
-    names.flatten().map(|name| format!("--{name}")).collect()
+fn flags_of(cli: &Command, path: &str) -> Vec<String> {
+    command_at(cli, path)
+        .into_iter()
+        .flat_map(Command::get_arguments)
+        .filter(|arg| !arg.is_hide_set())
+        .filter_map(|arg| arg.get_long_and_visible_aliases())
+        .flatten()
+        .map(|name| format!("--{name}"))
+        .collect()
 }
 
-/// The same error; its tip is the replacement of a flag that abx does not have, or a word that is
-/// really close.
+/// Replaces the tip of an error: it names the replacement of a flag that abx does not have, or a
+/// word that is really close.
 fn explained(mut error: Error, path: &str) -> Error {
     let text = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -349,7 +352,11 @@ fn explained(mut error: Error, path: &str) -> Error {
             let near = near.filter(|near| is_near(&unknown, near));
             match (instead(&unknown, path), near) {
                 (Some(instead), _) => Some(instead.to_owned()),
-                (None, Some(_)) => return without_value_tip(error),
+                (None, Some(_)) => {
+                    // The tip that the flag may be meant as a value.
+                    error.remove(ContextKind::Suggested);
+                    return error;
+                }
                 (None, None) => elsewhere(&unknown, path),
             }
         }
@@ -361,11 +368,11 @@ fn explained(mut error: Error, path: &str) -> Error {
     };
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::SuggestedSubcommand);
-    // The line of usage names the suggestion too.
-    let mut whole = Cli::command();
-    whole.build();
+    // The usage line names the suggestion too.
+    let mut cli = Cli::command();
+    cli.build();
     let mut names = path.split(' ');
-    let command = names.try_fold(&mut whole, |command, name| {
+    let command = names.try_fold(&mut cli, |command, name| {
         command.find_subcommand_mut(name)
     });
     if let Some(command) = command {
@@ -380,16 +387,15 @@ fn explained(mut error: Error, path: &str) -> Error {
     error
 }
 
-/// The replacement of a word that is no command: of abx, or of the command at this path.
+/// The tip for an unknown command of abx, or an unknown subcommand of the command at this path.
 fn instead_of_command(unknown: &str, path: &str) -> String {
-    let whole = Cli::command();
-    // Otherwise this word itself is the unknown one.
-    let parent = command_at(&whole, path);
+    let cli = Cli::command();
+    let parent = command_at(&cli, path);
     let before = match parent {
         Some(_) => format!("abx {path}"),
         None => "abx".to_owned(),
     };
-    match known_command(unknown, parent.unwrap_or(&whole)) {
+    match known_command(unknown, parent.unwrap_or(&cli)) {
         Some(known) => format!("a similar command exists: `{before} {known}`"),
         None if parent.is_none() && (is_address(unknown) || unknown.contains("://")) => {
             format!("`abx run {unknown}` loads one server, and `abx compare` compares several")
@@ -398,25 +404,19 @@ fn instead_of_command(unknown: &str, path: &str) -> String {
     }
 }
 
-/// The command below this one that a typo stands for.
+/// The subcommand that a typo stands for.
 fn known_command(unknown: &str, parent: &Command) -> Option<String> {
-    let visible = parent
+    parent
         .get_subcommands()
-        .filter(|command| !command.is_hide_set());
-    let mut names = visible.map(|command| command.get_name().to_owned());
-    names.find(|name| is_slip_of(unknown, name))
+        .filter(|command| !command.is_hide_set())
+        .map(|command| command.get_name().to_owned())
+        .find(|name| is_slip_of(unknown, name))
 }
 
-/// Whether one flag may be the other with a slip.
+/// Whether one flag may be a typo for the other.
 fn is_near(unknown: &str, known: &str) -> bool {
-    let bare = |flag: &str| flag.trim_start_matches('-').to_owned();
-    is_slip_of(&bare(unknown), &bare(known))
-}
-
-/// The same error without the tip that the flag may be meant as a value.
-fn without_value_tip(mut error: Error) -> Error {
-    error.remove(ContextKind::Suggested);
-    error
+    let [unknown, known] = [unknown, known].map(|flag| flag.trim_start_matches('-'));
+    is_slip_of(unknown, known)
 }
 
 /// The replacement of an unknown flag of other tools.
@@ -426,22 +426,24 @@ fn instead(unknown: &str, command: &str) -> Option<&'static str> {
         "compare" => OF_RUNS,
         _ => return None,
     };
-    let mut everything = HABITS.iter().chain(of_others);
-    let habit = everything.find(|habit| habit.flags.contains(&unknown))?;
+    let mut habits = HABITS.iter().chain(of_others);
+    let habit = habits.find(|habit| habit.flags.contains(&unknown))?;
     Some(habit.instead)
 }
 
-/// Which commands have a flag that this one has not, or that there is no such flag.
+/// Names the commands that have a flag which this one lacks, or states that none has it.
 fn elsewhere(unknown: &str, path: &str) -> Option<String> {
-    let whole = Cli::command();
-    command_at(&whole, path)?;
+    let cli = Cli::command();
+    command_at(&cli, path)?;
     if !unknown.starts_with('-') {
         return (path == "run")
             .then(|| "`abx run` loads one server; `abx compare` compares several".to_owned());
     }
-    let others = command_paths(&whole).into_iter();
-    let others = others.filter(|path| flags_of(&whole, path).iter().any(|flag| flag == unknown));
-    let others: Vec<String> = others.map(|path| format!("`abx {path}`")).collect();
+    let others: Vec<String> = command_paths(&cli)
+        .iter()
+        .filter(|path| flags_of(&cli, path).iter().any(|flag| flag == unknown))
+        .map(|path| format!("`abx {path}`"))
+        .collect();
     Some(match &others[..] {
         [] => format!(
             "`abx {path}` has no {unknown} and nothing close to it: `abx {path} --help` lists \
@@ -463,8 +465,9 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_other_tools_are_explained_by_what_to_write() {
-        // Method: each of them with a value, where it is unknown; then the rate of hey.
+    fn flags_of_other_tools_lead_to_their_replacement() {
+        // Method: each flag of the tables with a value; then a flag of a command that has no
+        // table.
         let tables = [
             ("run", HABITS),
             ("run", OF_COMPARISONS),
@@ -515,8 +518,8 @@ mod tests {
 
     #[test]
     fn only_a_word_that_is_close_is_suggested() {
-        // Method: flags that are near none of abx's, each with the words that its message must
-        // have; slips, whose flag is named; and flags of another command.
+        // Method: flags that are close to none of abx's or belong to another command, each with a
+        // part of its message; then typos, each with the suggestion.
         for (words, part) in [
             ("run --disable-compression", "Accept-Encoding"),
             ("compare --revision main", "--rev REV"),
@@ -544,7 +547,7 @@ mod tests {
                 assert!(!text.contains(wrong), "{words}: {text}");
             }
         }
-        for (words, near) in [
+        for (words, suggestion) in [
             ("run --conections 5", "'--connections'"),
             ("compare --bugdet 5s", "'--budget'"),
             ("run --querry", "nothing close"),
@@ -558,13 +561,13 @@ mod tests {
             ("ob", "`abx --help`"),
         ] {
             let text = message(&format!("abx {words}"));
-            assert!(text.contains(near), "{words}: {text}");
+            assert!(text.contains(suggestion), "{words}: {text}");
         }
     }
 
     #[test]
-    fn a_command_below_another_is_named_whole() {
-        // Method: an unknown flag of each such command, and a flag that only one of them has.
+    fn a_subcommand_is_named_in_full() {
+        // Method: an unknown flag of each subcommand, and a flag that only one of them has.
         let paths = command_paths(&Cli::command());
         let nested: Vec<&String> = paths.iter().filter(|path| path.contains(' ')).collect();
         assert!(nested.iter().any(|path| *path == "study run"), "{paths:?}");
@@ -582,8 +585,8 @@ mod tests {
     }
 
     #[test]
-    fn words_in_the_place_of_a_command_lead_to_one() {
-        // Method: an address, a URL, and a word that is neither.
+    fn a_word_in_place_of_a_command_leads_to_a_command() {
+        // Method: an address, a URL, a word that is neither, and a second server for a run.
         for (words, part) in [
             ("localhost:3000", "`abx run localhost:3000`"),
             ("http://127.0.0.1/", "`abx run http://127.0.0.1/`"),
@@ -597,7 +600,7 @@ mod tests {
 
     #[test]
     fn a_long_flag_with_one_dash_is_corrected() {
-        // Method: flags of vegeta and hey, and values that only begin like one.
+        // Method: flags of vegeta and hey, and joined values that look like such flags.
         for (words, part) in [
             ("-duration=5s", "write --duration"),
             ("-rate 50", "write --rate"),
@@ -612,8 +615,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_called_as_another_tool_is_that() {
-        // Method: names with and without a folder; one of abx's own.
+    fn a_program_with_the_name_of_a_tool_runs_its_command() {
+        // Method: names with and without a folder, a folder with such a name, and abx's own name.
         for (program, expected) in [
             ("/usr/local/bin/httperf", &["httperf", "--hog"][..]),
             ("httperf", &["httperf", "--hog"]),
@@ -627,9 +630,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_understood_or_explained_is_documented() {
-        // Method: each flag of the tables has its place in the page, as have the flags of
-        // other tools that abx understands; those are read.
+    fn every_known_flag_of_other_tools_is_documented() {
+        // Method: the page lists each flag of the tables, and each flag of other tools that abx
+        // understands; those are also parsed.
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/flags.md");
         let page = std::fs::read_to_string(page).unwrap();
         let understood = [
@@ -655,18 +658,17 @@ mod tests {
         ];
         for flag in understood {
             let words = format!("abx run localhost:8080 {flag}");
-            let read = try_parse(words.split(' '));
-            assert!(read.is_ok(), "{flag}: {}", read.unwrap_err());
+            let cli = try_parse(words.split(' '));
+            assert!(cli.is_ok(), "{flag}: {}", cli.unwrap_err());
         }
-        let everything = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);
-        let responded = everything.flat_map(|habit| habit.flags);
-        for flag in understood.iter().chain(responded) {
+        let habits = HABITS.iter().chain(OF_RUNS).chain(OF_COMPARISONS);
+        let explained = habits.flat_map(|habit| habit.flags);
+        for flag in understood.iter().chain(explained) {
             let flag = flag.split(' ').next().unwrap();
-            let is_there = ["`", " "].map(|end| page.contains(&format!("`{flag}{end}")));
-            assert!(
-                is_there.contains(&true),
-                "{flag} is not in docs/reference/flags.md"
-            );
+            let is_listed = ["`", " "]
+                .iter()
+                .any(|end| page.contains(&format!("`{flag}{end}")));
+            assert!(is_listed, "{flag} is not in docs/reference/flags.md");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The command line: the words that abx accepts, also those of other tools, and the secrets among
-//! them. Start at [`parse`].
+//! The command line: the words that abx accepts, including those of other tools, and the secrets
+//! among them. Start at [`parse`].
 
 pub mod cli;
 mod curl;

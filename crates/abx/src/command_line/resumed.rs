@@ -1,4 +1,4 @@
-//! `abx compare --resume RECORD` without a study: the words of the record's own command.
+//! `abx compare --resume RECORD` without a study: the command of the record is repeated.
 
 use std::ffi::OsString;
 
@@ -14,11 +14,11 @@ struct Recorded {
     command: Vec<String>,
 }
 
-/// The words of the record that a command line continues, with those of the line after them;
-/// `None` if the line has a study of its own, or continues none.
+/// The command of the record that a command line continues, followed by the flags of the command
+/// line; `None` if the command line names a study, or continues no record.
 ///
 /// # Errors
-/// Why these words cannot be had, and a remedy.
+/// Why the command of the record cannot be repeated, and a remedy.
 pub fn with_recorded(words: &[OsString], cli: &Cli) -> Result<Option<Vec<OsString>>, String> {
     let Command::Compare(compare) = &cli.command else {
         return Ok(None);
@@ -32,12 +32,12 @@ pub fn with_recorded(words: &[OsString], cli: &Cli) -> Result<Option<Vec<OsStrin
     let recorded = read(record)?;
     let program = words.iter().take(1).cloned();
     let recorded = recorded.into_iter().skip(1).map(OsString::from);
-    // The verb is that of the record.
+    // The verb comes from the record.
     let flags = words.iter().skip(2).cloned();
     Ok(Some(program.chain(recorded).chain(flags).collect()))
 }
 
-/// The command of a record, if it measured a study and shows all of its words.
+/// The command of a record, if it ran a study and none of its words are hidden.
 fn read(record: &str) -> Result<Vec<String>, String> {
     let path = record_path(record).map_err(|failure| failure.message)?;
     let text = abx_lab::read_text(&path)

@@ -1,5 +1,5 @@
-//! The command line: as it is read, with a command of curl translated to our own words, and as
-//! records keep it, without secrets.
+//! The command line as abx parses it, with a curl command translated, and as records contain it,
+//! without secrets.
 
 use std::ffi::OsString;
 
@@ -24,15 +24,15 @@ const SECRET: [&str; 10] = [
     "signature",
     "jwt",
 ];
-/// The same, of whole words of a name.
+/// Headers with one of these as a whole word in their names are secret.
 const SECRET_WORDS: [&str; 6] = ["pass", "pwd", "sig", "sid", "csrf", "xsrf"];
-/// How a word ends that names a key.
+/// Headers with a word in their names that ends like this are secret.
 const KEY: &str = "key";
 
-/// The visible rest of a secret value.
+/// Replaces the secret part of a value.
 type Hide = fn(&str) -> String;
 
-/// A value as it was given, and as records have it.
+/// A value as it was given, and as records show it.
 struct Hidden {
     given: String,
     shown: String,
@@ -40,81 +40,83 @@ struct Hidden {
 
 /// The words of the command line.
 pub struct GivenWords {
-    /// As records keep them.
+    /// As records contain them.
     pub recorded: Vec<String>,
     /// The given values that must not be shown.
     pub secret: Vec<String>,
 }
 
-/// The forms of the words that were given.
+/// The recorded words and the secrets of a command line.
 #[must_use]
 pub fn words(given: &[OsString]) -> GivenWords {
-    let ours = in_our_words(given.to_vec()).unwrap_or_default();
+    let translated = with_curl_translated(given.to_vec()).unwrap_or_default();
     GivenWords {
-        recorded: without_secrets(&ours),
-        secret: secret_words(given, &ours),
+        recorded: without_secrets(&translated),
+        secret: secret_words(given, &translated),
     }
 }
 
-/// The secrets among the words as they were given, and in our words.
-fn secret_words(given: &[OsString], ours: &[OsString]) -> Vec<String> {
+/// The secrets in a command line as it was given, which is also passed with a curl command
+/// translated.
+fn secret_words(given: &[OsString], translated: &[OsString]) -> Vec<String> {
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     if let Some(tool) = given.get(1).and_then(|word| word.to_str())
         && let Some((_, joined)) = OF_TOOLS.iter().find(|(name, _)| *name == tool)
     {
         let words: Vec<String> = given.iter().map(text).collect();
-        let values = words.iter().enumerate().filter_map(|(place, word)| {
-            let joined = joined(word)?;
-            let apart = || words.get(place + 1).cloned();
-            Some(joined.to_owned())
-                .filter(|value| !value.is_empty())
-                .or_else(apart)
+        let values = words.iter().enumerate().filter_map(|(index, word)| {
+            let value = joined(word)?.to_owned();
+            if value.is_empty() {
+                words.get(index + 1).cloned()
+            } else {
+                Some(value)
+            }
         });
         return values.collect();
     }
-    let hidden = hidden_values(ours);
+    let hidden = hidden_values(translated);
     let curl = given.iter().position(|word| word == "curl");
-    match curl.filter(|_| given != ours && !hidden.is_empty()) {
-        // curl has its own ways to write each of them.
-        Some(place) => given[place + 1..].iter().map(text).collect(),
+    match curl.filter(|_| given != translated && !hidden.is_empty()) {
+        // curl writes secrets in its own ways, so all of its words are secret.
+        Some(index) => given[index + 1..].iter().map(text).collect(),
         None => hidden.into_iter().map(|value| value.given).collect(),
     }
 }
 
-/// Other tools whose options may have secret values: the part after such an option in its own word,
-/// and nothing if its value is the next word. Too much does no harm.
+/// Per tool with secret options: the value that such an option has in the same word, which is empty
+/// if the value is the next word. It does no harm to find too many.
 const OF_TOOLS: [(&str, Joined); 2] = [("ab", joined_by_ab), ("httperf", joined_by_httperf)];
 
 type Joined = fn(&str) -> Option<&str>;
 
-/// As `getopt` reads it: `-A`, `-Ame:x`, and `-kAme:x`.
+/// As in `getopt`: `-A`, `-Ame:x`, and `-kAme:x`.
 fn joined_by_ab(word: &str) -> Option<&str> {
     let letters = word.strip_prefix('-')?;
-    let place = letters.find(['A', 'P', 'C', 'H'])?;
-    Some(&letters[place + 1..])
+    let index = letters.find(['A', 'P', 'C', 'H'])?;
+    Some(&letters[index + 1..])
 }
 
-/// As `getopt_long` reads it: the name or its beginning, and a value after `=`.
+/// As in `getopt_long`: the name or its beginning, and a value after `=`.
 fn joined_by_httperf(word: &str) -> Option<&str> {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let is_header = name.len() > "--".len() && "--add-header".starts_with(name);
     is_header.then_some(value)
 }
 
-/// The words that are read. After `abx run ... curl` they are a command of curl.
+/// The command line with flags of abx in place of a curl command after `abx run ... curl`.
 ///
 /// # Errors
-/// The part of that command that abx does not support.
-pub fn in_our_words(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
+/// The part of the curl command that abx does not support.
+pub fn with_curl_translated(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let is_run = words.get(1).is_some_and(|word| word == "run");
-    let place = words.iter().position(|word| word == "curl");
-    let Some(place) = place.filter(|place| is_run && *place > 1) else {
+    let curl = words.iter().position(|word| word == "curl");
+    let Some(index) = curl.filter(|index| is_run && *index > 1) else {
         return Ok(words);
     };
-    // The word may be a value, such as a body.
+    // The word may be the body of a request.
     let is_value = ["-b", "--body"]
         .iter()
-        .any(|flag| words[place - 1] == *flag);
+        .any(|flag| words[index - 1] == *flag);
     if is_value {
         return Ok(words);
     }
@@ -122,16 +124,19 @@ pub fn in_our_words(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
         let text = word.to_str().map(str::to_owned);
         text.ok_or_else(|| "the command of curl has bytes that are no text".to_owned())
     };
-    let of_curl = words[place + 1..].iter().map(text);
+    let of_curl = words[index + 1..].iter().map(text);
     let of_curl = of_curl.collect::<Result<Vec<String>, String>>()?;
-    let ours = curl::translated(&of_curl)?.into_iter().map(OsString::from);
-    Ok(words[..place].iter().cloned().chain(ours).collect())
+    let translated = curl::translated(&of_curl)?;
+    let before = words.into_iter().take(index);
+    Ok(before
+        .chain(translated.into_iter().map(OsString::from))
+        .collect())
 }
 
-/// The secret values of our words.
+/// The secret values in words of abx.
 fn hidden_values(words: &[OsString]) -> Vec<Hidden> {
-    let read = Cli::command().try_get_matches_from(words);
-    read.map_or_else(|_| Vec::new(), |read| secrets(&read))
+    let matches = Cli::command().try_get_matches_from(words);
+    matches.map_or_else(|_| Vec::new(), |matches| secrets(&matches))
 }
 
 fn without_secrets(words: &[OsString]) -> Vec<String> {
@@ -140,15 +145,15 @@ fn without_secrets(words: &[OsString]) -> Vec<String> {
     words.map(|word| shown(word, &hidden)).collect()
 }
 
-/// A word that is a secret, or a flag with one, without it.
+/// A word with the secret hidden that it is, or that is joined to a flag in it.
 fn shown(word: String, hidden: &[Hidden]) -> String {
-    for this_hidden in hidden {
-        if word == this_hidden.given {
-            return this_hidden.shown.clone();
+    for secret in hidden {
+        if word == secret.given {
+            return secret.shown.clone();
         }
-        let flag = word.strip_suffix(&this_hidden.given);
+        let flag = word.strip_suffix(&secret.given);
         if let Some(flag) = flag.filter(|flag| flag.starts_with('-')) {
-            return format!("{flag}{}", this_hidden.shown);
+            return format!("{flag}{}", secret.shown);
         }
     }
     word
@@ -167,18 +172,18 @@ fn secrets(matches: &ArgMatches) -> Vec<Hidden> {
         ("form", field),
         ("bus", bus),
     ];
-    let mut hiddens = Vec::new();
+    let mut hidden = Vec::new();
     for (id, hide) in kinds {
         let values = matches.try_get_raw(id).ok().flatten();
         for value in values.into_iter().flatten() {
             let given = value.to_string_lossy().into_owned();
             let shown = hide(&given);
             if !given.is_empty() && shown != given {
-                hiddens.push(Hidden { given, shown });
+                hidden.push(Hidden { given, shown });
             }
         }
     }
-    hiddens
+    hidden
 }
 
 fn user(text: &str) -> String {
@@ -194,7 +199,7 @@ fn bus(text: &str) -> String {
         return text.to_owned();
     };
     match before.split_once("://") {
-        Some((scheme, both)) => format!("{scheme}://{}@{host}", user(both)),
+        Some((scheme, login)) => format!("{scheme}://{}@{host}", user(login)),
         None => format!("{}@{host}", user(before)),
     }
 }
@@ -234,7 +239,7 @@ fn is_secret(name: &str) -> bool {
         || words.any(|word| SECRET_WORDS.contains(&word) || word.ends_with(KEY))
 }
 
-/// A header without a colon has no name that could show whether it is a secret.
+/// Hides a header without a colon: it has no name that could show whether it is a secret.
 fn invalid_header(text: &str) -> String {
     if text.contains(':') {
         header(text)
@@ -243,8 +248,8 @@ fn invalid_header(text: &str) -> String {
     }
 }
 
-// clap reports a value that is missing as an empty one.
-/// Hides a secret in clap's message about a value that is not valid.
+/// Hides a secret in clap's message about an invalid value. clap reports a missing value as an
+/// empty one.
 pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
     let kinds: [(&str, Hide); 7] = [
         ("--user", user),
@@ -273,7 +278,7 @@ pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A field of a form; the names of files stay.
+/// A field of a form; names of files stay visible.
 fn field(text: &str) -> String {
     match text.split_once('=') {
         Some((_, value)) if value.starts_with(['@', '<']) => text.to_owned(),
@@ -286,15 +291,15 @@ fn field(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn kept(words: &[&str]) -> String {
+    fn recorded(words: &[&str]) -> String {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        without_secrets(&in_our_words(words).unwrap()).join(" ")
+        without_secrets(&with_curl_translated(words).unwrap()).join(" ")
     }
 
     #[test]
-    fn what_is_secret_is_hidden_however_it_is_written() {
-        // Method: each flag with its value apart, joined and after other letters; and values that
-        // are no secrets.
+    fn secrets_are_hidden_in_every_spelling() {
+        // Method: flags with a separate value, with a joined one and after other letters; and
+        // values that are not secret.
         for (words, shown) in [
             (&["-u", "me:hunter2"][..], "-u me:<hidden>"),
             (&["-ume:hunter2"], "-ume:<hidden>"),
@@ -332,14 +337,14 @@ mod tests {
             for command in ["run", "compare"] {
                 let first = ["abx", command, "http://127.0.0.1/"];
                 let expected = format!("{} {shown}", first.join(" "));
-                assert_eq!(kept(&[&first[..], words].concat()), expected);
+                assert_eq!(recorded(&[&first[..], words].concat()), expected);
             }
         }
     }
 
     #[test]
-    fn nobody_sees_the_secrets_of_a_command_line() {
-        // Method: our flags, a command of curl, options of ab and of httperf, and no secret.
+    fn the_secret_words_of_a_command_line_are_listed() {
+        // Method: flags of abx, a curl command, options of ab and of httperf, and no secret.
         for (words, secret) in [
             ("run http://a/ -u me:hunter2 -c 2", "me:hunter2"),
             ("run http://a/ -HX-Key:hunter2", "X-Key:hunter2"),
@@ -351,14 +356,15 @@ mod tests {
             ("run http://a/ -H Accept:a", ""),
         ] {
             let words: Vec<OsString> = format!("abx {words}").split(' ').map(Into::into).collect();
-            let ours = in_our_words(words.clone()).unwrap();
-            assert_eq!(secret_words(&words, &ours).join(" "), secret, "{words:?}");
+            let translated = with_curl_translated(words.clone()).unwrap();
+            let secrets = secret_words(&words, &translated).join(" ");
+            assert_eq!(secrets, secret, "{words:?}");
         }
     }
 
     #[test]
     fn headers_are_secret_by_the_words_in_their_names() {
-        // Method: names that people give to secrets, and usual headers with letters in common.
+        // Method: usual names of secrets, and other headers that share letters with them.
         for name in [
             "Authorization",
             "Proxy-Authorization",
@@ -395,13 +401,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_not_valid_is_not_printed_if_it_is_secret() {
+    fn an_invalid_value_is_not_printed_if_it_is_secret() {
         // Method: a header without a colon, and a collector's URL with a user and a password;
-        // a value that is no secret stays, and one that is missing is missing.
+        // then a value that is not secret, and missing values.
         let message = |words: &[&str]| {
             let first = ["abx", "run", "http://127.0.0.1/"];
-            let read = Cli::command().try_get_matches_from([&first[..], words].concat());
-            hide_invalid(read.unwrap_err()).to_string()
+            let matches = Cli::command().try_get_matches_from([&first[..], words].concat());
+            hide_invalid(matches.unwrap_err()).to_string()
         };
         for words in [
             &["-H", "Authorization Bearer hunter2"][..],
@@ -422,8 +428,8 @@ mod tests {
     }
 
     #[test]
-    fn a_command_of_curl_is_kept_in_our_words() {
-        // Method: flags of ours before it; the word as a body; another command.
+    fn a_curl_command_is_recorded_as_flags_of_abx() {
+        // Method: a curl command after flags of abx; `curl` as a body, and in another command.
         let curl = [
             "abx",
             "run",
@@ -435,10 +441,10 @@ mod tests {
             "s=hunter2",
         ];
         let expected = "abx run -c 2 http://a/ --header=Cookie: <hidden>";
-        assert_eq!(kept(&curl), expected);
+        assert_eq!(recorded(&curl), expected);
         let body = ["abx", "run", "http://a/", "-b", "curl"];
-        assert_eq!(kept(&body), body.join(" "));
+        assert_eq!(recorded(&body), body.join(" "));
         let other = ["abx", "view", "curl"];
-        assert_eq!(kept(&other), other.join(" "));
+        assert_eq!(recorded(&other), other.join(" "));
     }
 }

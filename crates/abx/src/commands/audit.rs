@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use abx_audit::{Audit, ReportText, text_of};
+use abx_audit::{ReportText, text_of};
 use abx_lab::open_input;
 use clap::Args;
 
@@ -33,7 +33,12 @@ pub struct AuditArgs {
 
 /// Reads, judges and prints.
 pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
-    let audit = audit_of(&args.files)?;
+    let texts = args
+        .files
+        .iter()
+        .map(|file| read(file))
+        .collect::<Result<Vec<ReportText>, Failure>>()?;
+    let audit = abx_audit::audit(&texts);
     let text = abx_audit::audit_text(&audit, &output::style(&args.output));
     output::print(&text, &audit, &args.output)?;
     Ok(if audit.reports.is_empty() {
@@ -43,19 +48,13 @@ pub fn audit(args: &AuditArgs) -> Result<End, Failure> {
     })
 }
 
-/// The audit of the reports in these files; `-` is standard input.
-fn audit_of(files: &[String]) -> Result<Audit, Failure> {
-    let texts: Result<Vec<ReportText>, Failure> = files.iter().map(|file| read(file)).collect();
-    Ok(abx_audit::audit(&texts?))
-}
-
-/// Above the size of any input to an audit, in UTF-16 too, so that a device without an end is no
-/// trap.
+/// More than any input to an audit has, even in UTF-16. Reading of an endless device stops here.
 const BYTES_MOST: u64 = 80 << 20;
 
+/// Reads a file; `-` is standard input.
 fn read(file: &str) -> Result<ReportText, Failure> {
     let mut bytes = Vec::new();
-    let (name, done) = match file {
+    let (name, result) = match file {
         "-" => (
             "standard input",
             io::stdin().take(BYTES_MOST).read_to_end(&mut bytes),
@@ -66,7 +65,7 @@ fn read(file: &str) -> Result<ReportText, Failure> {
             (path, read)
         }
     };
-    done.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    result.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     Ok(ReportText {
         file: name.to_owned(),
         text: text_of(&bytes),

@@ -1,8 +1,8 @@
-//! `abx cache`: the builds of revisions that abx keeps, listed and removed.
+//! `abx cache`: lists and removes the builds of revisions that abx keeps.
 
 use std::time::{Duration, SystemTime};
 
-use abx_lab::revisions::{BuildCache, CachedBuild, Revision};
+use abx_lab::revisions::{BuildCache, BuildStamp, CachedBuild, Revision};
 use abx_report::plural;
 use abx_report::printing::{Table, UNKNOWN, bytes, clean_name, moment};
 use clap::{Args, Subcommand};
@@ -52,10 +52,9 @@ struct CacheClean {
     older_than: Option<Duration>,
 }
 
-/// A build as the list has it.
+/// A build in the list.
 #[derive(Serialize)]
 struct ListedBuild {
-    /// Where it is.
     folder: String,
     commit: Option<String>,
     /// The subject line of the commit.
@@ -79,21 +78,24 @@ pub fn cache(arguments: &CacheArgs) -> Result<End, Failure> {
 }
 
 fn list(cache: &BuildCache, flags: &OutputFlags) -> Result<End, Failure> {
-    let builds = cache.list().map_err(Failure::no_claim)?;
-    let listed = builds.into_iter().map(|build| listed(cache, build));
-    let listed: Vec<ListedBuild> = listed.collect();
+    let builds: Vec<ListedBuild> = cache
+        .list()
+        .map_err(Failure::no_claim)?
+        .into_iter()
+        .map(|build| listed(cache, build))
+        .collect();
     let place = cache.folder().display();
-    let text = if listed.is_empty() {
+    let text = if builds.is_empty() {
         format!("No builds in {place}\n")
     } else {
-        let total = listed.iter().map(|build| build.bytes).sum::<u64>();
+        let total = builds.iter().map(|build| build.bytes).sum::<u64>();
         let headers = ["commit", "subject line", "built by", "size", "last use"];
-        let table = Table::new(headers, listed.iter().map(row)).of_words();
-        let count = plural(listed.len() as u64, "build");
+        let table = Table::new(headers, builds.iter().map(row)).of_words();
+        let count = plural(builds.len() as u64, "build");
         let table = table.text(style(flags).columns());
         format!("{table}\n{count}, {} in {place}\n", bytes(total as f64))
     };
-    print(&text, &listed, flags)?;
+    print(&text, &builds, flags)?;
     Ok(End::Done)
 }
 
@@ -102,12 +104,12 @@ fn listed(cache: &BuildCache, build: CachedBuild) -> ListedBuild {
     let last_use_ms = since.unwrap_or_default().as_millis();
     let folder = cache.folder().join(&build.name).display().to_string();
     let stamp = build.stamp;
-    let of = |key: fn(&abx_lab::revisions::BuildStamp) -> &String| stamp.as_ref().map(key).cloned();
+    let field = |key: fn(&BuildStamp) -> &String| stamp.as_ref().map(key).cloned();
     ListedBuild {
         folder,
-        commit: of(|stamp| &stamp.commit),
-        title: of(|stamp| &stamp.title),
-        author_date: of(|stamp| &stamp.author_date),
+        commit: field(|stamp| &stamp.commit),
+        title: field(|stamp| &stamp.title),
+        author_date: field(|stamp| &stamp.author_date),
         changes: stamp.as_ref().and_then(|stamp| stamp.changes.clone()),
         build: stamp.map(|stamp| stamp.commands).unwrap_or_default(),
         bytes: build.bytes,

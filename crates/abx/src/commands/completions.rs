@@ -1,5 +1,5 @@
-//! `abx completions`: completions for shells, made of the definitions that read the command line,
-//! and the ids of records and names of studies, which `abx words` lists while a user types.
+//! `abx completions`: completions for shells, generated from the definition of the command line,
+//! with ids of records and names of studies, which `abx words` lists while a user types.
 
 use abx_lab::catalog;
 use abx_lab::history::{Archive, Query, short_id_of_file};
@@ -36,7 +36,7 @@ enum WordKind {
     Studies,
 }
 
-/// The most ids that are completed: of the newest records.
+/// How many ids are completed: those of the newest records.
 const RECORDS: usize = 100;
 
 /// Prints the completions of one shell.
@@ -55,7 +55,7 @@ pub fn completions(completions: &Completions, shown: &Command) -> Result<End, Fa
     Ok(End::Done)
 }
 
-/// Prints words for a shell, one on each line.
+/// Prints words for a shell, one per line.
 pub fn words(words: &Words) -> Result<End, Failure> {
     let words: Vec<String> = match words.kind {
         WordKind::Studies => catalog::entries()
@@ -79,28 +79,27 @@ pub fn words(words: &Words) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// The script for bash: its own function in front of the one for the flags.
+/// The script for bash: a function for records and studies wraps the generated one for flags.
 fn bash(script: &str, command: &Command) -> String {
     let flags = script.replacen("_abx() {", "_abx_flags() {", 1);
-    let own_text = BASH.replace("VALUES", &value_flags(command).join("|"));
+    let wrapper = BASH.replace("VALUES", &value_flags(command).join("|"));
     match flags.rsplit_once("\nif [[ \"${BASH_VERSINFO[0]}\"") {
         Some((function, rest)) => {
-            format!("{function}\n{own_text}\nif [[ \"${{BASH_VERSINFO[0]}}\"{rest}")
+            format!("{function}\n{wrapper}\nif [[ \"${{BASH_VERSINFO[0]}}\"{rest}")
         }
         None => script.to_owned(),
     }
 }
 
-/// The flags that a value follows, of the commands that name records or studies.
-fn value_flags(whole: &Command) -> Vec<String> {
+/// The flags with a value of the commands that name records or studies.
+fn value_flags(cli: &Command) -> Vec<String> {
     let named = ["report", "view", "compare"];
-    let named = named.iter().filter_map(|name| whole.find_subcommand(name));
-    let studies = whole.find_subcommand("study");
+    let named = named.iter().filter_map(|name| cli.find_subcommand(name));
+    let studies = cli.find_subcommand("study");
     let of_studies = studies.into_iter().flat_map(Command::get_subcommands);
     let arguments = named.chain(of_studies).flat_map(Command::get_arguments);
-    let with_value = arguments.filter(|arg| arg.get_action().takes_values());
     let mut flags = Vec::new();
-    for arg in with_value {
+    for arg in arguments.filter(|arg| arg.get_action().takes_values()) {
         let long = arg.get_long_and_visible_aliases().unwrap_or_default();
         flags.extend(long.iter().map(|name| format!("--{name}")));
         let short = arg.get_short_and_visible_aliases().unwrap_or_default();
@@ -111,7 +110,7 @@ fn value_flags(whole: &Command) -> Vec<String> {
     flags
 }
 
-/// The script for zsh, whose arguments that name records and studies are completed by functions.
+/// The script for zsh, in which functions complete the names of records and studies.
 fn zsh(script: &str) -> String {
     let mut lines = Vec::new();
     for line in script.lines() {

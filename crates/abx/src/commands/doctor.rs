@@ -1,4 +1,4 @@
-//! `abx doctor`: the capacity of this machine to measure.
+//! `abx doctor`: how well this machine can measure.
 
 use std::time::Duration;
 
@@ -41,10 +41,10 @@ pub struct Doctor {
     output: OutputFlags,
 }
 
-/// How long it measures by default: noise, and each ceiling.
+/// How long noise and each ceiling are measured by default.
 const USUAL: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(2)];
 const QUICK: [Duration; 2] = [Duration::from_secs(5), Duration::from_millis(500)];
-/// More is a study, which `abx compare --aa` conducts.
+/// A longer measurement is a study, which `abx compare --aa` runs.
 const NOISE_MOST: Duration = Duration::from_secs(600);
 
 fn noise_for(text: &str) -> Result<Duration, String> {

@@ -85,11 +85,11 @@ pub fn explain(explain: &Explain) -> Result<End, Failure> {
         [] => list(&entries, &style),
         words => {
             let name = words.join(" ");
-            let same: Vec<&Entry> = matching(&entries, &name);
-            if same.is_empty() {
+            let matching = matching(&entries, &name);
+            if matching.is_empty() {
                 return Err(Failure::usage(unknown(&entries, &name)));
             }
-            let texts = same.into_iter().map(|entry| shown(entry, &style));
+            let texts = matching.into_iter().map(|entry| shown(entry, &style));
             texts.collect::<Vec<_>>().join("\n")
         }
     };
@@ -97,11 +97,13 @@ pub fn explain(explain: &Explain) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// Those with this name, in whatever case and with blanks for underscores.
+/// The entries with this name, in any case and with blanks for underscores.
 fn matching<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a Entry> {
     let name = plain(name);
-    let entries = entries.iter();
-    entries.filter(|entry| plain(&entry.name) == name).collect()
+    entries
+        .iter()
+        .filter(|entry| plain(&entry.name) == name)
+        .collect()
 }
 
 fn plain(name: &str) -> String {
@@ -155,8 +157,7 @@ fn entries() -> Vec<Entry> {
         text: vec![(*text).to_owned()],
     });
     let findings = FindingId::ALL.iter().map(finding);
-    let rows = TERMS.lines().filter_map(row);
-    let terms: Vec<Entry> = rows.flat_map(of_row).collect();
+    let terms = TERMS.lines().filter_map(row).flat_map(of_row);
     verdicts
         .chain(levels)
         .chain(findings)
@@ -189,7 +190,7 @@ fn row(line: &str) -> Option<[&str; 2]> {
     Some([name, text.trim_end_matches([' ', '|'])])
 }
 
-/// The names of a row of the page of terms: terms are bold, and outcomes are code.
+/// The entries of a row of the page of terms: terms are bold, and outcomes are code.
 fn of_row([names, text]: [&'static str; 2]) -> Vec<Entry> {
     let kind = match names.chars().next() {
         Some('*') => Kind::Term,
@@ -204,7 +205,7 @@ fn of_row([names, text]: [&'static str; 2]) -> Vec<Entry> {
     names.split(", ").map(entry).collect()
 }
 
-/// Words without bold but in code, and links as their text.
+/// Removes the markup for bold and emphasis outside code, and leaves only the text of links.
 fn without_markup(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -220,13 +221,15 @@ fn without_markup(text: &str) -> String {
         rest = after;
     }
     let text = out + rest;
-    // Every other part is code, in which an asterisk is itself.
-    let parts = text.split('`').enumerate();
-    let parts = parts.map(|(index, part)| match index % 2 {
-        0 => part.replace('*', ""),
-        _ => part.to_owned(),
-    });
-    parts.collect::<Vec<_>>().join("`")
+    // Every other part is code, in which an asterisk is no markup.
+    text.split('`')
+        .enumerate()
+        .map(|(index, part)| match index % 2 {
+            0 => part.replace('*', ""),
+            _ => part.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join("`")
 }
 
 const VERDICTS: [(&str, Verdict, &str); 7] = [
@@ -295,8 +298,8 @@ mod tests {
 
     #[test]
     fn every_finding_outcome_and_verdict_has_an_entry() {
-        // Method: each name as it is printed, and with blanks; each has at least one paragraph,
-        // which does not refer to the rest of the page.
+        // Method: each name as it is printed, with blanks and in capitals; each has at least one
+        // paragraph, which does not refer to the rest of the page.
         let entries = entries();
         let verdicts = VERDICTS.iter().map(|(name, ..)| (*name).to_owned());
         let outcomes = abx_evidence::Outcome::ALL.iter();
@@ -304,11 +307,12 @@ mod tests {
         let findings = FindingId::ALL.iter().map(|id| id.name().to_owned());
         for name in findings.chain(outcomes).chain(verdicts) {
             for spelling in [name.clone(), name.replace('_', " "), name.to_uppercase()] {
-                let same = matching(&entries, &spelling);
-                assert!(!same.is_empty(), "{spelling}");
-                assert!(same.iter().all(|entry| !entry.text[0].is_empty()), "{name}");
-                let refers = |entry: &&Entry| entry.text.concat().contains("see below");
-                assert!(!same.iter().any(refers), "{name}");
+                let matches = matching(&entries, &spelling);
+                assert!(!matches.is_empty(), "{spelling}");
+                for entry in matches {
+                    assert!(!entry.text[0].is_empty(), "{name}");
+                    assert!(!entry.text.concat().contains("see below"), "{name}");
+                }
             }
         }
         assert!(matching(&entries, "response time")[0].text[0].contains("intended"));
@@ -317,15 +321,15 @@ mod tests {
 
     #[test]
     fn a_near_miss_is_suggested() {
-        // Method: a letter too few, and a word that is near to none.
+        // Method: a name with a letter missing, and a word that is close to no name.
         let entries = entries();
         assert!(unknown(&entries, "near_ceilin").contains("`near_ceiling`"));
         assert!(unknown(&entries, "xyzzyplugh").contains("`abx explain` lists all names"));
     }
 
     #[test]
-    fn markup_is_left_out() {
-        // Method: bold, emphasis and a link in one sentence; an asterisk in code beside bold.
+    fn markup_is_removed() {
+        // Method: bold, emphasis and a link in one sentence; an asterisk in code next to bold.
         let text = without_markup("**A** is *not* in [the page](terms.md), see it.");
         assert_eq!(text, "A is not in the page, see it.");
         assert_eq!(without_markup("**A**: `a*>1`, *or*"), "A: `a*>1`, or");

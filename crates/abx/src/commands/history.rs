@@ -1,4 +1,4 @@
-//! `abx history`: the records that are kept, found again.
+//! `abx history`: lists saved records.
 
 use std::path::{Path, PathBuf};
 
@@ -95,7 +95,7 @@ struct HistoryAdd {
     files: Vec<PathBuf>,
 }
 
-/// The most files of one command.
+/// The most files that one command adds.
 const FILES_MAX: usize = 1_000;
 
 /// Brings the index up to date and prints the list.
@@ -110,7 +110,7 @@ pub fn history(history: &HistoryArgs) -> Result<End, Failure> {
 }
 
 // clap drops `requires` if a flag that is given excludes the required one.
-/// Refuses flags about a trend, which need one.
+/// Refuses flags about a trend if no trend is requested.
 fn check_without_trend(history: &HistoryArgs) -> Result<(), Failure> {
     let flags = [
         ("--metric", history.metric.is_some()),
@@ -143,7 +143,7 @@ fn add(flags: &HistoryAdd) -> Result<End, Failure> {
         };
         output::to_stdout(&line).map_err(Failure::no_claim)?;
     }
-    // The next list finds them in any case, and needs less time after this.
+    // The next list finds the records in any case; updating the index now makes it faster.
     if let Err(error) = Archive::open(&state_folder()) {
         notify(&format!("abx: {error}"));
     }
@@ -151,7 +151,7 @@ fn add(flags: &HistoryAdd) -> Result<End, Failure> {
 }
 
 fn add_file(adding: &mut Adding, file: &Path) -> Result<Added, Failure> {
-    // Any record that is added can be reported.
+    // Only a record that `abx report` can read is added.
     saved::read(file)?;
     let text = read_text(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
@@ -184,9 +184,9 @@ fn list(history: &HistoryArgs) -> Result<End, Failure> {
         limit: Some(history.limit.unwrap_or(LISTED)),
         with_unmeasured: history.all,
     };
-    let found_history = archive.list(&query).map_err(Failure::no_claim)?;
-    let text = abx_report::history_text(&found_history, &style(&history.output));
-    print(&text, &found_history, &history.output)?;
+    let listed = archive.list(&query).map_err(Failure::no_claim)?;
+    let text = abx_report::history_text(&listed, &style(&history.output));
+    print(&text, &listed, &history.output)?;
     Ok(End::Done)
 }
 
@@ -201,9 +201,10 @@ fn trend(history: &HistoryArgs, archive: &Archive, study: &str) -> Result<End, F
         ),
         ("--markdown", &history.markdown, abx_report::trend_markdown),
     ];
-    let formats = { formats.into_iter() }
+    let formats = formats
+        .into_iter()
         .filter_map(|(flag, place, text)| Some((flag, place.as_deref()?, text)));
-    let json = { flags.json.iter() }.map(|place| ("--json", place.as_str()));
+    let json = flags.json.iter().map(|place| ("--json", place.as_str()));
     let places = formats.clone().map(|(flag, place, _)| (flag, place));
     output::check_places(&json.chain(places).collect::<Vec<_>>())?;
     let metric = history.metric.map(MetricName::metric);
@@ -217,17 +218,17 @@ fn trend(history: &HistoryArgs, archive: &Archive, study: &str) -> Result<End, F
     Ok(End::Done)
 }
 
-/// Records of a list, unless a person wants another number.
+/// How many records are listed by default.
 const LISTED: usize = 20;
-/// Records of a trend: as many as the simulations of its method have.
+/// How many records a trend has by default: as many as in the simulations of its method.
 const TREND_RECORDS: usize = 200;
 
-/// The record that a word names: a file, the id of a record that is kept, or `last`.
+/// The record that a word names: a file, the id of a saved record, or `last`.
 pub fn record_path(word: &str) -> Result<PathBuf, Failure> {
     resolve(word, &state_folder()).map_err(Failure::usage)
 }
 
-/// The name of a record that was saved: its id, or its path if it is not among the others.
+/// The name of a record that was saved: its id, or its path if the history does not list it.
 pub fn name_of(store: &Store) -> String {
     match listed_name(store.path()) {
         Some(name) => short_id_of_file(&name),
@@ -235,21 +236,21 @@ pub fn name_of(store: &Store) -> String {
     }
 }
 
-/// The name by which the list has a file: `None` for one that it does not have.
+/// The name of a file in the history; `None` if the history does not list it.
 fn listed_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
-    let there = path.parent()?.canonicalize().ok()?;
-    let kept = state_folder().canonicalize().ok()?;
-    if there == kept {
+    let folder = path.parent()?.canonicalize().ok()?;
+    let archive = state_folder().canonicalize().ok()?;
+    if folder == archive {
         Some(name.to_owned())
-    } else if there == kept.join(SEARCHES) {
+    } else if folder == archive.join(SEARCHES) {
         Some(format!("{SEARCHES}/{name}"))
     } else {
         None
     }
 }
 
-/// Reports how a record is found again, and why it is not in its usual place.
+/// Prints how to find a record again, and why it is not in its usual place, if so.
 pub fn print_place(store: &Store) {
     if let Some(why) = store.moved() {
         notify(&format!("abx: {why}"));
@@ -265,7 +266,7 @@ pub fn file_of(store: &Store) -> SavedFile {
     saved_file(store.path())
 }
 
-/// A record's file, named by its id if it is among the others, or else by its own name.
+/// A record's file, named by its id if the history lists it, otherwise by its own name.
 pub fn saved_file(path: &Path) -> SavedFile {
     let file_name = || path.file_name().unwrap_or_default().to_string_lossy();
     let id = listed_name(path).map(|name| short_id_of_file(&name));
@@ -275,11 +276,11 @@ pub fn saved_file(path: &Path) -> SavedFile {
     }
 }
 
-/// Takes note of a record that was saved. The measurement is safe already, so a failure is only
-/// reported.
+/// Adds a record that was saved to the index. The record itself is safe already, so a failure is
+/// only reported.
 pub fn note(store: &Store) {
     if store.moved().is_some() {
-        // It is not among the others, and that was reported.
+        // The record is outside the history, which was reported.
         return;
     }
     let problem = match Archive::open(&state_folder()) {

@@ -8,8 +8,8 @@ use abx_lab::provision::{self, Provision};
 
 use crate::ui::end::Failure;
 
-/// Installs what is missing of a study. Reports programs that only the user can bring; returns how
-/// many subjects lack such a program.
+/// Installs what the subjects of a study lack. Reports programs that only the user can bring, and
+/// returns how many subjects lack such a program.
 ///
 /// # Errors
 /// A usage failure that lists what could not be installed and why.
@@ -19,12 +19,12 @@ pub fn install(
     notify: &mut dyn FnMut(&str),
 ) -> Result<usize, Failure> {
     let needed = provision::survey(&study.file, &study.folder, cache);
-    let (brought, others): (Vec<Provision>, Vec<Provision>) = needed
+    let (to_bring, to_install): (Vec<Provision>, Vec<Provision>) = needed
         .into_iter()
         .partition(|provision| provision.brought().is_some());
-    for missing in brought.iter().filter_map(Provision::brought) {
+    for missing in to_bring.iter().filter_map(Provision::brought) {
         notify(&format!("{}/{missing}", study.file.name));
     }
-    provision::install(&others, notify).map_err(Failure::usage)?;
-    Ok(brought.len())
+    provision::install(&to_install, notify).map_err(Failure::usage)?;
+    Ok(to_bring.len())
 }

@@ -1,5 +1,4 @@
-//! `abx manual`: the pages of the command line for `man`, made of the same definitions that read
-//! it.
+//! `abx manual`: pages for `man`, generated from the definition of the command line.
 
 use std::fs;
 use std::io;
@@ -50,24 +49,23 @@ pub fn manual(manual: &Manual, shown: &Command) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// The page that is to be printed.
+/// The page to print.
 fn requested_page(manual: &Manual, shown: &Command) -> Result<Vec<u8>, Failure> {
     let pages = pages(shown).map_err(|error| Failure::no_claim(error.to_string()))?;
     let mut words = vec!["abx"];
     words.extend(manual.command.iter().map(String::as_str));
     let name = words.join("-");
+    if let Some(page) = pages.iter().find(|page| page.name == name) {
+        return Ok(page.roff.clone());
+    }
     let known: Vec<&str> = pages
         .iter()
         .filter_map(|page| page.name.strip_prefix("abx-"))
         .collect();
-    let unknown = format!(
+    Err(Failure::usage(format!(
         "`{name}` has no manual page: choose one of {}",
         known.join(", ")
-    );
-    let manual_page = pages.iter().find(|page| page.name == name);
-    manual_page
-        .map(|page| page.roff.clone())
-        .ok_or_else(|| Failure::usage(unknown))
+    )))
 }
 
 /// One page of section 1.
@@ -76,21 +74,22 @@ struct ManualPage {
     roff: Vec<u8>,
 }
 
-/// That of abx, and one for each command and each command below it.
+/// The pages of abx, of each command and of each subcommand.
 fn pages(shown: &Command) -> io::Result<Vec<ManualPage>> {
     // The pages contain the output of `abx help`.
-    let mut whole = shown.clone().disable_help_subcommand(true);
-    whole.build();
-    let mut manual_pages = Vec::new();
-    add_pages(&whole, "abx".to_owned(), &mut manual_pages)?;
-    Ok(manual_pages)
+    let mut cli = shown.clone().disable_help_subcommand(true);
+    cli.build();
+    let mut pages = Vec::new();
+    add_pages(&cli, "abx".to_owned(), &mut pages)?;
+    Ok(pages)
 }
 
-/// Adds the page of a command, and then those of the commands below it.
+/// Adds the page of a command, and then those of its subcommands.
 fn add_pages(command: &Command, name: String, pages: &mut Vec<ManualPage>) -> io::Result<()> {
     pages.push(page(command, name.clone())?);
-    for below in command.get_subcommands() {
-        add_pages(below, format!("{name}-{}", below.get_name()), pages)?;
+    for subcommand in command.get_subcommands() {
+        let name = format!("{name}-{}", subcommand.get_name());
+        add_pages(subcommand, name, pages)?;
     }
     Ok(())
 }
@@ -98,10 +97,10 @@ fn add_pages(command: &Command, name: String, pages: &mut Vec<ManualPage>) -> io
 fn page(command: &Command, name: String) -> io::Result<ManualPage> {
     let mut roff = Vec::new();
     // The renderer leaves out the texts of flags that `-h` does not show.
-    let whole = command
+    let with_all_flags = command
         .clone()
         .mut_args(|argument| argument.hide_short_help(false));
-    let man = Man::new(whole).title(&name);
+    let man = Man::new(with_all_flags).title(&name);
     let man = man.source(concat!("abx ", env!("CARGO_PKG_VERSION")));
     man.render_title(&mut roff)?;
     man.render_name_section(&mut roff)?;
@@ -120,7 +119,7 @@ fn page(command: &Command, name: String) -> io::Result<ManualPage> {
     Ok(ManualPage { name, roff })
 }
 
-/// The text below the flags of a help text, in sections of a manual page.
+/// Turns the text below the flags of a help text into sections of a manual page.
 fn sections(after: &str) -> Roff {
     let mut roff = Roff::default();
     for part in after.split("\n\n").map(str::trim_end) {
@@ -150,7 +149,7 @@ fn sections(after: &str) -> Roff {
     roff
 }
 
-/// Where the documents are after an installation.
+/// Where an installation has the documents.
 const DOCUMENTS: &str = "in share/doc/abx/ below the folder that has bin/abx, such as \
                          /usr/local/share/doc/abx/docs/reference/flags.md";
 
@@ -175,27 +174,27 @@ mod tests {
     use clap::Parser;
 
     use crate::command_line::cli::{Cli, shown};
-    use crate::command_line::secrets::in_our_words;
+    use crate::command_line::secrets::with_curl_translated;
 
     use super::transcript::{Kind, Transcript, abx_words};
     use super::*;
 
-    /// Why these words cannot be read, if so.
+    /// Why these words cannot be parsed; `None` if they can.
     fn problem(words: &[String]) -> Option<String> {
         let words = words.iter().map(OsString::from).collect();
-        match in_our_words(words) {
+        match with_curl_translated(words) {
             Ok(words) => Some(Cli::try_parse_from(words).err()?.to_string()),
             Err(wrong) => Some(wrong),
         }
     }
 
     #[test]
-    fn every_example_in_the_manual_can_be_read() {
-        // Method: each call of abx in the documents, also those that take too long
-        // to be run, read as if it were typed. Nothing is started.
+    fn every_example_in_the_documents_can_be_parsed() {
+        // Method: each call of abx in the documents, even if it takes too long to run, parsed as if
+        // it were typed. Nothing is started.
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let transcript = Transcript::of_project(&root);
-        let mut read = 0;
+        let mut parsed = 0;
         for block in &transcript.blocks {
             for example in &block.examples {
                 let Some(words) = example.words() else {
@@ -203,24 +202,24 @@ mod tests {
                 };
                 let problem = problem(&words);
                 assert_eq!(problem, None, "{}:{}", block.file, example.line);
-                read += 1;
+                parsed += 1;
             }
         }
-        // An empty manual would pass.
-        assert!(read >= 20, "{read} examples");
+        // Without this, documents without examples would pass.
+        assert!(parsed >= 20, "{parsed} examples");
         for kind in [Kind::Run, Kind::Long] {
             assert!(transcript.blocks.iter().any(|block| block.kind == kind));
         }
     }
 
     #[test]
-    fn every_help_text_is_whole_and_true_for_its_command() {
-        // Method: both texts of each command and subcommand, and each manual page: no blanks within
-        // a sentence, no percentage without its blank, the placeholder of `--count`, and a text of
-        // `--json` that names the kind of file that each command saves.
-        let mut whole = shown();
-        whole.build();
-        let mut commands = vec![&whole];
+    fn every_help_text_is_complete_and_suits_its_command() {
+        // Method: both help texts of each flag have no double blanks and no broken lines; the text
+        // of `--json` names what each command saves; and help and manual page have the placeholder
+        // of `--count`.
+        let mut cli = shown();
+        cli.build();
+        let mut commands = vec![&cli];
         let mut saved = Vec::new();
         while let Some(command) = commands.pop() {
             commands.extend(command.get_subcommands());
@@ -239,7 +238,7 @@ mod tests {
         let subject = |name: &str| {
             let text = saved.iter().find(|(command, _)| *command == name);
             let (_, text) = text.unwrap_or_else(|| panic!("{name} has no --json"));
-            let (_, after) = text.split_once("Also save ").expect("how each begins");
+            let (_, after) = text.split_once("Also save ").expect("its beginning");
             after.split_once(" as JSON").expect("what is saved").0
         };
         for (name, what) in [
@@ -254,9 +253,9 @@ mod tests {
         ] {
             assert_eq!(subject(name), what, "{name}");
         }
-        let run = whole.find_subcommand_mut("run").expect("a command");
+        let run = cli.find_subcommand_mut("run").expect("a command");
         let count = "Make N variants of each request: {n} in path, headers and body";
-        // The short help has only the flags that most people need.
+        // The short help has only the flags that most users need.
         let help = run.render_long_help().to_string();
         let words: Vec<&str> = help.split_whitespace().collect();
         assert!(words.join(" ").contains(count), "{help}");
@@ -271,10 +270,10 @@ mod tests {
 
     #[test]
     fn the_short_help_of_the_commands_with_most_flags_fits_on_a_screen() {
-        // Method: the lines of `-h` on a terminal of 80 columns, and how wide they are; the long
-        // help has more.
-        let mut whole = shown();
-        whole.build();
+        // Method: the number of lines of `-h` on a terminal of 80 columns, and their width; the
+        // long help has more lines.
+        let mut cli = shown();
+        cli.build();
         let commands: [&[&str]; 6] = [
             &["compare"],
             &["run"],
@@ -284,10 +283,10 @@ mod tests {
             &["history"],
         ];
         for path in commands {
-            let found = path
+            let command = path
                 .iter()
-                .try_fold(&whole, |command, name| command.find_subcommand(name));
-            let mut command = found.expect("a command").clone().term_width(80);
+                .try_fold(&cli, |command, name| command.find_subcommand(name));
+            let mut command = command.expect("a command").clone().term_width(80);
             let short = command.render_help().to_string();
             assert!(short.lines().count() <= 40, "{path:?}: {short}");
             let widest = short.lines().map(|line| line.chars().count()).max();
@@ -298,15 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn each_help_short_and_long_has_examples_that_can_be_read() {
-        // Method: both texts of abx and of each command; every example in them is
-        // one of that command and is read as if it were typed.
-        let mut whole = shown();
-        whole.build();
-        let commands = whole
+    fn short_and_long_help_have_examples_that_can_be_parsed() {
+        // Method: both help texts of abx and of each command have examples, which are parsed as if
+        // they were typed.
+        let mut cli = shown();
+        cli.build();
+        let commands = cli
             .get_subcommands()
             .filter(|command| command.get_name() != "help");
-        for command in std::iter::once(&whole).chain(commands) {
+        for command in std::iter::once(&cli).chain(commands) {
             let mut command = command.clone();
             let texts = [command.render_help(), command.render_long_help()];
             for text in texts.map(|text| text.to_string()) {

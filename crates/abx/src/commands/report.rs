@@ -1,5 +1,6 @@
 //! `abx report`: a saved record, judged again.
 
+use abx_verdict::expectation::expectation_results;
 use clap::Args;
 
 use crate::commands::compare;
@@ -101,7 +102,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
                 return Err(without_samples(&report.records));
             }
             let known = expect::known_of_record(&record);
-            let results = expect::results(&record, &report.expect.read(&known)?);
+            let results = expectation_results(&record, &report.expect.read(&known)?);
             compare::print(&record, &results, Some(&file), (&outputs, flags))
         }
         SavedRecord::Bisect(record) => {
@@ -109,8 +110,7 @@ pub fn report(report: &Report) -> Result<End, Failure> {
             report.refuse("`abx bisect`, which has text, --json and --html", given)?;
             let confirmed = saved::confirmed(&record);
             let text = abx_report::bisect_text(&record, confirmed.as_ref(), &style);
-            let page = report.formats.html.as_deref();
-            let page = page.map(|place| {
+            let page = report.formats.html.as_deref().map(|place| {
                 let page = abx_report::bisect_html(&record, confirmed.as_ref());
                 (output::HTML, place, page)
             });
@@ -157,7 +157,7 @@ fn several(report: &Report) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// A record without the call chains that a format is made of.
+/// The failure for records without call chains, which `--folded` needs.
 fn without_samples(words: &[String]) -> Failure {
     Failure::usage(format!(
         "{} has no call chains, which --folded writes: measure again with --why, or give a record \
@@ -166,7 +166,7 @@ fn without_samples(words: &[String]) -> Failure {
     ))
 }
 
-/// Several records of which this one is none of a comparison.
+/// The failure for several records, one of which is not the record of a comparison.
 fn not_of_a_study(word: &str, words: &[String]) -> Failure {
     Failure::usage(format!(
         "{word} is not a record of `abx compare`, and `abx report` reads only records of one study \

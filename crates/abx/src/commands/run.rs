@@ -12,7 +12,7 @@ use abx_lab::{
 };
 use abx_report::plural;
 use abx_verdict::StudyRecord;
-use abx_verdict::expectation::KnownNames;
+use abx_verdict::expectation::{KnownNames, expectation_results};
 use clap::Args;
 
 use crate::commands::compare;
@@ -150,7 +150,7 @@ impl Run {
         self.load.loads(target.scheme, is_encrypted, Some(target))
     }
 
-    /// For how long the load is sent before anything counts.
+    /// How long the load is sent before anything counts.
     fn warm_up(&self, load: &Load) -> Result<Duration, Failure> {
         let Some(warm_up) = self.warmup else {
             return Ok(Duration::ZERO);
@@ -232,7 +232,7 @@ fn announcement(url: &str, load: &Load, end: RunEnd, warm_up: Duration) -> Strin
     }
 }
 
-/// The announcement of several loads, or of a search for one, and how long that takes.
+/// The announcement of several loads, or of a search for a load, and how long they take.
 fn announcement_of_several(study: &Study, url: &str) -> String {
     let loads = u32::try_from(study.loads.len()).unwrap_or(u32::MAX);
     let time = |span: Duration| humantime::format_duration(span);
@@ -313,18 +313,17 @@ pub fn keep_and_print(
     let record = StudyRecord::judged(measured);
     compare::keep(store, &record, flags, |file| {
         let expectations = expect.read(&expect::known_of_record(&record))?;
-        let results = expect::results(&record, &expectations);
+        let results = expectation_results(&record, &expectations);
         compare::print(&record, &results, file, (outputs, flags))
     })
 }
 
-/// Loads, while a person looks.
+/// Makes the load, and shows its progress.
 fn measure(
     plan: RunPlan,
-    watch: Option<RunWatch>,
+    mut watch: Option<RunWatch>,
     generator: Option<Box<dyn LoadGenerator>>,
 ) -> Result<Measured, Failure> {
-    let mut watch = watch;
     let mut see = watch
         .as_mut()
         .map(|watch| move |progress: RunProgress| watch.see(progress));
@@ -341,12 +340,12 @@ fn measure(
     measured.map_err(failure)
 }
 
-/// Blocks of a study of one server: the fewest of which intervals are given.
+/// Blocks of a study of one server: the fewest for which there are intervals.
 const BLOCKS: u32 = 6;
-/// How long the search for a capacity and its blocks take, about.
+/// About how long the search for a capacity takes, including its blocks.
 const CAPACITY_TIME: Duration = Duration::from_secs(120);
 
-/// The study of one server under several loads, or at rates that are still to be found.
+/// The study of one server under several loads, or at rates that abx has to find.
 fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> {
     if run.requests.is_some() {
         return Err(Failure::usage(
@@ -389,7 +388,7 @@ fn curve(run: &Run, target: Target, loads: Vec<Load>) -> Result<Study, Failure> 
     })
 }
 
-/// The study of one server of this name, as flags set it.
+/// The study of one server of this name, with the settings of the flags.
 fn study(run: &Run, name: String, target: Target, loads: Vec<Load>) -> Study {
     let subject = Subject::new(name, Source::Address(target));
     let generator = &run.generator;

@@ -17,17 +17,17 @@ use crate::ui::end::Failure;
 
 /// A record that was read.
 pub enum SavedRecord {
-    /// That of a study or a run, judged.
+    /// A study or a run, judged.
     Study(Box<StudyRecord>),
     /// A search for a commit.
     Bisect(Box<BisectRecord>),
-    /// The record of a machine, with conclusions.
+    /// An examination of a machine by `abx doctor`, with conclusions.
     Machine(Box<DoctorRecord>),
     /// Where the time of a command went, concluded from its runs.
     Timer(Box<TimerRecord>),
 }
 
-/// The head that every record has.
+/// The common head of all records.
 #[derive(Deserialize)]
 struct RecordHead {
     schema: Option<String>,
@@ -61,8 +61,8 @@ pub fn read(path: &Path) -> Result<SavedRecord, Failure> {
     parse(&text, &schema, head.kind.as_deref()).map_err(not_a_record)
 }
 
-/// The comparison that confirmed the commit that a search found; `None` if it is not among the
-/// records that are kept.
+/// The comparison that confirmed the commit that a search found; `None` if its record is not
+/// saved any more.
 pub fn confirmed(search: &BisectRecord) -> Option<StudyRecord> {
     let id = &search.confirmation.as_ref()?.record;
     let path = find(id, &state_folder()).ok()?;
@@ -97,14 +97,15 @@ fn parse(text: &str, schema: &str, kind: Option<&str>) -> Result<SavedRecord, Bo
     })
 }
 
-/// A schema that this version cannot read: a later one of its own, or no record at all.
+/// The failure for a schema that this version cannot read: another version of a known schema, or
+/// the schema of another program.
 fn unknown_schema(path: &dyn std::fmt::Display, schema: &str) -> Failure {
-    let is_later = |own_text: &&str| own_text.split('/').next() == schema.split('/').next();
+    let has_same_name = |known: &&str| known.split('/').next() == schema.split('/').next();
     let version = env!("CARGO_PKG_VERSION");
-    Failure::usage(match SCHEMAS.into_iter().find(is_later) {
-        Some(mine) => format!(
-            "{path} has schema `{schema}`, which abx {version} cannot read: it reads `{mine}`. Use the \
-             version of abx that wrote it (its `abx_version`), or a later one"
+    Failure::usage(match SCHEMAS.into_iter().find(has_same_name) {
+        Some(known) => format!(
+            "{path} has schema `{schema}`, which abx {version} cannot read: it reads `{known}`. Use \
+             the version of abx that wrote it (its `abx_version`), or a later one"
         ),
         None => format!(
             "{path} is not a record of abx (its schema is `{schema}`, and abx {version} reads {}): \

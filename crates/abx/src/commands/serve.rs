@@ -308,7 +308,7 @@ impl Serve {
 
 /// Serves until the process is ended.
 pub fn serve(serve: &Serve) -> Result<End, Failure> {
-    // Each connection needs a descriptor; without the raise the usual limit serves fewer.
+    // Each connection needs a descriptor. If the limit cannot be raised, fewer can be served.
     let _ = abx_sys::limits::raise_descriptor_limit();
     die_of_crashes();
     let config = serve.config();
@@ -331,7 +331,7 @@ pub fn serve(serve: &Serve) -> Result<End, Failure> {
         }
         (Some(_), _) => {
             let _ = set_name(c"abx-worker");
-            // The supervisor waits for this byte; when it is gone, so is this process.
+            // The supervisor waits for this byte. If the supervisor is gone, this process ends too.
             let on_ready = |_| drop(io::stdout().write_all(b"\n").and(io::stdout().flush()));
             serve_alone(&config, on_ready)
         }
@@ -344,16 +344,16 @@ fn serve_alone(
     config: &ServerConfig,
     on_ready: impl FnOnce(ServerAddress),
 ) -> Result<(), ServeError> {
-    let holds = Cell::new(false);
+    let is_reported = Cell::new(false);
     let on_refusal = |error: &io::Error| {
-        if !holds.replace(true) {
+        if !is_reported.replace(true) {
             notify(&refusal(error));
         }
     };
     abx_server::serve(config, on_ready, on_refusal)
 }
 
-/// This program once more, with the same words, as the worker of this number.
+/// The command that starts this program again, with the same arguments, as a worker.
 fn worker_command(number: u32) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(std::env::args_os().skip(1));
@@ -361,7 +361,7 @@ fn worker_command(number: u32) -> Command {
     command
 }
 
-/// The remedy for connections that the kernel does not give.
+/// The message about a connection that cannot be accepted, with a remedy.
 fn refusal(error: &io::Error) -> String {
     format!(
         "abx: a connection cannot be accepted: {error}; others wait until one is closed. Each \

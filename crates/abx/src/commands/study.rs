@@ -1,4 +1,4 @@
-//! `abx study`: the studies that abx carries.
+//! `abx study`: the built-in studies.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -145,15 +145,15 @@ struct StudyRun {
     tiny: bool,
 }
 
-/// Whether it is a flag of `abx compare` for settings of a built-in study: its loads, its subjects,
-/// and whether its commands may run.
+/// Whether a flag of `abx compare` is for settings that a built-in study has itself: its loads, its
+/// subjects, and whether its commands may run.
 fn is_refused(argument: &Arg) -> bool {
     let heading = argument.get_help_heading().unwrap_or_default();
     let name = argument.get_id().as_str();
     OF_LOADS.contains(&heading) || ["aa", "http2_for", "trust"].contains(&name)
 }
 
-/// Headings of flags that a study file sets.
+/// Headings of flags for settings of a study file.
 const OF_LOADS: [&str; 8] = [
     "Load",
     "Requests",
@@ -165,12 +165,11 @@ const OF_LOADS: [&str; 8] = [
     "Revisions",
 ];
 
-/// Blocks of `--quick`: the fewest that carry a verdict where their number is ordered.
+/// Blocks of `--quick`: the fewest that carry a verdict if their number is set.
 const QUICK_BLOCKS: u32 = 6;
-/// The time into which they are fitted, which leaves some of the twenty minutes for the
-/// installations of `--install`.
+/// The time for these blocks, which leaves some of the twenty minutes for `--install`.
 const QUICK_TIME: std::time::Duration = std::time::Duration::from_secs(17 * 60);
-/// Rounds of a block of `--tiny`, unless the user sets them, and slices.
+/// Rounds per block of `--tiny`, unless the user sets them, and the length of its slices.
 const TINY_ROUNDS: u32 = 4;
 const TINY_SLICE: std::time::Duration = std::time::Duration::from_millis(20);
 
@@ -230,7 +229,7 @@ fn show(name: &str) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// Paths of a load that are named.
+/// How many paths of a load are shown.
 const PATHS_SHOWN: usize = 5;
 
 /// How a subject is obtained, in words.
@@ -329,13 +328,13 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
                 program: &program,
                 keeper_arguments: &["keeper"],
                 cache: &cache,
-                watch: &mut |checked_subject| {
+                watch: &mut |checked| {
                     if !flags.output.quiet {
                         notify(&format!(
                             "{}/{}: {}",
-                            checked_subject.study,
-                            checked_subject.subject,
-                            checked_subject.status.word()
+                            checked.study,
+                            checked.subject,
+                            checked.status.word()
                         ));
                     }
                 },
@@ -350,40 +349,39 @@ fn check(flags: &StudyCheck) -> Result<End, Failure> {
     }
     let report = abx_report::check_text(&record, &output::style(&flags.output));
     output::print(&report, &record, &flags.output)?;
-    let is_broken = |status: SubjectStatus| status == SubjectStatus::Broken;
+    let mut subjects = record.subjects.iter();
+    let is_any_broken = subjects.any(|subject| subject.status == SubjectStatus::Broken);
     Ok(if record.interrupted {
         End::Interrupted
-    } else if record
-        .subjects
-        .iter()
-        .any(|checked_subject| is_broken(checked_subject.status))
-    {
+    } else if is_any_broken {
         End::NoClaim
     } else {
         End::Done
     })
 }
 
-/// Installs the needs of the subjects of studies.
+/// Installs what the subjects of the named studies need.
 fn install_all(flags: &StudyInstall) -> Result<End, Failure> {
     let cache = provision::cache_folder();
     refuse_lone_trust(flags.names.iter(), flags.trust)?;
     for name in &flags.names {
         for study in checked_studies(Some(name), &cache, flags.trust)? {
             let lacking = install(&study, &cache, &mut notify)?;
-            let but = match lacking {
+            let exception = match lacking {
                 0 => "",
                 _ => ", except the programs that you have to provide",
             };
-            let name = &study.file.name;
-            let text = format!("{name}: everything that its subjects need is installed{but}\n");
+            let text = format!(
+                "{}: everything that its subjects need is installed{exception}\n",
+                study.file.name
+            );
             output::to_stdout(&text).map_err(Failure::no_claim)?;
         }
     }
     Ok(End::Done)
 }
 
-/// Refuses --trust beside built-in studies alone.
+/// Refuses --trust if all named studies are built in.
 fn refuse_lone_trust<'a>(
     mut names: impl Iterator<Item = &'a String>,
     trust: TrustFlag,
@@ -394,7 +392,7 @@ fn refuse_lone_trust<'a>(
     trust.refuse_without_file()
 }
 
-/// The study of this name or in this folder, or all of the catalog. That of a folder must be
+/// The study of this name or in this folder, or all of the catalog. A study in a folder must be
 /// trusted.
 fn checked_studies(
     name: Option<&str>,

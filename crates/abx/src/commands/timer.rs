@@ -41,7 +41,7 @@ pub struct TimerArgs {
     command: Vec<String>,
 }
 
-/// More runs of one command take more memory than their times are worth.
+/// The times of more runs would take too much memory.
 const RUNS_MAX: u64 = 100_000;
 
 /// Runs, and prints the table.
@@ -50,8 +50,8 @@ pub fn timer(args: &TimerArgs) -> Result<End, Failure> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let started_unix_ms = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
     let runs = measure(args, &interruption)?;
-    let is_whole = runs.len() == args.runs as usize;
-    if runs.iter().all(|run| run.markers.is_empty()) && is_whole {
+    let is_complete = runs.len() == args.runs as usize;
+    if runs.iter().all(|run| run.markers.is_empty()) && is_complete {
         return Err(no_marker(args));
     }
     let record = TimerRecord::of(TimerRuns {
@@ -64,14 +64,14 @@ pub fn timer(args: &TimerArgs) -> Result<End, Failure> {
     let record = record.ok_or_else(Failure::interrupted)?;
     let text = abx_report::timer_text(&record, &output::style(&args.output));
     output::print(&text, &record, &args.output)?;
-    Ok(if is_whole {
+    Ok(if is_complete {
         End::Done
     } else {
         End::Interrupted
     })
 }
 
-/// The runs that came to their end before abx was stopped.
+/// The runs that ended before abx was stopped.
 fn measure(args: &TimerArgs, interruption: &Interruption) -> Result<Vec<MarkedRun>, Failure> {
     let program = own_program()?;
     let directory = std::env::current_dir()
@@ -84,15 +84,15 @@ fn measure(args: &TimerArgs, interruption: &Interruption) -> Result<Vec<MarkedRu
         keeper_arguments: &["keeper"],
     };
     let is_stopped = || interruption.has_come();
-    let mut other = |bytes: &[u8]| {
+    let mut pass_on = |bytes: &[u8]| {
         if !args.output.quiet {
-            // The message has no reader when standard error is closed.
+            // If standard error is closed, nothing can read the output.
             let _ = io::stderr().write_all(bytes);
         }
     };
     let mut runs = Vec::new();
     for number in 1..=args.runs {
-        match command.run(&is_stopped, &mut other) {
+        match command.run(&is_stopped, &mut pass_on) {
             Ok(run) => runs.push(run),
             Err(MarkedCommandError::Stopped) => break,
             Err(error) => return Err(failed(args, number, &error)),

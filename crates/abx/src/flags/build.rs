@@ -30,7 +30,7 @@ pub struct BuildFlags {
 }
 
 impl BuildFlags {
-    /// The repository that revisions are of.
+    /// The repository that contains the revisions.
     pub fn repository(&self) -> Result<Repository, Failure> {
         let folder = self.repo.as_deref().unwrap_or(Path::new("."));
         Repository::open(folder).map_err(failure)
@@ -43,7 +43,7 @@ impl BuildFlags {
         Ok(builder.map_err(failure)?.within(within))
     }
 
-    /// The first of these flags that is given.
+    /// The first of these flags that was given.
     pub fn given(&self) -> Option<&'static str> {
         let flags = [
             ("--build", !self.build.is_empty()),
@@ -56,7 +56,7 @@ impl BuildFlags {
     }
 }
 
-/// Reports the steps of a build, unless the command is quiet.
+/// Prints the steps of a build, unless the command is quiet.
 pub fn step_printer(quiet: bool) -> impl FnMut(&str) {
     move |line| {
         if !quiet {
@@ -65,7 +65,7 @@ pub fn step_printer(quiet: bool) -> impl FnMut(&str) {
     }
 }
 
-/// How a command ends that cannot build a revision.
+/// How a command ends if a revision cannot be built.
 pub fn failure(error: RevisionError) -> Failure {
     match error {
         RevisionError::Interrupted => Failure::interrupted(),

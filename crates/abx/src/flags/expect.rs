@@ -2,7 +2,7 @@
 
 use abx_lab::Study;
 use abx_stats::stop::blocks_for_verdict;
-use abx_verdict::expectation::{KnownNames, expectation_results};
+use abx_verdict::expectation::KnownNames;
 use abx_verdict::{Doubt, Expectation, ExpectationResult, Standing, StudyRecord};
 use clap::Args;
 
@@ -55,18 +55,19 @@ impl From<&ThresholdFlags> for ExpectFlags {
 }
 
 impl ExpectFlags {
-    /// Whether something must hold.
+    /// Whether anything must hold.
     pub fn is_given(&self) -> bool {
         !self.expect.is_empty() || self.fail_if_slower.is_some()
     }
 
-    /// A warning before a study that runs exactly so many blocks: a comparison needs more of them,
-    /// a threshold does not.
+    /// A warning before a study whose set number of blocks is too small for a comparison. It is
+    /// large enough for a threshold.
     pub fn warning(expectations: &[Expectation], blocks: Option<u32>) -> Option<String> {
         let fewest = blocks_for_verdict(true);
         let blocks = blocks.filter(|blocks| (*blocks as usize) < fewest)?;
-        let mut each = expectations.iter();
-        let compares = each.any(|expectation| !matches!(expectation, Expectation::Threshold(_)));
+        let compares = expectations
+            .iter()
+            .any(|expectation| !matches!(expectation, Expectation::Threshold(_)));
         compares.then(|| {
             format!(
                 "abx: --blocks {blocks} cannot show which is slower, so this will end with exit \
@@ -75,18 +76,18 @@ impl ExpectFlags {
         })
     }
 
-    /// All of them, each read with the names that a study has.
+    /// The expectations, parsed with the names that a study has.
     pub fn read(&self, known: &KnownNames) -> Result<Vec<Expectation>, Failure> {
-        let each = self.expect.iter().map(|text| {
+        let expectations = self.expect.iter().map(|text| {
             Expectation::parse(text, known)
                 .map_err(|error| Failure::usage(format!("--expect: {error}")))
         });
         let slack = self.fail_if_slower.iter().cloned().map(Ok);
-        each.chain(slack).collect()
+        expectations.chain(slack).collect()
     }
 }
 
-/// The names of a study that is still to be conducted.
+/// The names in a study that has not run yet.
 pub fn known_of_study(study: &Study) -> KnownNames {
     KnownNames {
         subjects: study
@@ -98,7 +99,7 @@ pub fn known_of_study(study: &Study) -> KnownNames {
     }
 }
 
-/// The names of a study that was conducted.
+/// The names in the record of a study.
 pub fn known_of_record(record: &StudyRecord) -> KnownNames {
     KnownNames {
         subjects: record
@@ -116,52 +117,42 @@ pub fn known_of_record(record: &StudyRecord) -> KnownNames {
     }
 }
 
-/// The results of all of them for a record.
-pub fn results(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
-    expectation_results(record, expectations)
-}
-
-/// How a command ends whose record would end it with `end`, were nothing expected.
-pub fn end(expectation_results: &[ExpectationResult], end: End) -> End {
-    let fails =
-        |expectation_result: &ExpectationResult| expectation_result.standing == Standing::Fails;
-    let is_open = |expectation_result: &ExpectationResult| {
-        if expectation_result.is_demanded {
-            expectation_result.standing != Standing::Holds
+/// How a command ends with these results, if it would end with `end` without expectations.
+pub fn end(results: &[ExpectationResult], end: End) -> End {
+    let fails = |result: &ExpectationResult| result.standing == Standing::Fails;
+    let is_open = |result: &ExpectationResult| {
+        if result.is_demanded {
+            result.standing != Standing::Holds
         } else {
-            expectation_result.standing.is_of_too_little()
+            result.standing.is_of_too_little()
         }
     };
     match end {
         End::Interrupted => end,
-        _ if expectation_results.iter().any(fails) => End::Failed,
-        End::Done if expectation_results.iter().any(is_open) => End::NoClaim,
+        _ if results.iter().any(fails) => End::Failed,
+        End::Done if results.iter().any(is_open) => End::NoClaim,
         _ => end,
     }
 }
 
-/// A remedy for expectations that are unsettled, since the exit code does not show why, or does not
-/// show it at all.
-pub fn remark(record: &StudyRecord, expectation_results: &[ExpectationResult]) -> Option<String> {
-    let is_open = |expectation_result: &&ExpectationResult| {
-        matches!(expectation_result.standing, Standing::Unsettled(_))
-    };
-    let open: Vec<&ExpectationResult> = expectation_results.iter().filter(is_open).collect();
-    let flags = match open
-        .iter()
-        .filter(|expectation_result| expectation_result.is_demanded)
-        .count()
-    {
-        _ if open.is_empty() => return None,
+/// A remedy for expectations that are unsettled. The exit code does not show why they are, and may
+/// not even show that they are.
+pub fn remark(record: &StudyRecord, results: &[ExpectationResult]) -> Option<String> {
+    let is_open = |result: &&ExpectationResult| matches!(result.standing, Standing::Unsettled(_));
+    let open: Vec<&ExpectationResult> = results.iter().filter(is_open).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let flags = match open.iter().filter(|result| result.is_demanded).count() {
         0 => "--fail-if-slower",
         demanded if demanded == open.len() => "--expect",
         _ => "--expect and --fail-if-slower",
     };
     let too_little = open
         .iter()
-        .find(|expectation_result| expectation_result.standing.is_of_too_little());
-    let flag = abx_report::settling_flag(record, expectation_results);
-    let what = match too_little.map(|expectation_result| &expectation_result.standing) {
+        .find(|result| result.standing.is_of_too_little());
+    let flag = abx_report::settling_flag(record, results);
+    let what = match too_little.map(|result| &result.standing) {
         Some(Standing::Unsettled(Doubt::FewBlocks(fewest))) => format!(
             "too little was measured to show which is slower, run at least {fewest} blocks (`{}`)",
             flag.as_deref().unwrap_or("--budget")
@@ -178,7 +169,7 @@ pub fn remark(record: &StudyRecord, expectation_results: &[ExpectationResult]) -
             format!(
                 "not settled in {} of {} comparisons{passes}: {}",
                 open.len(),
-                expectation_results.len(),
+                results.len(),
                 remedy(&open, flag)
             )
         }
@@ -186,23 +177,17 @@ pub fn remark(record: &StudyRecord, expectation_results: &[ExpectationResult]) -
     Some(format!("abx: {flags}: {what}"))
 }
 
-/// The remedy that would settle these.
+/// The remedy that would settle these results.
 fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
-    let are = |doubt| {
-        open.iter()
-            .all(|expectation_result| expectation_result.standing == Standing::Unsettled(doubt))
-    };
-    if are(Doubt::GeneratorBound) {
+    let bound = Standing::Unsettled(Doubt::GeneratorBound);
+    if open.iter().all(|result| result.standing == bound) {
         return "the generator or a service was the limit, so it is not known which is slower; see \
          the findings for remedies, or use `--expect 'server_cpu: ...'`"
             .to_owned();
     }
     match flag {
         Some(flag) => format!("measure longer (`{flag}`)"),
-        None if open
-            .iter()
-            .any(|expectation_result| expectation_result.blocks_more.is_some()) =>
-        {
+        None if open.iter().any(|result| result.blocks_more.is_some()) => {
             "no usual number of blocks settles a ratio so close to its limit, so move the limit \
              away from it"
                 .to_owned()
@@ -215,7 +200,7 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
 mod tests {
     use super::*;
 
-    fn expectation_result(is_demanded: bool, standing: Standing) -> ExpectationResult {
+    fn result_of(is_demanded: bool, standing: Standing) -> ExpectationResult {
         ExpectationResult {
             expected: String::new(),
             is_demanded,
@@ -234,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_exit_code_follows_from_the_results() {
-        // Method: each standing, demanded or not, beside each end of a record.
+        // Method: each standing, demanded or not, with the ends that a record can have.
         let unsettled = || Standing::Unsettled(Doubt::Straddles);
         let few = || Standing::Unsettled(Doubt::FewBlocks(6));
         let invalid = || Standing::Invalid(String::new());
@@ -254,11 +239,11 @@ mod tests {
         ];
         for (is_demanded, standing, before, expected) in table {
             let message = format!("{is_demanded} {standing:?} {before:?}");
-            let expectation_results = [
-                expectation_result(true, Standing::Holds),
-                expectation_result(is_demanded, standing),
+            let results = [
+                result_of(true, Standing::Holds),
+                result_of(is_demanded, standing),
             ];
-            assert_eq!(end(&expectation_results, before), expected, "{message}");
+            assert_eq!(end(&results, before), expected, "{message}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The bus to agents on other machines, and flags that have them make the load.
+//! Flags for load from agents on other machines, and the bus to these agents.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,10 +58,10 @@ impl FleetFlags {
         self.bus.is_some()
     }
 
-    /// The agents that make the load; `None` for this process itself. Waits for them.
+    /// Waits for the agents that make the load; `None` if this process makes it.
     ///
     /// # Errors
-    /// A failure for flags about agents without a bus, or with too few agents.
+    /// A failure for flags about agents without a bus, or if too few agents join.
     pub fn generator(&self, is_quiet: bool) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
         let (Some(url), Some(agents)) = (&self.bus, self.agents) else {
             return self.check_without_bus().map(|()| None);
@@ -82,7 +82,7 @@ impl FleetFlags {
         let bus = connect(url, self.bus_ca.as_deref(), self.bus_creds.as_deref());
         let bus = bus.map_err(Failure::usage)?;
         let run = random_id().map_err(Failure::usage)?;
-        // The agents' own stopper is there when they are.
+        // It stops only this wait: the agents get another stopper when they have joined.
         let waiting = Stopper::default();
         signals::stop_on_signals(&waiting);
         let on_event: FleetListener = Arc::new(move |event| print_event(&event, is_quiet));
@@ -113,7 +113,7 @@ impl FleetFlags {
     }
 }
 
-/// Reports events of agents: one that joins is worth a line, one that is lost always.
+/// Prints an event of an agent; if quiet, without agents that join or respond again.
 fn print_event(event: &FleetEvent, is_quiet: bool) {
     let line = match event {
         FleetEvent::Joined { .. } | FleetEvent::Back { .. } if is_quiet => return,
@@ -133,7 +133,7 @@ fn print_event(event: &FleetEvent, is_quiet: bool) {
     notify(&line);
 }
 
-/// The build of this program, as agents and controllers compare it.
+/// The build of this program, which agents and controllers compare.
 pub fn build() -> Result<String, Failure> {
     own_build()
         .map_err(|error| Failure::usage(format!("cannot read abx's own program file: {error}")))
@@ -150,7 +150,7 @@ pub fn connect(
     Ok(Arc::new(bus))
 }
 
-/// There is no bus in this build.
+/// This build has no bus.
 #[cfg(not(feature = "nats"))]
 pub fn connect(_: &str, _: Option<&Path>, _: Option<&Path>) -> Result<Arc<dyn Bus>, BusError> {
     Err(BusError::NotBuilt)

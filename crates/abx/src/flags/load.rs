@@ -151,8 +151,8 @@ pub struct GeneratorFlags {
 }
 
 impl LoadFlags {
-    /// The loads, under the names that reports use, for servers of which at least one uses TLS or
-    /// none does; `server` is the only one that is loaded.
+    /// The loads, under the names that reports use. `is_encrypted` means that at least one server
+    /// uses TLS; `server` is given if there is only one.
     ///
     /// # Errors
     /// A usage failure for flags that contradict each other or have no meaning here.
@@ -163,7 +163,7 @@ impl LoadFlags {
         server: Option<&Target>,
     ) -> Result<Vec<Load>, Failure> {
         let kind = self.shape.kind(scheme)?;
-        self.refuse_beside(kind)?;
+        self.refuse_misplaced(kind)?;
         self.check_in_flight()?;
         let log = self.replay.log(&self.requests)?;
         let requests = match log {
@@ -194,15 +194,11 @@ impl LoadFlags {
             }
             loads.extend(sweep.loads(&like, |connections| format!("c{connections}{bytes}")));
         }
-        let mut names = BTreeSet::new();
-        match loads.iter().find(|load| !names.insert(&load.name)) {
-            Some(load) => Err(given_twice(load)),
-            None => Ok(loads),
-        }
+        distinct(loads)
     }
 
     // clap drops `requires` if a flag that is given excludes the required one.
-    /// Refuses more requests in flight than the other flags leave to a connection.
+    /// Refuses more requests in flight than the other flags allow per connection.
     fn check_in_flight(&self) -> Result<(), Failure> {
         let keys = &self.in_flight;
         if keys.streams.is_some() && !self.http2 {
@@ -218,7 +214,7 @@ impl LoadFlags {
         })
     }
 
-    /// The numbers of connections, none of them below the highest of their stages.
+    /// The numbers of connections, none of them below the highest number in the stages.
     fn sweep_connections(&self) -> Result<Vec<u32>, Failure> {
         let highest = self.connection_stages.as_ref().map_or(0, highest);
         let is_lower = |connections: &&u32| **connections < highest;
@@ -235,9 +231,10 @@ impl LoadFlags {
         })
     }
 
-    /// A load except for its name, connections and rate.
+    /// A load without its name, connections and rate.
     fn like(&self, shape: Shape, tls: &TlsSpec, requests: Vec<RequestSpec>) -> Load {
         let usual = Load::default();
+        let window = self.in_flight.window(self.http2).ok().flatten();
         Load {
             options: LoadOptions::of(&self.opening, &self.checks, !self.no_keepalive),
             tls: tls.clone(),
@@ -248,10 +245,7 @@ impl LoadFlags {
                 (_, true) => HttpVersion::Http2,
                 _ => HttpVersion::Http11,
             },
-            pipeline: {
-                let window = self.in_flight.window(self.http2);
-                window.ok().flatten().unwrap_or(usual.pipeline)
-            },
+            pipeline: window.unwrap_or(usual.pipeline),
             pacing: self.pacing(),
             status: if shape.is_websocket() {
                 SWITCHED
@@ -263,7 +257,7 @@ impl LoadFlags {
         }
     }
 
-    /// A hint about a flag that has another meaning in other tools; `None` if none was given.
+    /// A hint about a flag that has another meaning in other tools; `None` if it was not given.
     pub fn hint(&self, is_encrypted: bool) -> Option<&'static str> {
         (self.keepalive && is_encrypted && !self.tls.trusts_any()).then_some(
             "-k keeps connections open, which abx always does; to trust any certificate (curl's \
@@ -271,35 +265,30 @@ impl LoadFlags {
         )
     }
 
-    /// The loads of users with the scenario in this file: one for each number of users.
+    /// The loads of users with the scenario in this file: one per number of users.
     ///
     /// # Errors
-    /// A usage failure for a file that cannot be read, and a flag that has no meaning for users.
+    /// A usage failure for a file that cannot be read, and for a flag without meaning for users.
     pub fn of_users(&self, file: &Path, is_encrypted: bool) -> Result<Vec<Load>, Failure> {
-        self.refuse_beside(LoadShape::Scenario)?;
-        let read = scenario_file::read(file).map_err(Failure::usage)?;
-        let users = read.users(file.display().to_string());
+        self.refuse_misplaced(LoadShape::Scenario)?;
+        let scenario = scenario_file::read(file).map_err(Failure::usage)?;
+        let users = scenario.users(file.display().to_string());
         let mut like = self.like(Shape::Scenario, &self.tls.spec(is_encrypted)?, Vec::new());
         users.onto(&mut like, self.timeout());
         let sweep = SweepSpec {
             connections: match &self.connections[..] {
                 [] => vec![50],
-                some => some.to_vec(),
+                given => given.to_vec(),
             },
             rates: Vec::new(),
             objective: None,
             spacing: Spacing::Constant,
         };
-        let loads = sweep.loads(&like, |users| format!("c{users}"));
-        let mut names = BTreeSet::new();
-        match loads.iter().find(|load| !names.insert(&load.name)) {
-            Some(load) => Err(given_twice(load)),
-            None => Ok(loads),
-        }
+        distinct(sweep.loads(&like, |users| format!("c{users}")))
     }
 
-    /// Refuses the first flag that has no meaning for loads of this shape.
-    fn refuse_beside(&self, kind: LoadShape) -> Result<(), Failure> {
+    /// Refuses flags that have no meaning for loads of this shape.
+    fn refuse_misplaced(&self, kind: LoadShape) -> Result<(), Failure> {
         match self.misplaced(kind) {
             None => Ok(()),
             Some((flag, key)) if kind == LoadShape::Scenario => {
@@ -327,7 +316,7 @@ impl LoadFlags {
         self.given().find(|flag| !suits(flag))
     }
 
-    /// How the requests of a rate are laid out.
+    /// How the requests of a rate are spaced.
     fn spacing(&self) -> Result<Spacing, Failure> {
         let has_rate = self.rate.is_some() || self.slo.is_some();
         match (has_rate, self.arrivals) {
@@ -343,7 +332,7 @@ impl LoadFlags {
         }
     }
 
-    /// When a connection that is free sends its next request, except for rates.
+    /// When a free connection sends its next request, except for rates.
     fn pacing(&self) -> Pacing {
         Pacing {
             arrivals: self
@@ -356,7 +345,7 @@ impl LoadFlags {
         }
     }
 
-    /// How long the stages last, where there are some.
+    /// How long the stages last, if there are any.
     pub fn stages_last(&self) -> Option<Duration> {
         let stages = self.stages.as_ref().or(self.connection_stages.as_ref());
         stages.map(|stages| stages.lasts().into())
@@ -387,18 +376,20 @@ impl LoadFlags {
             ),
             (self.expect_body.is_some(), "--expect-body", "expect.body"),
         ];
-        let others = self.requests.given().into_iter().chain(self.replay.given());
-        let others = others.chain(self.tls.given()).chain(self.shape.given());
-        let spelt_otherwise = parts
+        let renamed = parts
             .into_iter()
-            .chain(others)
+            .chain(self.requests.given())
+            .chain(self.replay.given())
+            .chain(self.tls.given())
+            .chain(self.shape.given())
             .filter(|(is_given, ..)| *is_given)
             .map(|(_, flag, key)| (flag.to_owned(), key.to_owned()));
-        let keys = written(&self.sessions).chain(written(&self.in_flight));
-        let keys = keys
+        // The flags of these have the names of their keys.
+        let keys = written(&self.sessions)
+            .chain(written(&self.in_flight))
             .chain(written(&self.opening))
             .chain(written(&self.checks));
-        spelt_otherwise.chain(keys.map(|key| (format!("--{}", key.replace('_', "-")), key)))
+        renamed.chain(keys.map(|key| (format!("--{}", key.replace('_', "-")), key)))
     }
 
     fn timeout(&self) -> Option<Duration> {
@@ -422,23 +413,31 @@ impl GeneratorFlags {
     }
 }
 
-/// The most connections that stages reach.
+/// The highest number of connections in the stages.
 fn highest(stages: &StageList) -> u32 {
-    let ends = stages.stages().iter();
-    let ends = ends.flat_map(|stage| [stage.from, stage.to]);
-    let thousandths = ends.map(Amount::thousandths).max();
+    let thousandths = stages
+        .stages()
+        .iter()
+        .flat_map(|stage| [stage.from, stage.to])
+        .map(Amount::thousandths)
+        .max();
     let connections = thousandths.unwrap_or(0).div_ceil(1_000);
     u32::try_from(connections).unwrap_or(u32::MAX)
 }
 
-fn given_twice(load: &Load) -> Failure {
-    Failure::usage(format!(
-        "the load `{}` is given twice: list each number once",
-        load.name
-    ))
+/// Refuses loads of the same name.
+fn distinct(loads: Vec<Load>) -> Result<Vec<Load>, Failure> {
+    let mut names = BTreeSet::new();
+    match loads.iter().find(|load| !names.insert(&load.name)) {
+        Some(load) => Err(Failure::usage(format!(
+            "the load `{}` is given twice: list each number once",
+            load.name
+        ))),
+        None => Ok(loads),
+    }
 }
 
-/// The lower digits change from study to study; short seeds are easier to type.
+/// The nanoseconds of the clock, which change from study to study. A short seed is easier to type.
 pub fn seed_from_clock() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::from(now.unwrap_or_default().subsec_nanos())

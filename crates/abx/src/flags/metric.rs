@@ -1,4 +1,4 @@
-//! Metrics by the names that people type.
+//! Metrics by their names on the command line.
 
 use abx_verdict::Metric;
 use clap::ValueEnum;

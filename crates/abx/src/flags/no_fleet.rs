@@ -1,4 +1,4 @@
-//! In a build without the fleet, every load is of this process.
+//! In a build without the fleet, this process makes every load.
 
 use abx_engine::LoadGenerator;
 use clap::Args;
@@ -15,7 +15,7 @@ impl FleetFlags {
         false
     }
 
-    /// No generator but this process.
+    /// This process makes the load.
     pub fn generator(&self, _: bool) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
         Ok(None)
     }

@@ -32,7 +32,7 @@ pub struct OutputFlags {
     pub no_color: bool,
 }
 
-/// `--json` of a command that saves this.
+/// The flag `--json` of a command that saves `what`.
 pub fn saves(json: Arg, what: &str) -> Arg {
     let json = json.help(json_help(what));
     json.long_help(json_long_help(what))
@@ -114,7 +114,7 @@ pub struct MeasuredFormatFlags {
     pub junit: Option<String>,
 }
 
-/// Reads the name of a record's file, and not a request's body.
+/// Reads the name of a record's file, and refuses the body of a request.
 fn record_file(text: &str) -> Result<String, String> {
     if text.trim_start().starts_with(['{', '[']) {
         Err(
@@ -141,18 +141,18 @@ pub struct StudyFormatFlags {
     pub measured: MeasuredFormatFlags,
 }
 
-/// The output flags of one command, checked to be possible.
+/// The output flags of a command, checked for conflicts.
 pub struct Outputs<'a> {
     flags: &'a OutputFlags,
     formats: &'a FormatFlags,
-    /// Every flag that names a place, and the place.
+    /// Every flag that names a place, with the place.
     places: Vec<(&'static str, &'a str)>,
 }
 
-/// Refuses two flags that write to one place.
+/// Refuses two flags that write to the same place.
 pub fn check_places(places: &[(&'static str, &str)]) -> Result<(), Failure> {
-    for (number, (flag, place)) in places.iter().enumerate() {
-        let mut before = places[..number].iter();
+    for (index, (flag, place)) in places.iter().enumerate() {
+        let mut before = places[..index].iter();
         if let Some((other, _)) = before.find(|(_, other)| other == place) {
             return Err(Failure::usage(format!(
                 "{other} and {flag} both write to {}: give each its own file",
@@ -163,7 +163,7 @@ pub fn check_places(places: &[(&'static str, &str)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A text and where it goes.
+/// A text, and where it goes.
 struct Document {
     flag: &'static str,
     place: String,
@@ -171,15 +171,14 @@ struct Document {
 }
 
 impl<'a> Outputs<'a> {
-    /// Those of a command that also has these. Two formats in one place would overwrite each
-    /// other.
+    /// The outputs of a command that also has `others`. Two formats in one place are refused,
+    /// because they would overwrite each other.
     pub fn new(
         flags: &'a OutputFlags,
         formats: &'a FormatFlags,
         others: impl IntoIterator<Item = (&'static str, &'a str)>,
     ) -> Result<Outputs<'a>, Failure> {
-        let record = flags.json.as_deref();
-        let record = record.map(|place| ("--json", place));
+        let record = flags.json.as_deref().map(|place| ("--json", place));
         let shared = record.into_iter().chain(formats.given());
         let places: Vec<_> = shared.chain(others).collect();
         check_places(&places)?;
@@ -194,7 +193,7 @@ impl<'a> Outputs<'a> {
         self.places.iter().any(|(given, _)| *given == flag)
     }
 
-    /// How much is to be printed.
+    /// How much is printed.
     pub fn extent(&self) -> ReportExtent {
         match (self.formats.full, self.formats.explain_terms) {
             (true, _) => ReportExtent::Full,
@@ -203,8 +202,8 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Prints a report and writes everything that was requested, of a record in this file. One
-    /// document that cannot be written does not stop the others.
+    /// Prints the report of a record in this file, and writes all requested formats. A document
+    /// that cannot be written does not stop the others.
     pub fn print(
         &self,
         report: &str,
@@ -220,34 +219,35 @@ impl<'a> Outputs<'a> {
             file: file_name.as_deref(),
             is_embedded: self.formats.embed_record,
         };
-        let places = self.places.iter();
-        let documents =
-            places.flat_map(|(flag, place)| documents(flag, place, record, record_place));
-        let documents: Vec<Document> = documents.collect();
-        let mut wrong = write(report, &documents, self.flags);
+        let documents: Vec<Document> = self
+            .places
+            .iter()
+            .flat_map(|(flag, place)| documents(flag, place, record, record_place))
+            .collect();
+        let mut errors = write(report, &documents, self.flags);
         if self.is_given(FOLDED) && texts(FOLDED, record, record_place).is_empty() {
-            wrong.push("no call chain was sampled, so --folded has nothing to write".to_owned());
+            errors.push("no call chain was sampled, so --folded has nothing to write".to_owned());
         }
         if let Some(collector) = &self.formats.otlp {
             for metrics in texts(OTLP, record, record_place) {
                 let Err(why) = otlp::post(collector, &metrics.text) else {
                     continue;
                 };
-                wrong.push(format!(
+                errors.push(format!(
                     "cannot post the metrics to {}: {why}. Post them again with: abx report \
                      RECORD --otlp URL",
                     collector.url
                 ));
             }
         }
-        conclude(wrong)
+        conclude(errors)
     }
 }
 
 /// A record with the results of its expectations.
 pub type Judged<'a> = (&'a StudyRecord, &'a [ExpectationResult]);
 
-/// The texts of a flag's format for a record.
+/// The texts of a record in the format of a flag.
 fn texts(flag: &str, (record, results): Judged, place: RecordPlace) -> Vec<ExportedText> {
     let exporter = EXPORTERS.iter().find(|exporter| exporter.flag == flag);
     exporter.map_or_else(Vec::new, |exporter| {
@@ -255,24 +255,25 @@ fn texts(flag: &str, (record, results): Judged, place: RecordPlace) -> Vec<Expor
     })
 }
 
-/// The documents of a flag: the place itself if there is one text, else a place for each.
+/// The documents of a flag: a single text goes to the place itself, and each of several to a file
+/// of its own.
 fn documents(
     flag: &'static str,
     place: &str,
     record: Judged,
     record_place: RecordPlace,
 ) -> Vec<Document> {
-    let exported_texts = texts(flag, record, record_place);
-    let is_alone = exported_texts.len() == 1;
-    let document = |exported_text: ExportedText| Document {
+    let texts = texts(flag, record, record_place);
+    let is_alone = texts.len() == 1;
+    let document = |exported: ExportedText| Document {
         flag,
-        place: match &exported_text.of {
+        place: match &exported.of {
             Some(names) if !is_alone => with_names(place, names),
             _ => place.to_owned(),
         },
-        text: exported_text.text,
+        text: exported.text,
     };
-    exported_texts.into_iter().map(document).collect()
+    texts.into_iter().map(document).collect()
 }
 
 impl Document {
@@ -290,7 +291,7 @@ impl Document {
 }
 
 impl FormatFlags {
-    /// The first flag of them that was given.
+    /// The first of these flags that was given.
     pub fn first(&self) -> Option<&'static str> {
         self.given()
             .map(|(flag, _)| flag)
@@ -298,12 +299,14 @@ impl FormatFlags {
             .next()
     }
 
-    /// The first of them that was given and is no page.
+    /// The first of these flags, except `--html`, that was given.
     pub fn first_but_html(&self) -> Option<&'static str> {
-        let given = self.given().map(|(flag, _)| flag);
-        let mut given = given.filter(|flag| *flag != HTML);
-        let embedded = self.embed_record.then_some("--embed-record");
-        given.next().or(self.posted()).or(embedded)
+        self.given()
+            .map(|(flag, _)| flag)
+            .filter(|flag| *flag != HTML)
+            .chain(self.posted())
+            .chain(self.embed_record.then_some("--embed-record"))
+            .next()
     }
 
     fn posted(&self) -> Option<&'static str> {
@@ -344,12 +347,12 @@ impl MeasuredFormatFlags {
 }
 
 impl StudyFormatFlags {
-    /// The first flag of them that was given.
+    /// The first of these flags that was given.
     pub fn first(&self) -> Option<&'static str> {
         self.given().next().map(|(flag, _)| flag)
     }
 
-    /// The first flag of those that need a comparison.
+    /// The first of these flags that was given and needs a comparison.
     pub fn first_of_comparisons(&self) -> Option<&'static str> {
         self.of_comparisons().next().map(|(flag, _)| flag)
     }
@@ -370,24 +373,25 @@ impl StudyFormatFlags {
 fn given<'a, const N: usize>(
     pairs: [(&'static str, &'a Option<String>); N],
 ) -> impl Iterator<Item = (&'static str, &'a str)> {
-    let each = pairs.into_iter();
-    each.filter_map(|(flag, place)| Some((flag, place.as_deref()?)))
+    pairs
+        .into_iter()
+        .filter_map(|(flag, place)| Some((flag, place.as_deref()?)))
 }
 
 /// `out.hgrm` becomes `out.SUBJECT.LOAD.hgrm`.
 fn with_names(place: &str, names: &[String; 2]) -> String {
     let names = names.each_ref().map(|name| file_name(name)).join(".");
     let path = PathBuf::from(place);
-    let last = path.extension().map(|last| last.to_string_lossy());
-    let path = match last {
-        Some(last) => path.with_extension(format!("{names}.{last}")),
+    let extension = path.extension().map(|ending| ending.to_string_lossy());
+    let path = match extension {
+        Some(extension) => path.with_extension(format!("{names}.{extension}")),
         None => PathBuf::from(format!("{place}.{names}")),
     };
     path.display().to_string()
 }
 
-/// A name as a part of a file's name: short enough for two of them, and without characters that
-/// have a meaning in paths and on terminals.
+/// A subject's or a load's name as a part of a file's name: not too long, and without characters
+/// that have a meaning in paths and on terminals.
 fn file_name(name: &str) -> String {
     let mut part = clean_name(name).replace(['/', '\u{fffd}'], "_");
     while part.len() > NAME_BYTES_MAX {
@@ -396,7 +400,7 @@ fn file_name(name: &str) -> String {
     part
 }
 
-/// Two of them, and the name that the user gave, are within the 255 bytes of a file's name.
+/// Two names, and the one that the user gave, fit into the 255 bytes of a file's name.
 const NAME_BYTES_MAX: usize = 80;
 
 fn destination(place: &str) -> &str {
@@ -406,17 +410,17 @@ fn destination(place: &str) -> &str {
     }
 }
 
-/// The flag of pages.
+/// The flag for the HTML page.
 pub const HTML: &str = "--html";
 const OTLP: &str = "--otlp";
 const FOLDED: &str = "--folded";
 
-/// Prints a report that has no other formats, or the record itself if `-` requested that.
+/// Prints a report that has no other formats, or the record itself with `--json -`.
 pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Result<(), Failure> {
     print_with(report, record, flags, [])
 }
 
-/// The same with other formats: the flag of each, its place and its text.
+/// Like [`print`], with other formats: the flag, the place and the text of each.
 pub fn print_with<'a>(
     report: &str,
     record: &impl Serialize,
@@ -443,27 +447,27 @@ pub fn print_with<'a>(
 
 /// Writes the report and the documents, each even if others fail; returns the errors.
 fn write(report: &str, documents: &[Document], flags: &OutputFlags) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     if documents.iter().any(|document| document.place == "-") {
         if !flags.quiet {
             notify(report.trim_end());
         }
     } else {
-        wrong.extend(to_stdout(report).err());
+        errors.extend(to_stdout(report).err());
     }
-    wrong.extend(
+    errors.extend(
         documents
             .iter()
             .filter_map(|document| document.write().err()),
     );
-    wrong
+    errors
 }
 
-fn conclude(wrong: Vec<String>) -> Result<(), Failure> {
-    if wrong.is_empty() {
+fn conclude(errors: Vec<String>) -> Result<(), Failure> {
+    if errors.is_empty() {
         Ok(())
     } else {
-        Err(Failure::no_claim(wrong.join("\nabx: ")))
+        Err(Failure::no_claim(errors.join("\nabx: ")))
     }
 }
 
@@ -489,27 +493,26 @@ pub fn style(flags: &OutputFlags) -> Style {
     }
 }
 
-/// How many columns a report may take: as many as the environment sets, else as many as the
-/// terminal has, else 80.
+/// The width of a report: as the environment sets it, else that of the terminal, else 80 columns.
 fn columns(requested: Option<&str>, terminal: Option<u16>) -> usize {
     let requested = requested.and_then(|text| text.parse().ok());
     let count = requested.or(terminal).filter(|columns| *columns > 0);
     count.map_or(COLUMNS, |columns| usize::from(columns).min(COLUMNS_MAX))
 }
 
-/// Columns if neither sets their number.
+/// The width if neither the environment nor the terminal sets one.
 const COLUMNS: usize = 80;
 /// Longer lines are hard to read.
 const COLUMNS_MAX: usize = 120;
 
-/// Prints a text at once.
+/// Prints a text, and flushes it.
 pub fn to_stdout(text: &str) -> Result<(), String> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
     match written {
-        // The reader has seen enough, as `head` does.
+        // The reader, such as `head`, wants no more.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(format!("cannot write to standard output: {error}")),
         Ok(()) => Ok(()),
@@ -533,14 +536,14 @@ mod tests {
             (Some("0"), Some(100), 80),
             (Some("wide"), Some(100), 100),
         ];
-        for (asked, terminal, expected) in table {
-            assert_eq!(columns(asked, terminal), expected, "{asked:?} {terminal:?}");
+        for (set, terminal, expected) in table {
+            assert_eq!(columns(set, terminal), expected, "{set:?} {terminal:?}");
         }
     }
 
     #[test]
-    fn every_flag_has_its_format() {
-        // Method: all flags at once, against the list of formats.
+    fn every_output_flag_has_an_exporter() {
+        // Method: all flags at once, compared with the list of exporters.
         let file = || Some("file".to_owned());
         let formats = FormatFlags {
             html: file(),
@@ -575,8 +578,8 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_before_the_ending() {
-        // Method: with and without an ending, and a name with a slash.
+    fn names_are_inserted_before_the_extension() {
+        // Method: files with and without an extension; names with a slash and control characters.
         assert_eq!(
             with_names("a/b.hgrm", &["old", "c50"].map(str::to_owned)),
             "a/b.old.c50.hgrm"

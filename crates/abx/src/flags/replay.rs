@@ -39,14 +39,14 @@ pub enum ReplayMethodsName {
     All,
 }
 
-/// A log under the name that reports use.
+/// A log, with the name that reports use.
 pub struct NamedLog {
     name: String,
     log: ReplayedLog,
 }
 
 impl ReplayFlags {
-    /// The log, if one is replayed, with the headers that were given for all requests.
+    /// The log to replay, if any, with the headers that were given for all requests.
     ///
     /// # Errors
     /// A usage failure for a file that cannot be read or replayed, and for flags about a log
@@ -65,9 +65,9 @@ impl ReplayFlags {
         let path = file
             .to_str()
             .map_or(file.as_path(), |file| Path::new(input(file)));
-        let opened = open_input(path).map_err(|error| failed(error.into()))?;
+        let input = open_input(path).map_err(|error| failed(error.into()))?;
         let speed = self.speed.unwrap_or(ReplaySpeed::RECORDED);
-        let log = AccessLog::read(opened, methods).and_then(|log| log.replayed(speed));
+        let log = AccessLog::read(input, methods).and_then(|log| log.replayed(speed));
         let mut log = log.map_err(failed)?;
         requests.add_headers(&mut log.requests)?;
         let name = file.file_name().unwrap_or(file.as_os_str());
@@ -81,7 +81,7 @@ impl ReplayFlags {
     }
 
     // clap drops `requires` if a flag that is given excludes the required one.
-    /// Refuses flags about a log, which need one.
+    /// Refuses flags about a log if there is none.
     fn check_without_log(&self) -> Result<(), Failure> {
         match self.given().into_iter().find(|(is_given, ..)| *is_given) {
             None => Ok(()),
@@ -106,7 +106,7 @@ impl ReplayFlags {
 }
 
 impl NamedLog {
-    /// Has a load replay it; if `has_status`, the load's own status is expected of all requests.
+    /// Makes a load replay the log; with `has_status`, every response must have the load's status.
     pub fn onto(&self, load: &mut Load, has_status: bool) {
         self.log.clone().onto(load, &self.name, has_status);
     }

@@ -76,27 +76,29 @@ pub struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// The requests of a load. URLs of a list have to be those of the server, if there is only one.
-    /// Their placeholders are refused unless they `may_vary`.
+    /// The requests of a load. If there is only one server, listed URLs must be on it. Placeholders
+    /// are refused unless requests `may_vary`.
     ///
     /// # Errors
-    /// A usage failure for files that cannot be read, and for flags that do not fit together.
+    /// A usage failure for files that cannot be read, and for flags that contradict each other.
     pub fn requests(
         &self,
         server: Option<&Target>,
         may_vary: bool,
     ) -> Result<Vec<RequestSpec>, Failure> {
-        // Others may have written the file: it does not choose the files that are read here and
-        // sent.
+        // A file of requests may come from elsewhere, so it must not choose which files of this
+        // machine are read and sent.
         let read: fn(&str) -> io::Result<String> = match self.request_file {
             Some(_) => read_lines_here,
             None => read_lines,
         };
         let mut files = LineFiles::read_by(&read);
-        let requests = self.as_written(server)?.into_iter();
-        let requests = requests.map(|request| request.with_placeholders(&mut files));
-        let requests: Vec<RequestSpec> =
-            requests.collect::<Result<_, _>>().map_err(Failure::usage)?;
+        let requests: Vec<RequestSpec> = self
+            .as_written(server)?
+            .into_iter()
+            .map(|request| request.with_placeholders(&mut files))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::usage)?;
         if !may_vary && requests.iter().any(RequestSpec::has_placeholders) {
             Err(Failure::usage(RequestPlaceholderError::WebSocket))
         } else {
@@ -134,7 +136,7 @@ impl RequestFlags {
         Ok(requests)
     }
 
-    /// The common part of all requests.
+    /// A request without its path.
     fn like(&self, mut headers: Vec<Header>) -> Result<RequestSpec, Failure> {
         let body = match &self.form[..] {
             [] => self
@@ -161,12 +163,12 @@ impl RequestFlags {
             }
         };
         let usual = usual_method(body.is_some());
-        let is_of_file = self.body.as_deref().and_then(file_in).is_some();
+        let is_from_file = self.body.as_deref().and_then(file_in).is_some();
         Ok(RequestSpec {
             method: self.method.clone().unwrap_or_else(|| usual.to_owned()),
             headers,
             body: body.unwrap_or_default(),
-            is_verbatim: is_of_file && !self.template,
+            is_verbatim: is_from_file && !self.template,
             is_form: !self.form.is_empty(),
             ..RequestSpec::default()
         })
@@ -191,7 +193,7 @@ impl RequestFlags {
         }
         if let Some(token) = &self.bearer {
             let token = read_file_or("--bearer", token)?;
-            // Bytes that are no text are no token.
+            // Bytes that are not text are not a token.
             let token = String::from_utf8(token).unwrap_or_default();
             add("--bearer", credentials::bearer(&token))?;
         }
@@ -243,7 +245,7 @@ fn is_among(name: &str, headers: &[Header]) -> bool {
         .any(|(other, _)| other.eq_ignore_ascii_case(name))
 }
 
-/// The file that a word means: `-` is standard input.
+/// The path of a file on the command line: `-` is standard input.
 pub fn input(file: &str) -> &str {
     match file {
         "-" => "/dev/stdin",
@@ -251,13 +253,13 @@ pub fn input(file: &str) -> &str {
     }
 }
 
-/// The file that a flag's word names by `@`; `@@` stands for the letter.
+/// The file that a flag's value names by `@`; `@@` stands for the character itself.
 fn file_in(word: &str) -> Option<&str> {
     let file = word.strip_prefix('@')?;
     (!file.starts_with('@')).then_some(file)
 }
 
-/// The value of a flag's word: itself, or after `@` the content of a file, as for curl.
+/// The value of a flag, or after `@` the content of a file, as in curl.
 fn read_file_or(flag: &str, word: &str) -> Result<Vec<u8>, Failure> {
     let Some(file) = file_in(word) else {
         let text = word.strip_prefix('@').unwrap_or(word);
@@ -284,7 +286,7 @@ fn read_lines(file: &str) -> io::Result<String> {
     }
 }
 
-/// The same for a file in the current folder or below it.
+/// Like [`read_lines`], but only for files in the current folder or below it.
 fn read_lines_here(file: &str) -> io::Result<String> {
     let here = std::env::current_dir()?.canonicalize()?;
     if Path::new(file).canonicalize()?.starts_with(here) {
@@ -296,7 +298,7 @@ fn read_lines_here(file: &str) -> io::Result<String> {
     ))
 }
 
-/// The text of a file: of one that is longer than `bytes_max` one byte more.
+/// The text of a file, cut off one byte after `bytes_max`.
 fn read_text(path: &Path, bytes_max: usize) -> io::Result<String> {
     let mut text = String::new();
     let file = open_input(path)?;
@@ -328,7 +330,7 @@ fn as_text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// The paths that a file lists, with how often.
+/// The paths that a file lists, and how often it lists each.
 fn read_list(file: &Path, server: Option<&Target>) -> Result<Vec<(Option<String>, u32)>, Failure> {
     let shown = file.display();
     let text = read_input(file).and_then(as_text).map_err(|error| {

@@ -1,4 +1,4 @@
-//! The file of a record: one that a report is made of, or that a study continues.
+//! The file of a record, for a report or for a study that continues it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct ResumeFlag {
     pub resume: Option<String>,
 }
 
-/// The name of the first of these files that is in the folder of a page.
+/// The name of the first of these files that is in the same folder as a page.
 pub fn file_with<const N: usize>(page: &Path, files: [Option<&Path>; N]) -> Option<String> {
     let folder = folder(page)?;
     let mut files = files.into_iter().flatten();
@@ -38,7 +38,7 @@ pub fn file_with<const N: usize>(page: &Path, files: [Option<&Path>; N]) -> Opti
     Some(file.file_name()?.to_string_lossy().into_owned())
 }
 
-/// The folder of a file; a folder that does not exist yet by its name alone.
+/// The folder of a file, with links resolved if it exists.
 fn folder(file: &Path) -> Option<PathBuf> {
     if file == Path::new("-") {
         return None;
@@ -52,8 +52,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_with_a_page_in_the_same_folder() {
-        // Method: the folder itself, by a link, another one, one that does not exist, and none.
+    fn a_file_is_named_if_it_is_in_the_folder_of_the_page() {
+        // Method: the same folder, by its name and by a link; a folder that does not exist yet; and
+        // a page in another folder and on standard output.
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(folder.path(), &link).unwrap();

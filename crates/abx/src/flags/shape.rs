@@ -52,7 +52,7 @@ impl ShapeFlags {
     /// The shape for this scheme.
     ///
     /// # Errors
-    /// A usage failure for flags of WebSocket beside HTTP.
+    /// A usage failure for WebSocket flags with an HTTP scheme.
     pub fn kind(&self, scheme: Scheme) -> Result<LoadShape, Failure> {
         match scheme {
             Scheme::Http => match self.given().into_iter().find(|(is_given, ..)| *is_given) {
@@ -70,7 +70,7 @@ impl ShapeFlags {
         }
     }
 
-    /// This shape with each length of messages that was requested.
+    /// This shape with each requested length of messages.
     ///
     /// # Errors
     /// A usage failure for messages that are too short.
@@ -78,7 +78,7 @@ impl ShapeFlags {
         let hold = self.hold.unwrap_or(HOLD);
         let lengths = match &self.message_bytes[..] {
             [] => &[MESSAGE_BYTES],
-            some => some,
+            given => given,
         };
         if let Some(short) = lengths
             .iter()
@@ -100,8 +100,8 @@ impl ShapeFlags {
         Ok(lengths.iter().map(shape).collect())
     }
 
-    /// The scheme of all subjects of a comparison: that of their URLs, and WebSocket if a shape is
-    /// requested.
+    /// The scheme of all subjects of a comparison: that of their URLs; without URLs, WebSocket if a
+    /// shape is requested.
     ///
     /// # Errors
     /// A usage failure for URLs of both kinds.

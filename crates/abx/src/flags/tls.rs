@@ -1,4 +1,4 @@
-//! Flags for connections that are encrypted.
+//! Flags for encrypted connections.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Words with units: `10s`, `100ms`, `3%`, `100ms/1s`.
+//! Values with units: `10s`, `100ms`, `3%`, `100ms/1s`.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, UdpSocket};
@@ -10,10 +10,11 @@ pub use abx_model::{duration, seconds, whole_number};
 use abx_server::Work;
 use abx_stats::Margin;
 
-/// Reads the length of a run as [`seconds`], whose flag other tools have for a request's body.
+/// Reads the length of a run like [`seconds`]. Its flag is that of a request's body in other tools,
+/// so the message about another text names the flag of abx for a body.
 pub fn run_time(text: &str) -> Result<Duration, String> {
     match text.bytes().next() {
-        Some(first) if !is_of_number(first) => Err(format!(
+        Some(first) if !is_in_numbers(first) => Err(format!(
             "`{text}` is not a time: give a number of seconds, or one with a unit, such as 10s or \
              2m; a request's body is given by -b"
         )),
@@ -21,11 +22,11 @@ pub fn run_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn is_of_number(byte: u8) -> bool {
+fn is_in_numbers(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'.'
 }
 
-/// A number such as `10k` or `2.5M` in digits; any other text as it is.
+/// Writes a number such as `10k` or `2.5M` in digits; any other text stays as it is.
 fn in_digits(text: &str) -> Cow<'_, str> {
     let factor = match text.as_bytes().last() {
         Some(b'k' | b'K') => 1e3,
@@ -61,11 +62,11 @@ pub fn connections(text: &str) -> Result<u32, String> {
 pub fn threads(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
-        let meant = match units::time(text) {
+        let hint = match units::time(text) {
             Some(_) => "; how long requests are sent is -d, their timeout --timeout",
             None => "",
         };
-        format!("`{text}` is not a number of threads: give one such as 2{meant}")
+        format!("`{text}` is not a number of threads: give one such as 2{hint}")
     })
 }
 
@@ -73,8 +74,8 @@ pub fn threads(text: &str) -> Result<u16, String> {
 #[derive(Debug, Clone)]
 pub struct RateList(pub Vec<Rate>);
 
-/// Reads rates per second such as `2000`, shares of the slowest server's capacity such as `25%`,
-/// several of both, or `auto`.
+/// Reads rates per second such as `2000`, shares of the slowest server's capacity such as `25%`, a
+/// list of both, or `auto`.
 pub fn rates(text: &str) -> Result<RateList, String> {
     if text == "auto" {
         return Ok(RateList(SHARES.map(Rate::Share).into()));
@@ -141,7 +142,7 @@ pub fn method(text: &str) -> Result<String, String> {
     if units::is_token(text) && !is_number {
         return Ok(text.to_owned());
     }
-    let meant = if is_number {
+    let hint = if is_number {
         "; requests in flight per connection (h2load's -m) are --streams with --http2, or --pipeline"
     } else if text.contains(':') {
         "; a proxy cannot be used"
@@ -149,7 +150,7 @@ pub fn method(text: &str) -> Result<String, String> {
         ""
     };
     Err(format!(
-        "`{text}` is not a method: give one such as GET{meant}"
+        "`{text}` is not a method: give one such as GET{hint}"
     ))
 }
 
@@ -164,8 +165,8 @@ pub fn ip_address(text: &str) -> Result<IpAddr, String> {
 /// Reads an address that connections of this machine can come from.
 pub fn local_address(text: &str) -> Result<IpAddr, String> {
     let address = ip_address(text)?;
-    // Binding shows which addresses the kernel accepts: all of 127.0.0.0/8, and those of
-    // interfaces.
+    // Binding shows whether the kernel accepts an address: it accepts all of 127.0.0.0/8, and those
+    // of interfaces.
     UdpSocket::bind((address, 0))
         .map(|_| address)
         .map_err(|error| {
@@ -185,7 +186,7 @@ pub fn expect_body(text: &str) -> Result<ExpectBody, String> {
     })
 }
 
-/// Reads a stall such as `100ms/1s`: this long, this often.
+/// Reads a stall such as `100ms/1s`: its length and its period.
 pub fn stall(text: &str) -> Result<(Duration, Duration), String> {
     let (length, period) = text.split_once('/').ok_or_else(|| {
         format!("`{text}` is not a stall: give how long and how often, such as 100ms/1s")
@@ -193,7 +194,7 @@ pub fn stall(text: &str) -> Result<(Duration, Duration), String> {
     Ok((duration(length)?, duration(period)?))
 }
 
-/// Reads work for each request: a time such as `10us`, or turns such as `4000turns`.
+/// Reads the work per request: a time such as `10us`, or loop turns such as `4000turns`.
 pub fn work(text: &str) -> Result<Work, String> {
     if let Some(time) = units::time(text) {
         return Ok(Work::Time(time));
@@ -238,7 +239,7 @@ pub fn label(text: &str) -> Result<String, String> {
     }
 }
 
-/// Longer than a subject line of a commit should be, and no wider than a report.
+/// Longer than the subject line of a commit should be, and no wider than a report.
 const LABEL_LETTERS_MAX: usize = 80;
 
 #[cfg(test)]
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn stalls_and_headers_have_two_parts() {
-        // Method: one correct and one wrong of each; names that no header can have.
+        // Method: a correct and a wrong text of each; names that no header can have.
         let (length, period) = stall("100ms/1s").unwrap();
         assert_eq!((length.as_millis(), period.as_millis()), (100, 1000));
         assert!(stall("100ms").is_err());
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn percentages_have_a_range() {
-        // Method: the ends of each range, beyond them, and words that are no number.
+        // Method: values at and beyond the ends of each range, and texts that are not numbers.
         assert!(margin("100%").is_ok());
         for wrong in ["0%", "200%"] {
             let message = margin(wrong).unwrap_err();
@@ -280,8 +281,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_times_are_read_as_other_tools_take_them() {
-        // Method: each way to write them, and texts that would have to be guessed.
+    fn numbers_and_times_are_written_as_for_other_tools() {
+        // Method: each way to write them, and ambiguous or wrong texts.
         assert_eq!(
             (requests("10k"), requests("2.5M")),
             (Ok(10_000), Ok(2_500_000))
@@ -324,16 +325,16 @@ mod tests {
 
     #[test]
     fn work_is_a_time_or_turns() {
-        // Method: one correct of each, and words that are neither.
+        // Method: a correct text of each, and texts that are neither.
         assert_eq!(work("10us"), Ok(Work::Time(Duration::from_micros(10))));
         assert_eq!(work("4000turns"), Ok(Work::Turns(4_000)));
         assert!(work("4000").is_err() && work("turns").is_err() && work("-1turns").is_err());
     }
 
     #[test]
-    fn a_label_is_one_line_of_some_letters() {
-        // Method: the longest label and one letter more, in letters of several bytes; blanks
-        // around it; nothing; and characters that steer a terminal.
+    fn a_label_is_one_short_line() {
+        // Method: the longest label and one letter more, in letters of several bytes; a label
+        // between blanks; empty labels; and characters that steer a terminal.
         let longest = "ä".repeat(LABEL_LETTERS_MAX);
         assert_eq!(label(&longest), Ok(longest.clone()));
         assert!(label(&format!("{longest}ä")).is_err());

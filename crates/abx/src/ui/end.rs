@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// The person stopped it, and there is nothing that could be shown.
+    /// The user stopped abx before there was anything to show.
     pub fn interrupted() -> Failure {
         Failure {
             end: End::Interrupted,
@@ -63,7 +63,7 @@ impl Failure {
     }
 }
 
-/// Prints the error, and turns the end into an exit code.
+/// Prints the error, if there is one, and returns the exit code.
 pub fn finish(result: Result<End, Failure>) -> ExitCode {
     let end = match result {
         Ok(end) => end,
@@ -75,9 +75,9 @@ pub fn finish(result: Result<End, Failure>) -> ExitCode {
     ExitCode::from(end.code())
 }
 
-/// Notifies the user: one line on standard error, without anything that could steer a terminal,
-/// since it may quote servers, files and records of others.
+/// Prints a message on standard error. It may quote servers and foreign files, so characters that
+/// could steer a terminal are replaced.
 pub fn notify(line: &str) {
-    // The message has no reader when standard error is closed.
+    // If standard error is closed, nothing can read the message.
     let _ = writeln!(io::stderr(), "{}", clean(line));
 }

@@ -1,4 +1,4 @@
-//! How abx was started: its program file, and its command line as records keep it.
+//! How abx was started: its program file, and its command line as records contain it.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -10,17 +10,17 @@ use crate::ui::end::Failure;
 /// The words of the command line, without secrets.
 static RECORDED: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Keeps the words that records are to have, once for the process.
+/// Sets the command line that records will contain, once per process.
 pub fn record(words: Vec<String>) {
     let _ = RECORDED.set(words);
 }
 
-/// The words as records keep them.
+/// The command line as records contain it.
 pub fn recorded() -> Vec<String> {
     RECORDED.get().cloned().unwrap_or_default()
 }
 
-/// The built-in server that does nothing, which shows the generator's highest throughput.
+/// The built-in null server, which shows the generator's highest throughput.
 pub fn ceiling_server() -> Result<CeilingServer, Failure> {
     let program = own_program()?;
     let program = program.to_string_lossy();

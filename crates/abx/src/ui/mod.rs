@@ -1,5 +1,5 @@
-//! The surface of abx: its own command line, exit codes, signals, progress, and metrics that it
-//! posts.
+//! The user interface: the command line of this process, exit codes, signals, progress, and
+//! metrics that are posted.
 
 pub mod end;
 pub mod invocation;

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 /// How long a collector may take to connect, to read or to respond.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// More of a response is of no use.
+/// A longer response is cut off here.
 const RESPONSE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Reads the URL of a collector. Without a path it is the usual one.
+/// Parses the URL of a collector, and adds the usual path unless the URL ends in it.
 pub fn collector(url: &str) -> Result<Target, String> {
     let target = Target::parse(url).map_err(|error| match error {
-        // Here it is without a password.
+        // The URL in these errors has no password.
         SubjectError::Url { url, .. } | SubjectError::Scheme { url, .. } => not_a_collector(&url),
         error => error.to_string(),
     })?;
@@ -35,7 +35,7 @@ fn not_a_collector(url: &str) -> String {
     format!("`{url}` is not the URL of a collector: write one such as http://127.0.0.1:4318")
 }
 
-/// Posts a body of JSON; the error describes any response other than an acceptance.
+/// Posts a JSON body; the error describes any response that does not accept all of it.
 pub fn post(collector: &Target, body: &str) -> Result<(), String> {
     let response = exchange(collector, body).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
@@ -70,16 +70,15 @@ fn exchange(collector: &Target, body: &str) -> io::Result<String> {
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())?;
     let mut response = Vec::new();
-    let mut rest = stream.take(RESPONSE_BYTES_MAX);
-    let read = rest.read_to_end(&mut response);
-    // Some close roughly after a whole response.
+    let read = stream.take(RESPONSE_BYTES_MAX).read_to_end(&mut response);
+    // Some collectors reset the connection after a complete response.
     match read {
         Err(error) if response.is_empty() => Err(error),
         _ => Ok(String::from_utf8_lossy(&response).into_owned()),
     }
 }
 
-/// The error of an acceptance in part, which its body states in one chunk or none.
+/// The error of a partial success. The body is not chunked, or is a single chunk.
 fn rejected(content: &str) -> Result<(), String> {
     let start = content.find('{').unwrap_or(content.len());
     let end = content.rfind('}').map_or(start, |end| end + 1);
@@ -101,16 +100,8 @@ fn rejected(content: &str) -> Result<(), String> {
 }
 
 fn harmless(text: &str) -> String {
-    let letters = text.chars().take(200);
-    letters
-        .map(|letter| {
-            if letter.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                letter
-            }
-        })
-        .collect()
+    let start: String = text.chars().take(200).collect();
+    start.replace(char::is_control, "\u{fffd}")
 }
 
 const PATH: &str = "/v1/metrics";
@@ -121,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_collector_has_the_usual_path_unless_it_is_given() {
-        // Method: none, the usual one, one below another, and words that are no collector.
+        // Method: URLs without a path, with the usual one and with another; then texts that are
+        // not the URL of a collector.
         for (url, path) in [
             ("http://127.0.0.1:4318", "/v1/metrics"),
             ("http://127.0.0.1:4318/", "/v1/metrics"),
@@ -147,8 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_success_is_told() {
-        // Method: the count as a string, as OTLP has it, as a number, and none.
+    fn a_partial_success_is_an_error() {
+        // Method: the count as a string, as in OTLP, as a number, and missing.
         let some = r#"{"partialSuccess":{"rejectedDataPoints":"3","errorMessage":"old"}}"#;
         assert!(rejected(some).unwrap_err().contains("3 data points: old"));
         let chunked = format!("48\r\n{}\r\n0\r\n\r\n", some.replace("\"3\"", "3"));

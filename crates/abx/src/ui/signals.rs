@@ -10,23 +10,23 @@ use signal_hook::flag;
 /// The exit code after a second signal.
 const INTERRUPTED: i32 = 130;
 
-/// From now on signals stop the engine. Its keepers end their servers also
-/// when abx ends at once: their pipes close.
+/// Makes signals stop the engine. Keepers end their servers even if abx ends at once, because
+/// their pipes close.
 pub fn stop_on_signals(stopper: &Stopper) {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let stopped = stopper.flag();
-        // The order matters: the first handler looks whether this is the second signal.
+        // The order matters: the first handler checks whether this is the second signal.
         let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stopped));
         let _ = flag::register(signal, stopped);
     }
 }
 
-/// Passes signals on to several engines, one after the other. An engine that has ended is stopped
-/// for good, so none of them can do that for all.
+/// Passes signals on to several engines that run one after the other. A stopped engine stays
+/// stopped, so the engines cannot share one stopper.
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// From now on a signal is taken note of, and a second one ends abx at once.
+    /// Starts to watch for signals; a second one ends abx at once.
     pub fn by_signals() -> Interruption {
         let flag = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -41,7 +41,7 @@ impl Interruption {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// From now on signals stop this engine too, including one that has come before.
+    /// Makes signals stop this engine too, including a signal that came earlier.
     pub fn stops(&self, stopper: &Stopper) {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let _ = flag::register(signal, stopper.flag());

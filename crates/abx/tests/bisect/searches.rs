@@ -127,7 +127,7 @@ fn the_commit_that_made_a_server_slower_is_found() {
 }
 
 #[test]
-fn the_cause_of_a_change_stands_below_it() {
+fn the_cause_of_a_change_is_printed_below_it() {
     // Method: one commit between the ends, which works for longer, sampled; the report compares a
     // build of it with one of its parent, also when it is printed again. On a machine that does not
     // permit sampling, abx has to report that before anything is compared.
@@ -156,7 +156,7 @@ fn the_cause_of_a_change_stands_below_it() {
 }
 
 #[test]
-fn a_search_that_was_interrupted_goes_on() {
+fn an_interrupted_search_continues() {
     // Method: Ctrl-C after the first commit that was decided, and the same command again; it does
     // not compare the ends again, and finds the commit.
     let home = Home::new();
@@ -165,8 +165,8 @@ fn a_search_that_was_interrupted_goes_on() {
     let words = words("HEAD~9", "main", &more);
     let mut running = home.start(&mut home.abx(&words));
     running.until("a decided commit", |home| {
-        let told = fs::read_to_string(home.join("stderr")).ok()?;
-        told.contains("is like GOOD").then_some(())
+        let stderr = fs::read_to_string(home.join("stderr")).ok()?;
+        stderr.contains("is like GOOD").then_some(())
     });
     running.signal(Signal::Int);
     let stopped: Ended = running.wait();
@@ -186,7 +186,7 @@ fn a_search_that_was_interrupted_goes_on() {
 }
 
 #[test]
-fn equal_ends_leave_nothing_to_find() {
+fn equal_ends_end_the_search() {
     // Method: two commits that serve alike, and a change that would have to be large.
     let home = Home::new();
     repository(&home);
@@ -206,7 +206,7 @@ fn equal_ends_leave_nothing_to_find() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused() {
+fn impossible_searches_are_refused() {
     // Method: a metric that needs a rate, several loads, a running server, ends that are the same
     // or in the wrong order, an end that is skipped, and one that does not start.
     let home = Home::new();

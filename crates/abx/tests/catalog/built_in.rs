@@ -52,7 +52,7 @@ fn every_study_is_listed_and_shown() {
 }
 
 #[test]
-fn what_the_catalog_does_not_have_is_refused_by_name() {
+fn an_unknown_study_is_refused_by_name() {
     // Method: an unknown study, subject and load, two studies, and a load of one's own.
     let home = Home::new();
     let cases: &[(&[&str], &[&str])] = &[
@@ -149,7 +149,7 @@ fn mixed() -> String {
 }
 
 #[test]
-fn a_check_says_of_each_subject_what_became_of_it() {
+fn a_check_reports_the_status_of_each_subject() {
     // Method: one subject of each kind in a folder of the test's own; the table, the
     // document and the exit code, and nothing left running.
     let home = Home::new();
@@ -191,7 +191,7 @@ fn a_check_says_of_each_subject_what_became_of_it() {
 }
 
 #[test]
-fn a_study_is_installed_without_being_started_and_checked_after_it_is() {
+fn an_installation_starts_nothing_and_a_check_follows_it() {
     // Method: a study of a server that is built and one that has to be brought, named by
     // its folder without a slash: checked before, installed, checked; and the same in one
     // step with a fresh cache. The server leaves a trace when it is started.
@@ -276,7 +276,7 @@ static HTTP_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
 });
 
 #[test]
-fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
+fn built_subjects_are_measured_and_missing_ones_are_named() {
     // Method: some of the event servers, one of which no registry has.
     let ended = &*EVENT_SERVERS;
     let record = ended.json();
@@ -292,7 +292,7 @@ fn subjects_that_are_built_are_measured_and_who_is_missing_is_named() {
 }
 
 #[test]
-fn the_study_of_application_servers_is_conducted() {
+fn the_study_of_application_servers_runs() {
     // Method: the tiny form, in which every page is the same.
     let record = APP_SERVER.json();
     APP_SERVER.expect_measured(&record);
@@ -302,7 +302,7 @@ fn the_study_of_application_servers_is_conducted() {
 }
 
 #[test]
-fn the_study_of_many_servers_is_conducted() {
+fn the_study_of_many_servers_runs() {
     // Method: the tiny form over a subject of each kind; every response is correct, and the bodies
     // that differ are named where they do, in the load of the original.
     let record = HTTP_SERVERS.json();
@@ -317,7 +317,7 @@ fn the_study_of_many_servers_is_conducted() {
 }
 
 #[test]
-fn every_subject_that_packages_give_starts_and_responds_correctly() {
+fn every_packaged_subject_starts_and_responds_correctly() {
     // Method: npm and pypi packages are installed by a run, and the rest is built by others; then
     // all of the catalog is checked. Only subjects that no registry has are skipped, and only
     // subjects that are too large for them may be missing.
@@ -359,7 +359,7 @@ fn every_subject_that_packages_give_starts_and_responds_correctly() {
 }
 
 #[test]
-fn the_study_of_files_is_conducted() {
+fn the_study_of_files_runs() {
     // Method: the tiny form over a subject of each kind; every response is correct.
     let some = "lighttpd-epoll-writev,nginx-read-aio,apache-sendfile,abx-read";
     conduct(
@@ -370,13 +370,13 @@ fn the_study_of_files_is_conducted() {
 }
 
 #[test]
-fn the_study_of_fastcgi_is_conducted() {
+fn the_study_of_fastcgi_runs() {
     // Method: as with files.
     conduct("fastcgi", "inside,outside-tcp,nginx-fpm", &["page-c10"]);
 }
 
 #[test]
-fn the_study_of_faults_of_workers_is_conducted() {
+fn the_study_of_worker_faults_runs() {
     // Method: as with files, over those of the first question; each fault was done to each, except
     // to a subject without a supervisor.
     let record = conduct("worker-faults", "inside,outside", &["steady"]);
@@ -387,7 +387,7 @@ fn the_study_of_faults_of_workers_is_conducted() {
 }
 
 #[test]
-fn the_study_of_idle_connections_is_conducted() {
+fn the_study_of_idle_connections_runs() {
     // Method: as with files.
     conduct(
         "idle-websocket",
@@ -397,7 +397,7 @@ fn the_study_of_idle_connections_is_conducted() {
 }
 
 #[test]
-fn the_study_of_tls_is_conducted() {
+fn the_study_of_tls_runs() {
     // Method: as with files; with each the version and the protocol were agreed on that it is
     // there for.
     let some = "nginx-http,nginx-tls13,nginx-h2,lighttpd-tls12,lighttpd-rsa,lighttpd-h2";

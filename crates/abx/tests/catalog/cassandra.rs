@@ -28,7 +28,7 @@ fn study(path: &str) -> PathBuf {
 }
 
 #[test]
-fn the_study_of_database_clients_is_conducted() {
+fn the_study_of_database_clients_runs() {
     // Method: the tiny form. Each page is the same, whichever client has the row from where, and
     // shows where its time went; and the database did work for them.
     let ended = &*CLIENTS;
@@ -47,7 +47,7 @@ fn the_study_of_database_clients_is_conducted() {
 }
 
 #[test]
-fn a_node_that_cannot_run_here_says_what_to_do() {
+fn a_node_that_cannot_run_here_reports_a_remedy() {
     // Method: programs of ours before those by which the script finds Java and the size of memory.
     for (java, megabytes, message) in [
         (
@@ -110,7 +110,7 @@ fn a_stop_leaves_nothing_of_a_node() {
 }
 
 #[test]
-fn the_native_client_says_what_is_wrong_and_finds_a_node_that_was_started_again() {
+fn the_native_client_reports_errors_and_reconnects_to_a_restarted_node() {
     // Method: the extension's own tests over a node, in whose place another one comes when they
     // request it; every line of theirs reports that something holds.
     CLIENTS.expect_measured(&CLIENTS.json());
@@ -122,7 +122,7 @@ fn the_native_client_says_what_is_wrong_and_finds_a_node_that_was_started_again(
 
 #[test]
 #[ignore = "needs an extension that takes minutes to build, and Cassandra 5.0: make cql"]
-fn the_native_client_over_cql_says_so_too_of_either_version() {
+fn the_native_client_over_cql_reports_errors_in_both_versions() {
     // Method: as above, over a node of each version.
     CLIENTS.expect_measured(&CLIENTS.json());
     let home = Home::new();
@@ -197,7 +197,7 @@ struct Version {
     /// The folder of its study.
     folder: PathBuf,
     jars: PathBuf,
-    /// The program that fills a node, and its environment beside the node's port.
+    /// The program that fills a node, and its environment next to the node's port.
     seed: [PathBuf; 2],
     build: Option<PathBuf>,
 }
@@ -256,7 +256,7 @@ impl Node<'_> {
         node
     }
 
-    /// Its own port, or that for CQL beside it.
+    /// Its own port, or that for CQL next to it.
     fn port_for(&self, extension: &str) -> u16 {
         let is_beside = extension == "cql" && self.version.build.is_some();
         self.ports[if is_beside { 3 } else { 0 }].number()

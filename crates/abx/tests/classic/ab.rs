@@ -1,4 +1,4 @@
-//! `abx ab` beside the ab of the system, on the same servers.
+//! `abx ab` compared with the system's ab, on the same servers.
 
 mod peer;
 
@@ -80,16 +80,16 @@ fn structure(report: &str) -> Vec<String> {
 
 #[track_caller]
 fn assert_same(home: &Home, words: &[&str]) -> Ended {
-    let [system, own_ended] = both(home, words);
+    let [system, of_abx] = both(home, words);
     assert_eq!(
-        structure(&own_ended.stdout),
+        structure(&of_abx.stdout),
         structure(&system.stdout),
         "{words:?}"
     );
     assert_eq!(
-        own_ended.status.code(),
+        of_abx.status.code(),
         system.status.code(),
-        "{words:?}: {own_ended:#?}"
+        "{words:?}: {of_abx:#?}"
     );
     let progress = |ended: &Ended| -> Vec<String> {
         let lines = ended
@@ -98,8 +98,8 @@ fn assert_same(home: &Home, words: &[&str]) -> Ended {
             .filter(|line| !line.starts_with("abx: "));
         lines.map(str::to_owned).collect()
     };
-    assert_eq!(progress(&own_ended), progress(&system), "{words:?}");
-    own_ended
+    assert_eq!(progress(&of_abx), progress(&system), "{words:?}");
+    of_abx
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn bodies_are_sent_and_counted_as_by_the_systems_ab() {
 }
 
 #[test]
-fn a_proxy_is_asked_for_the_whole_url() {
+fn a_proxy_receives_the_whole_url() {
     // Method: the peer is the proxy.
     let home = Home::new();
     let peer = AbPeer::start();
@@ -194,7 +194,7 @@ fn a_proxy_is_asked_for_the_whole_url() {
 }
 
 #[test]
-fn tables_have_the_form_of_the_systems() {
+fn tables_have_the_format_of_the_systems_ab() {
     // Method: both files of both, their heads, rows and columns.
     let home = Home::new();
     let server = Server::start(&[]);
@@ -240,14 +240,14 @@ fn tables_have_the_form_of_the_systems() {
 }
 
 #[test]
-fn failures_have_the_systems_lines_and_codes() {
+fn failures_have_the_lines_and_codes_of_the_systems_ab() {
     // Method: a peer that resets every third connection, with -r and without; an address without a
     // server; one that does not respond. The system's counts three failures for one reset, so
     // figures differ; each of its lines is there.
     let home = Home::new();
     let peer = AbPeer::start();
     let reset = peer.url("/reset");
-    let [system, own_ended] = ["ab", ABX].map(|program| {
+    let [system, of_abx] = ["ab", ABX].map(|program| {
         peer.forget();
         let mut command = Command::new(program);
         command.args((program == ABX).then_some("ab"));
@@ -267,13 +267,13 @@ fn failures_have_the_systems_lines_and_codes() {
         };
         structure(&ended.stdout).into_iter().map(label).collect()
     };
-    assert_eq!(lines(&own_ended), lines(&system));
-    own_ended.expect(0, &["6 of 20 requests failed"]);
+    assert_eq!(lines(&of_abx), lines(&system));
+    of_abx.expect(0, &["6 of 20 requests failed"]);
     assert!(
-        own_ended
+        of_abx
             .stdout
             .contains("   (Connect: 0, Receive: 6, Length: 0, Exceptions: 0)\n"),
-        "{own_ended:#?}"
+        "{of_abx:#?}"
     );
     for (words, code, line) in [
         (
@@ -307,7 +307,7 @@ fn failures_have_the_systems_lines_and_codes() {
 }
 
 #[test]
-fn words_that_ab_refuses_are_refused_alike() {
+fn words_that_ab_refuses_are_refused_in_the_same_way() {
     // Method: the exit code and the first line of both.
     let home = Home::new();
     home.write("body", "");
@@ -342,7 +342,7 @@ fn words_that_ab_refuses_are_refused_alike() {
 }
 
 #[test]
-fn what_is_told_beside_the_report_is_the_systems() {
+fn output_next_to_the_report_equals_that_of_the_systems_ab() {
     // Method: the levels of -v, to the report, and the progress of many requests.
     let home = Home::new();
     let peer = AbPeer::start();
@@ -362,7 +362,7 @@ fn what_is_told_beside_the_report_is_the_systems() {
 }
 
 #[test]
-fn over_tls_what_was_agreed_on_is_told_as_by_the_system() {
+fn the_negotiated_tls_is_reported_as_by_the_systems_ab() {
     // Method: the built-in server by its name and by its address, both versions.
     let home = Home::new();
     let server = Server::start(&["--tls-self-signed"]);
@@ -401,7 +401,7 @@ fn but_choices(ended: &Ended) -> Vec<String> {
 }
 
 #[test]
-fn tls_is_spoken_with_a_proxy_and_the_whole_url_asked_of_it() {
+fn a_tls_proxy_receives_the_whole_url() {
     // Method: both with the same words at an nginx that logs the name in a client's handshake and
     // the request, for a host that has a name and one that has none; then a proxy without TLS.
     let home = Home::new();
@@ -432,7 +432,7 @@ fn tls_is_spoken_with_a_proxy_and_the_whole_url_asked_of_it() {
 }
 
 #[test]
-fn time_ends_a_load_and_sets_its_requests() {
+fn a_time_limit_ends_a_load_and_sets_its_requests() {
     // Method: one second of requests of 20 ms each, of which 50,000 are never served in it; in
     // both orders of -n and -t.
     let home = Home::new();
@@ -456,7 +456,7 @@ fn time_ends_a_load_and_sets_its_requests() {
 }
 
 #[test]
-fn wrappers_find_what_they_look_for() {
+fn wrappers_can_read_the_report() {
     // Method: expressions as scripts around ab have them, over the system's report and over that of
     // a link named ab; and abx's own audit of that.
     let home = Home::new();

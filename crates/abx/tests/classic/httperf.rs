@@ -1,4 +1,4 @@
-//! `abx httperf` beside the system's httperf, over the same servers.
+//! `abx httperf` compared with the system's httperf, over the same servers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -158,7 +158,7 @@ impl Drop for Responding {
 }
 
 #[test]
-fn reports_are_those_of_httperf_line_by_line() {
+fn reports_equal_those_of_httperf_line_by_line() {
     // Method: the system's httperf and abx with the same words on the same server. Lines are the
     // same except for times and rates; counts and bytes are the same.
     let home = Home::new();
@@ -191,7 +191,7 @@ fn reports_are_those_of_httperf_line_by_line() {
 }
 
 #[test]
-fn what_fails_is_counted_as_httperf_counts_it() {
+fn failures_are_counted_as_in_httperf() {
     // Method: servers that close after a response, in the middle of one or before it, that send
     // chunks and errors, that never respond, and none at all.
     let home = Home::new();
@@ -245,7 +245,7 @@ fn what_fails_is_counted_as_httperf_counts_it() {
 }
 
 #[test]
-fn scripts_that_read_the_report_find_what_they_look_for() {
+fn scripts_can_read_the_report() {
     // Method: expressions and places of words as scripts around httperf have them, over both
     // reports, of connections and of sessions.
     let home = Home::new();
@@ -261,12 +261,12 @@ fn scripts_that_read_the_report_find_what_they_look_for() {
 }
 
 #[test]
-fn the_command_that_is_named_makes_the_same_load() {
+fn the_suggested_command_makes_the_same_load() {
     // Method: a load with all that such a command may have, too short for a sample of the reply
     // rate, which is a note; then the command of its last line, as a shell would run it.
     let home = Home::new();
     let server = Server::start(&[]);
-    let own_ended = home.run_abx(&[
+    let first = home.run_abx(&[
         "httperf",
         "--server=127.0.0.1",
         "--port",
@@ -280,8 +280,8 @@ fn the_command_that_is_named_makes_the_same_load() {
         "--add-header=X-A: it's\\n",
         "--server-name=x.org",
     ]);
-    own_ended.expect(0, &["no sample"]);
-    let last = own_ended.stderr.lines().last().unwrap();
+    first.expect(0, &["no sample"]);
+    let last = first.stderr.lines().last().unwrap();
     let command = last.split_once("findings: abx ").unwrap().1;
     let words = shell_words::split(command).unwrap();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -314,7 +314,7 @@ fn abx_audit_reads_the_report() {
 }
 
 #[test]
-fn a_link_called_httperf_is_httperf() {
+fn a_link_named_httperf_runs_httperf() {
     // Method: a symbolic link to abx, with a load, with a word that only httperf has, and with
     // one that only abx has.
     let home = Home::new();
@@ -337,7 +337,7 @@ fn a_link_called_httperf_is_httperf() {
 }
 
 #[test]
-fn what_is_not_done_is_refused_in_one_line() {
+fn unsupported_options_are_refused_in_one_line() {
     // Method: options that abx does not do, words that are none, servers that are nowhere;
     // the code is the one of httperf for wrong options.
     let home = Home::new();
@@ -376,7 +376,7 @@ fn what_is_not_done_is_refused_in_one_line() {
 }
 
 #[test]
-fn tls_is_spoken_and_every_certificate_believed() {
+fn tls_works_and_every_certificate_is_trusted() {
     // Method: a server with a certificate of its own making; six calls over two handshakes.
     let home = Home::new();
     let server = Server::start(&["--tls-self-signed"]);

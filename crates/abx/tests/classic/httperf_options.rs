@@ -12,7 +12,7 @@ use crate::protocols::tls::{HELLO, Nginx};
 use crate::support::{ABX, Home, Server, send, wait_for};
 
 #[test]
-fn connections_are_reset_when_they_are_to_be() {
+fn connections_are_reset_on_request() {
     // Method: how a server of our own sees connections end, of both tools and with and without
     // the option; sessions too.
     let home = Home::new();
@@ -42,7 +42,7 @@ fn connections_are_reset_when_they_are_to_be() {
 }
 
 #[test]
-fn buffers_of_sockets_are_as_large_as_those_of_httperf() {
+fn socket_buffers_have_the_sizes_of_httperf() {
     // Method: a server that never responds, and the kernel's data on the connections to it while
     // each tool waits: with the sizes of the first line, and with others.
     let sizes_of = |program: &str, flags: &[&str]| {
@@ -109,7 +109,7 @@ fn a_cipher_is_chosen_by_its_name() {
 }
 
 #[test]
-fn newer_options_of_tls_are_honoured() {
+fn newer_tls_options_take_effect() {
     // Method: a server that requests a certificate, with one and without; whose own is trusted, and
     // not; and each version.
     let home = Home::new();
@@ -149,7 +149,7 @@ fn newer_options_of_tls_are_honoured() {
 }
 
 #[test]
-fn a_load_ends_when_its_time_is_over() {
+fn a_load_ends_at_its_time_limit() {
     // Method: far more connections and sessions than a second has room for, at a rate and in
     // turn, and a rate in steps; each ends with its report. A load that is done earlier has all.
     let home = Home::new();

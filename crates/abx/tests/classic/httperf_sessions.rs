@@ -1,4 +1,4 @@
-//! The sessions of `abx httperf` beside those of the system's httperf, over the same servers.
+//! Sessions of `abx httperf` compared with those of the system's httperf, over the same servers.
 
 use crate::classic::httperf::{Responding, assert_alike, both, shape};
 use crate::support::{Ended, Home, Server};
@@ -12,7 +12,7 @@ fn alike_at(home: &Home, port: &str, load: &str) -> Ended {
 }
 
 #[test]
-fn reports_of_sessions_are_those_of_httperf_line_by_line() {
+fn reports_of_sessions_equal_those_of_httperf_line_by_line() {
     // Method: the system's httperf and abx with the same words on the same server: sessions
     // in turn and at a rate, bursts over one connection and over several, connections of
     // HTTP/1.0, a status that fails sessions, working sets, and sessions of a file.
@@ -41,7 +41,7 @@ fn reports_of_sessions_are_those_of_httperf_line_by_line() {
 }
 
 #[test]
-fn requests_of_sessions_are_those_of_httperf() {
+fn requests_of_sessions_equal_those_of_httperf() {
     // Method: contents in each form, and a server that gives a cookie; both print all that
     // they send.
     let home = Home::new();
@@ -89,7 +89,7 @@ fn but_request_size(ended: &Ended) -> Vec<String> {
 }
 
 #[test]
-fn sessions_fail_as_those_of_httperf_do() {
+fn sessions_fail_as_in_httperf() {
     // Method: servers that close after a response and before one, that respond with a status that
     // fails sessions, that never respond, and none at all.
     let home = Home::new();

@@ -20,7 +20,7 @@ fn count(record: &Value, path: &str) -> u64 {
 }
 
 #[test]
-fn a_rate_is_offered_and_every_request_accounted_for() {
+fn a_rate_is_kept_and_every_request_is_accounted_for() {
     // Method: a number of requests at each kind of rate; none is left over.
     for arrivals in ["constant", "poisson"] {
         let flags = ["-r", "2000", "--arrivals", arrivals, "-n", "400", "-c", "4"];
@@ -36,7 +36,7 @@ fn a_rate_is_offered_and_every_request_accounted_for() {
 }
 
 #[test]
-fn a_run_says_how_it_waited() {
+fn a_run_reports_how_it_waited() {
     // Method: a server that may use all processors, and so those of the generator.
     let record = run(&["-n", "20"]);
     assert_eq!(record["settings"]["wait"], "asleep");
@@ -48,7 +48,7 @@ fn a_run_says_how_it_waited() {
 }
 
 #[test]
-fn stages_last_as_long_as_they_say() {
+fn stages_last_as_long_as_set() {
     // Method: 100 and then 300 a second, 100 ms each: 10 and 30 requests are due.
     let record = run(&["--stages", "100@100ms,300@100ms"]);
     assert_eq!(count(&record, "/offered/planned"), 40);
@@ -56,7 +56,7 @@ fn stages_last_as_long_as_they_say() {
 }
 
 #[test]
-fn connections_speak_as_they_are_told() {
+fn connections_use_the_requested_protocol() {
     // Method: pipelines, sessions with thinking, HTTP/1.0 with and without keep-alive; all
     // responses are correct.
     for flags in [

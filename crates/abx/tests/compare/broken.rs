@@ -42,13 +42,13 @@ fn first_sentence(ended: &Ended) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Slices long enough that the generator has a CPU in each, beside other tests too.
+/// Slices long enough that the generator has a CPU in each, next to other tests too.
 const BRIEF: [&str; 8] = [
     "--blocks", "1", "--rounds", "2", "--slice", "300ms", "--pilot", "brief",
 ];
 
 #[test]
-fn who_breaks_is_named_and_the_other_is_measured() {
+fn a_subject_that_breaks_is_named_and_the_other_is_measured() {
     // Method: faults that differ most, each after some correct responses to a load: silence of
     // some, silence of all, half a response, a server that comes and goes, wrong responses. Some
     // silence is allowed for 5 s in all, which are three timeouts here: the pilot or a block ends
@@ -220,7 +220,7 @@ fn has_line(lines: &[String], parts: &[&str]) -> bool {
 }
 
 #[test]
-fn a_terminal_says_who_is_waited_for() {
+fn a_terminal_shows_which_subject_is_awaited() {
     // Method: each tenth connection never gets a response.
     let bad = server("bad", "mute-tenth --after 50");
     let lines = lines_on_a_terminal(&[&server("good", "none"), &bad, "--timeout", "4s"]);
@@ -229,7 +229,7 @@ fn a_terminal_says_who_is_waited_for() {
 }
 
 #[test]
-fn a_terminal_says_whose_first_response_is_waited_for() {
+fn a_terminal_shows_whose_first_response_is_awaited() {
     // Method: a server that the test itself runs, so that there is no wait for its start, accepts
     // connections and does not respond.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -240,7 +240,7 @@ fn a_terminal_says_whose_first_response_is_waited_for() {
 }
 
 #[test]
-fn a_terminal_says_how_many_connections_are_open() {
+fn a_terminal_shows_how_many_connections_are_open() {
     // Method: a rate at which 60 connections take three seconds.
     let servers = ["one", "two"].map(|name| server(name, "none"));
     let [text, two] = servers.each_ref();

@@ -40,7 +40,7 @@ fn found(record: &Value, id: &str, subject: Option<&str>) -> Value {
 }
 
 /// The comparisons of the study's purpose must carry their limit, and no verdict except `invalid`
-/// may stand beside a void finding.
+/// may stand next to a void finding.
 #[track_caller]
 fn assert_limited(record: &Value) {
     let comparisons = record["comparisons"].as_array().unwrap();
@@ -108,7 +108,7 @@ fn is_of_the_generator(record: &Value) -> bool {
 }
 
 #[test]
-fn a_short_listen_queue_is_found_by_what_it_turns_away() {
+fn a_short_listen_queue_is_found_by_dropped_connections() {
     // Method: a connection for each request, to a server whose queue holds one.
     let short = subject("short", "--backlog 1");
     let record = compared(
@@ -168,7 +168,7 @@ impl Drop for Hog {
 }
 
 #[test]
-fn foreign_work_on_the_subjects_processors_is_found() {
+fn foreign_work_on_the_subjects_cpus_is_found() {
     // Method: a hog on each of them for the whole study. Slices are long enough
     // for the kernel's clock ticks to see it.
     let split = CpuSplit::of(&cores(&allowed().unwrap()));
@@ -180,7 +180,7 @@ fn foreign_work_on_the_subjects_processors_is_found() {
 }
 
 #[test]
-fn what_may_disturb_is_read_for_every_slice_and_load() {
+fn possible_disturbances_are_recorded_for_every_slice_and_load() {
     // Method: two plain servers with 20 connections; the figures of every Linux must be there, and
     // the resources of one server.
     let record = compared(&subject("other", ""), &["-c", "20", "--blocks", "1"]);

@@ -14,7 +14,7 @@ fn record(home: &Home, study: Measured) -> String {
 }
 
 #[test]
-fn the_exit_code_says_whether_what_was_expected_holds() {
+fn the_exit_code_shows_whether_expectations_hold() {
     // Method: a record in which `new` has 1.1 times the throughput of `old`, compared in each way;
     // the report begins with the result.
     let home = Home::new();
@@ -46,7 +46,7 @@ fn the_exit_code_says_whether_what_was_expected_holds() {
 }
 
 #[test]
-fn what_is_open_names_the_flag_that_settles_it_also_when_little_is_printed() {
+fn open_expectations_name_the_settling_flag_even_if_little_is_printed() {
     // Method: six ordered blocks around a limit, stated as a regression and as a demand, with
     // `--quiet`; a limit at the ratio itself, which no usual number of blocks settles.
     let home = Home::new();
@@ -106,7 +106,7 @@ fn a_study_ends_as_soon_as_its_limit_is_settled() {
 }
 
 #[test]
-fn slowness_that_is_not_certain_fails_nothing_and_is_told() {
+fn an_uncertain_slowdown_fails_nothing_and_is_reported() {
     // Method: five blocks that are 40 % slower, which are too few to show anything; the same in
     // six, and six that show nothing.
     let home = Home::new();
@@ -128,7 +128,7 @@ fn slowness_that_is_not_certain_fails_nothing_and_is_told() {
 }
 
 #[test]
-fn an_invalid_comparison_is_no_pass() {
+fn an_invalid_comparison_does_not_pass() {
     // Method: one of a hundred responses is wrong.
     let home = Home::new();
     let mut bad = pair();
@@ -149,7 +149,7 @@ fn an_invalid_comparison_is_no_pass() {
 }
 
 #[test]
-fn a_bad_expectation_is_told_before_anything_is_started() {
+fn a_bad_expectation_is_reported_before_anything_starts() {
     // Method: subjects that would leave a file, were they started; and the same
     // words on a record.
     let home = Home::new();
@@ -238,7 +238,7 @@ fn the_page_about_ci_names_every_metric() {
 }
 
 #[test]
-fn a_load_whose_limit_was_the_generator_is_decided_by_processor_time() {
+fn a_generator_bound_load_is_decided_by_cpu_time() {
     // Method: the measured record of event servers, of which nginx needs less than
     // libevent for each response of the original's load and neither is known to be faster: by
     // that metric, by none, as a regression, and in the record that is printed.
@@ -280,7 +280,7 @@ fn a_load_whose_limit_was_the_generator_is_decided_by_processor_time() {
 }
 
 #[test]
-fn a_report_ends_with_3_only_if_nothing_that_was_asked_for_is_decided() {
+fn a_report_ends_with_3_only_if_no_requested_expectation_is_decided() {
     // Method: a measured record with decided, undecided and invalid pairs, printed alone and
     // with an expectation of an invalid pair.
     let record = concat!(

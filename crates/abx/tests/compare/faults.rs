@@ -116,7 +116,7 @@ fn a_run_against_a_failing_server_makes_no_claim() {
 }
 
 #[test]
-fn where_any_body_will_do_none_is_wrong() {
+fn with_any_body_expected_none_is_wrong() {
     // Method: a tenth of the bodies a byte short, another tenth of other bytes.
     let home = Home::new();
     let server = Server::start(&["--wrong-length", "10", "--wrong-body", "10"]);
@@ -165,7 +165,7 @@ fn run_at(url: &str, load: &[&str]) -> (Value, Value) {
 }
 
 #[test]
-fn a_server_that_takes_requests_and_drops_them_has_failed_them() {
+fn requests_that_a_server_drops_are_failures() {
     // Method: every second request is read and its connection closed, GET and POST alike; and the
     // probes, which send one request per connection, get a response.
     let url = peer(|stream, number| number == 0 && stream.write_all(HELLO.as_bytes()).is_ok());
@@ -202,7 +202,7 @@ fn a_server_that_ends_each_connection_is_named() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_are_told() {
+fn unrequested_bytes_are_reported() {
     // Method: something comes 5 ms after each response, at 10 requests a second. On a busy machine
     // it may meet the next request, which is then malformed.
     let url = peer(|stream, _| {
@@ -220,7 +220,7 @@ fn bytes_that_nobody_asked_for_are_told() {
 }
 
 #[test]
-fn a_head_that_is_too_large_under_load_has_a_name() {
+fn a_head_that_is_too_large_under_load_is_named() {
     // Method: correct responses to the probes; under load, each has 257 fields.
     let url = peer(|stream, number| {
         let fields = "X: y\r\n".repeat(if number == 0 { 0 } else { 256 });
@@ -240,7 +240,7 @@ fn another_protocol_is_named() {
 }
 
 #[test]
-fn workers_without_connections_silence_nobody() {
+fn workers_without_connections_stop_no_other() {
     // Method: one connection for two threads, and one for all processors shared.
     let home = Home::new();
     let both = [subject("a", ""), subject("b", "")];
@@ -258,9 +258,9 @@ fn workers_without_connections_silence_nobody() {
 }
 
 #[test]
-fn a_wrong_status_is_told_with_what_it_means() {
+fn a_wrong_status_is_reported_with_its_meaning() {
     // Method: servers that respond with one status each, alone; and one whose output states why it
-    // fails, beside a correct one. No message suggests to expect any of that.
+    // fails, next to a correct one. No message suggests to expect any of that.
     let home = Home::new();
     let moved = "301 Moved Permanently\r\nLocation: /new/";
     let not_allowed = "405 Method Not Allowed\r\nAllow: POST";
@@ -359,9 +359,9 @@ fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
 }
 
 #[test]
-fn a_subject_that_fails_to_start_again_is_left_and_the_others_go_on() {
-    // Method: two correct servers beside one that starts for the pilot and the first block only, in
-    // three blocks.
+fn a_subject_that_fails_to_restart_is_left_out_and_others_continue() {
+    // Method: three blocks of two correct servers and of one that starts only for the pilot and the
+    // first block.
     let home = Home::new();
     let starts = format!(
         "bad=sh -c 'echo x >> starts; test $(wc -l < starts) -lt 3 && exec {ABX} serve --port \

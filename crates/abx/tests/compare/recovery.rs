@@ -139,7 +139,7 @@ fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
 }
 
 #[test]
-fn who_is_back_sooner_is_found_and_agrees_with_the_servers_own_log() {
+fn the_faster_recovery_is_found_and_agrees_with_the_servers_log() {
     // Method: the only worker is killed; one supervisor waits for a second before it starts the
     // next one. A request that was due while the server's own log has no response cannot have had a
     // response in time, except for the last of them.
@@ -230,8 +230,8 @@ fn fault(name: &str, what: &str) -> String {
 }
 
 #[test]
-fn each_fault_is_done_to_those_who_can_have_it() {
-    // Method: every kind of fault to nginx with two workers and to a server of one process beside
+fn each_fault_is_injected_where_it_applies() {
+    // Method: every kind of fault to nginx with two workers and to a server of one process next to
     // it, in one block; omitted faults are named, and nothing stays.
     let home = Home::new();
     home.write("nginx.conf.in", NGINX_CONF);
@@ -337,7 +337,7 @@ fn workers_that_start_after_the_first_response_are_counted() {
 }
 
 #[test]
-fn a_subject_that_fails_before_a_fault_is_void_and_the_others_are_measured_on() {
+fn a_subject_that_fails_before_a_fault_is_void_and_others_continue() {
     // Method: a server that does not start for the third time, which is after the pilot and a block
     // for the first fault; the other one has its fault in both blocks.
     let home = Home::new();

@@ -152,7 +152,7 @@ fn builds_are_listed_and_removed() {
 }
 
 #[test]
-fn a_study_file_takes_subjects_from_revisions() {
+fn a_study_file_may_take_subjects_from_revisions() {
     // Method: a study in the repository, whose subjects are a tag and the working tree, one of
     // them by {build}; and three files that are refused.
     let home = home();

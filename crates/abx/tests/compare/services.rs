@@ -24,7 +24,7 @@ echo $$ >> "$2/starts"
 exec ABX serve --port "$1"
 "#;
 
-/// A study with a service `store`, whose table has these keys beside its command.
+/// A study with a service `store`, whose table has these keys next to its command.
 fn study(home: &Home, keys: &str) -> String {
     let text = format!(
         r#"
@@ -130,7 +130,7 @@ fn a_service_is_kept_over_blocks_or_started_for_each() {
 }
 
 #[test]
-fn a_service_that_dies_spoils_its_block_and_is_started_again() {
+fn a_service_that_dies_costs_its_block_and_is_started_again() {
     // Method: SIGKILL for it in mid-block, once; then for each one that serves, which
     // ends the study with the end of its output. Everything measured is kept.
     let home = Home::new();
@@ -174,7 +174,7 @@ fn a_service_that_dies_spoils_its_block_and_is_started_again() {
 }
 
 #[test]
-fn what_keeps_a_service_from_serving_is_said_with_its_output() {
+fn a_service_that_does_not_serve_is_reported_with_its_output() {
     // Method: a seed that fails, a check that never ends well, and a service that ends.
     for (keys, code, texts) in [
         (
@@ -239,7 +239,7 @@ fn a_stop_or_a_kill_leaves_nothing_of_a_service() {
 }
 
 #[test]
-fn a_check_lists_the_service_before_who_needs_it() {
+fn a_check_lists_a_service_before_its_subjects() {
     // Method: all well; then a service that cannot be filled, whose subjects are named too.
     let home = Home::new();
     let study = study(&home, "");

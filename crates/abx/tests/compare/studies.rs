@@ -73,7 +73,7 @@ fn rows(record: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_study_is_conducted_as_its_file_says() {
+fn a_study_runs_as_its_file_defines() {
     // Method: made files, a template, an environment, a baseline, a sweep and a
     // second load; flags of the study win over the file.
     let home = Home::new();
@@ -174,7 +174,7 @@ name = "fresh""#
 }
 
 #[test]
-fn the_studies_of_this_repository_are_conducted() {
+fn the_studies_of_this_repository_run() {
     // Method: both in a short form, from their folders; every row is there, and every response
     // correct.
     for (name, expected) in [
@@ -298,7 +298,7 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_named_with_file_line_key_and_remedy() {
+fn mistakes_are_reported_with_file_line_key_and_remedy() {
     // Method: one thing wrong at a time; nothing is started, nothing recorded.
     let touch = r#"command = ["sh", "-c", "touch started; sleep 9", "{port}"]"#;
     let first =
@@ -319,7 +319,7 @@ fn what_is_wrong_is_named_with_file_line_key_and_remedy() {
 }
 
 #[test]
-fn files_that_are_no_study_are_refused() {
+fn files_that_are_not_studies_are_refused() {
     // Method: nothing, far too much, a template with a wrong word, no file.
     let home = Home::new();
     let folder = study(&home, "seed = 5", "seed = 5");
@@ -340,7 +340,7 @@ fn files_that_are_no_study_are_refused() {
 }
 
 #[test]
-fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
+fn needs_of_subjects_are_listed_and_installed_only_on_request() {
     // Method: a subject that is built, with and without --install; then one that
     // the user has to bring, and a package that does not exist.
     let home = Home::new();
@@ -393,8 +393,8 @@ fn what_subjects_need_is_listed_and_had_only_when_asked_for() {
 }
 
 #[test]
-fn flags_that_a_study_file_does_not_go_with_are_refused() {
-    // Method: each kind of flag, and words that are no study beside one.
+fn flags_that_conflict_with_a_study_file_are_refused() {
+    // Method: each kind of flag, and words that are no study next to one.
     let home = Home::new();
     let folder = study(&home, "seed = 5", "seed = 5");
     let folder = folder.to_str().unwrap();

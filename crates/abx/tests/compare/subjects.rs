@@ -15,7 +15,7 @@ const SHORT: [&str; 8] = [
 ];
 
 #[test]
-fn a_subject_that_ends_at_its_start_shows_how() {
+fn a_subject_that_ends_at_its_start_is_reported_with_its_end() {
     // Method: a script that complains and exits with 7.
     let home = Home::new();
     let bad = "bad=sh -c 'echo no configuration >&2; exit 7' {port}";
@@ -31,7 +31,7 @@ fn a_subject_that_ends_at_its_start_shows_how() {
 }
 
 #[test]
-fn a_subject_that_never_listens_is_told_what_it_must_do() {
+fn a_subject_that_never_listens_is_reported_with_a_remedy() {
     // Method: a program that prints something and then only sleeps.
     let home = Home::new();
     let deaf = "deaf=sh -c 'echo starting; exec sleep 600' {port}";
@@ -111,7 +111,7 @@ fn a_subject_that_ignores_the_stop_signal_is_killed() {
 }
 
 #[test]
-fn what_a_subject_forks_goes_with_it() {
+fn children_of_a_subject_end_with_it() {
     // Method: a shell that starts the server and two sleepers of its own, one
     // of them in a session of its own, and waits. The end of the run looks
     // whether any is left.

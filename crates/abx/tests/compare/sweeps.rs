@@ -38,8 +38,8 @@ fn primary(record: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn eight_subjects_are_compared_ordered_and_held_against_the_ceiling() {
-    // Method: eight times the same server; each beside the first, every pair in
+fn eight_subjects_are_compared_ranked_and_checked_against_the_ceiling() {
+    // Method: eight times the same server; each compared with the first, every pair in
     // the order, and a server that does nothing that is no subject.
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let subjects: Vec<String> = names.iter().map(|name| subject(name, "")).collect();
@@ -194,7 +194,7 @@ fn one_server_alone_has_a_curve_over_connections() {
 }
 
 #[test]
-fn one_server_alone_is_loaded_by_shares_of_what_it_can_do() {
+fn one_server_alone_is_loaded_by_shares_of_its_capacity() {
     // Method: a fifth and two fifths of a server that can do fewer than 500 a second.
     let server = Server::start(&["--delay", "2ms"]);
     let (record, report) = alone(&server, &["-r", "20%,40%", "-c", "1", "-d", "2s"]);
@@ -225,8 +225,8 @@ fn one_server_alone_has_a_capacity() {
 }
 
 #[test]
-fn what_is_of_one_load_is_refused_to_several() {
-    // Method: a number of requests, stages, and a number of connections that stands twice.
+fn flags_for_one_load_are_refused_for_several() {
+    // Method: a number of requests, stages, and a number of connections that is listed twice.
     let home = Home::new();
     let run = ["run", "http://127.0.0.1:1/", "-c", "1,2"];
     for (flags, message) in [(["-n", "9"], "-d"), (["--stages", "9@1s"], "slice")] {

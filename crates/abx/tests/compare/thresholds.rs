@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{Home, Server};
 
 #[test]
-fn a_run_fails_by_its_thresholds_and_so_does_its_record() {
+fn a_run_and_its_record_fail_by_their_thresholds() {
     // Method: a limit that any server meets and one that none does, of a run and of its record,
     // with every format that shows measurements or expectations.
     let home = Home::new();

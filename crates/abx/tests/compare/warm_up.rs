@@ -7,7 +7,7 @@ use crate::support::{Home, Server};
 #[test]
 fn a_warm_up_is_sent_and_counted_nowhere() {
     // Method: a number of requests, a rate and messages of WebSocket, each after a warm-up: the
-    // requested load counts, and the warm-up is recorded beside it.
+    // requested load counts, and the warm-up is recorded next to it.
     let home = Home::new();
     let server = Server::start(&["--websocket"]);
     let echo = format!("{}echo", server.url.replace("http://", "ws://"));

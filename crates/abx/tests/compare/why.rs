@@ -168,7 +168,7 @@ fn threads_that_sleep_are_seen_to_wait() {
 }
 
 #[test]
-fn without_privileges_the_work_of_the_kernel_is_one_line() {
+fn without_privileges_kernel_time_is_one_line() {
     // Method: 100 more system calls per response, for an abx without capabilities; the kernel as a
     // whole costs more, and the report shows the setting that allows more.
     let home = Home::new();
@@ -243,7 +243,7 @@ fn a_server_that_may_not_be_sampled_is_named() {
 }
 
 #[test]
-fn nobody_is_sampled_unless_asked() {
+fn no_server_is_sampled_unless_requested() {
     // Method: the same comparison without the flag: its record has no ledgers, and its report
     // no word of them.
     let home = Home::new();

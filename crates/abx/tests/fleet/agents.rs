@@ -332,13 +332,13 @@ fn assert_lost(record: &Value, how: &str) {
 }
 
 #[test]
-fn an_agent_that_is_killed_is_named_and_there_is_no_claim() {
+fn a_killed_agent_is_named_and_there_is_no_claim() {
     // Method: SIGKILL in the middle of a run; no process can report it.
     assert_lost(&run_that_loses_an_agent(Signal::Kill), "it was silent");
 }
 
 #[test]
-fn an_agent_that_is_stopped_says_so() {
+fn a_stopped_agent_reports_its_end() {
     // Method: SIGTERM, as a person or a scheduler ends it.
     assert_lost(
         &run_that_loses_an_agent(Signal::Term),
@@ -347,7 +347,7 @@ fn an_agent_that_is_stopped_says_so() {
 }
 
 #[test]
-fn what_an_agent_does_not_allow_is_refused_by_name() {
+fn targets_that_an_agent_does_not_allow_are_refused_by_name() {
     // Method: an agent that may load another network only, and one with a lower rate.
     let server = Server::start(&[]);
     for (words, message) in [
@@ -421,7 +421,7 @@ fn an_agent_for_one_load_ends_with_it() {
 }
 
 #[test]
-fn an_address_that_no_bus_has_is_refused_at_once() {
+fn an_invalid_bus_address_is_refused_at_once() {
     // Method: a scheme that NATS does not have, and no host, for a controller and an agent, which
     // would wait forever for a bus that may come; a file of authorities that does not exist. No
     // message has the password.
@@ -444,7 +444,7 @@ fn an_address_that_no_bus_has_is_refused_at_once() {
 }
 
 #[test]
-fn agents_that_cannot_be_had_are_told_of() {
+fn missing_agents_are_reported() {
     // Method: no number of them, no bus, no agent; more agents than connections.
     let home = Home::new();
     let url = "http://127.0.0.1:9/";

@@ -124,7 +124,7 @@ fn asked(folder: &Path, words: &str) -> String {
 }
 
 #[test]
-fn what_is_written_is_valid_and_for_its_owner_only() {
+fn written_files_are_valid_and_private() {
     // Method: nats-server and openssl look at the files themselves; all modes, in a folder that
     // is made. The key of the authority is nowhere.
     let home = Home::new();
@@ -208,7 +208,7 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
-fn the_commands_that_are_printed_work_as_printed() {
+fn the_printed_commands_work() {
     // Method: each of the three lines, with addresses of this machine in place of the examples: the
     // bus as it is there, three agents, and a load whose record is read.
     let home = Home::new();
@@ -238,8 +238,8 @@ fn the_commands_that_are_printed_work_as_printed() {
     };
     let homes = [Home::new(), Home::new(), Home::new()];
     let mut agents = homes.iter().zip(1..).map(|(home, number)| {
-        let own_creds = agent.replace("agent-1.creds", &format!("agent-{number}.creds"));
-        let words = here(&own_creds, &format!("--once -t 1 --name a{number}"));
+        let creds = agent.replace("agent-1.creds", &format!("agent-{number}.creds"));
+        let words = here(&creds, &format!("--once -t 1 --name a{number}"));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         home.start(home.abx(&words).current_dir(bus.home.path()))
     });
@@ -275,7 +275,7 @@ fn agent_with(home: &Home, flags: &[String]) -> Ended {
 }
 
 #[test]
-fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
+fn wrong_credentials_are_refused_with_the_remedy() {
     // Method: credentials that are missing or wrong, for a controller and an agent; an agent that
     // tried again forever would not end. No message has a password.
     let bus = SecureBus::start();
@@ -315,7 +315,7 @@ fn whoever_has_no_right_credentials_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn nobody_speaks_in_the_place_of_another() {
+fn no_agent_can_send_in_the_name_of_another() {
     // Method: an agent's credentials for a controller, and the other way around. Both connect, and
     // the server refuses their publications and subscriptions.
     let bus = SecureBus::start();

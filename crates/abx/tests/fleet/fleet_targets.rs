@@ -18,7 +18,7 @@ fn named(name: &str, url: &str) -> String {
 }
 
 #[test]
-fn agents_load_servers_of_both_kinds_of_addresses() {
+fn agents_load_servers_over_ipv4_and_ipv6() {
     // Method: the same number of requests at ::1 and 127.0.0.1, and a comparison of the two.
     // Without IPv6 there is no such server.
     if std::net::TcpListener::bind("[::1]:0").is_err() {
@@ -53,7 +53,7 @@ fn agents_load_servers_of_both_kinds_of_addresses() {
 
 #[test]
 fn an_agent_for_ipv4_alone_refuses_an_address_of_ipv6() {
-    // Method: networks of one kind only, each beside a server of the other.
+    // Method: networks of one kind only, each next to a server of the other.
     if std::net::TcpListener::bind("[::1]:0").is_err() {
         return;
     }
@@ -105,7 +105,7 @@ fn a_unix_socket_is_not_loaded_by_agents() {
 }
 
 #[test]
-fn agents_replay_no_access_log() {
+fn agents_do_not_replay_access_logs() {
     // Method: a log of one line, by `run` and by `compare`: both flags are named.
     let home = Home::new();
     let line = "127.0.0.1 - - [10/Oct/2000:13:55:05 -0700] \"GET /logged HTTP/1.1\" 200 87\n";

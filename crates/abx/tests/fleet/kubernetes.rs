@@ -35,7 +35,7 @@ fn checked(folder: &Path) -> Result<Value, String> {
     }
 }
 
-/// A home with the manifests, and beside them the files of `abx bus init`.
+/// A home with the manifests, and next to them the files of `abx bus init`.
 fn furnished() -> Home {
     let home = Home::new();
     for file in fs::read_dir(MANIFESTS).unwrap().flatten() {
@@ -82,10 +82,10 @@ fn keys(manifests: &Value, secret: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn manifests_are_valid_and_name_files_that_are_there() {
+fn manifests_are_valid_and_name_existing_files() {
     // Method: Kubernetes' own schemas, strictly, in three versions. Every file of a Secret is
     // one that `abx bus init` writes, with each agent's credentials under its index; every
-    // mount is of a Secret's key; the server finds its certificate beside its configuration.
+    // mount is of a Secret's key; the server finds its certificate next to its configuration.
     let home = furnished();
     let manifests = checked(home.path()).unwrap();
     let [deployment, job, service] =
@@ -140,7 +140,7 @@ fn manifests_are_valid_and_name_files_that_are_there() {
 }
 
 #[test]
-fn a_manifest_that_is_not_valid_is_found() {
+fn an_invalid_manifest_is_found() {
     // Method: a misspelt key, a text where a number belongs.
     for (file, right, wrong, message) in [
         (

@@ -20,7 +20,7 @@ fn long_run<'a>(home: &'a Home, url: &str, bus: &Bus, more: &[&str]) -> Running<
     home.start(&mut home.abx(&texts))
 }
 
-/// Waits until so many requests were logged.
+/// Waits until this many requests were logged.
 fn until_logged(server: &LoggingServer, requests: usize) {
     wait_for("load", || (server.requests() > requests).then_some(()));
 }
@@ -31,7 +31,7 @@ fn losses(record: &Value) -> Vec<bool> {
 }
 
 #[test]
-fn the_others_go_on_without_a_lost_agent_where_that_is_wanted() {
+fn the_others_continue_without_a_lost_agent_on_request() {
     // Method: SIGKILL of one of three in the middle of 30,000 requests, of which each of nine
     // connections has its share. The others count exactly their part, and the record states which
     // part is missing.
@@ -77,7 +77,7 @@ fn the_others_go_on_without_a_lost_agent_where_that_is_wanted() {
 }
 
 #[test]
-fn a_comparison_goes_on_with_the_load_that_is_left() {
+fn a_comparison_continues_with_the_remaining_load() {
     // Method: SIGKILL of one of two agents while two servers are compared. The blocks that are
     // judged all have the same load, and the block in which it was lost is none of them.
     let servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
@@ -125,7 +125,7 @@ fn collect(home: &Home, files: &[&PathBuf]) -> Ended {
 }
 
 #[test]
-fn what_agents_have_counted_outlives_the_controller() {
+fn the_counts_of_agents_outlive_the_controller() {
     // Method: SIGKILL of the controller in the middle of ten minutes. The agents end by themselves,
     // and report where their figures are; together they match the server's log, except for requests
     // under way. Files that do not belong together are refused by name.
@@ -197,7 +197,7 @@ fn what_agents_have_counted_outlives_the_controller() {
 }
 
 #[test]
-fn a_full_disk_ends_no_load() {
+fn a_full_disk_does_not_end_a_load() {
     // Method: one agent keeps its figures on a file system of a page.
     let home = Home::new();
     fs::create_dir(home.join("bin")).unwrap();
@@ -238,7 +238,7 @@ ls -A small >left
 }
 
 #[test]
-fn an_agent_that_stands_still_for_a_while_goes_on() {
+fn an_agent_that_is_paused_for_a_while_continues() {
     // Method: SIGSTOP of one of three until the controller reports its silence, then SIGCONT. All
     // of the 30,000 requests are made and counted.
     let server = LoggingServer::start();
@@ -268,7 +268,7 @@ fn running_says(home: &Home, part: &str) -> Option<()> {
 }
 
 #[test]
-fn an_agent_that_stands_still_for_good_is_lost_and_does_not_come_back() {
+fn an_agent_that_is_paused_for_good_is_lost_and_does_not_return() {
     // Method: SIGSTOP of one of three in ten minutes of load until the run has ended without
     // it, then SIGCONT: it ends its load by itself.
     let server = Server::start(&[]);
@@ -311,7 +311,7 @@ fn a_bus_that_is_restarted_loses_nothing() {
 }
 
 #[test]
-fn a_busy_agent_tells_a_second_controller() {
+fn a_busy_agent_informs_a_second_controller() {
     // Method: an agent that loads for one controller, and another one that wants it too.
     let server = Server::start(&[]);
     let bus = Bus::start();

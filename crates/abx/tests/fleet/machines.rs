@@ -59,7 +59,7 @@ const SERVER: &str = "daemon off; user root; pid FOLDER/pid; error_log FOLDER/er
     server { listen 10.77.0.1:8080; location / { return 200 hello; } } }";
 
 #[test]
-fn a_link_that_is_cut_for_a_moment_loses_nothing() {
+fn a_short_network_interruption_loses_nothing() {
     // Method: 30,000 requests by agents in three network namespaces, and the link of the second one
     // is down for 1.3 s once it carries load. No agent is lost, and the server has logged as many
     // requests as the record has.

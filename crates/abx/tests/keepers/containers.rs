@@ -157,7 +157,7 @@ impl Drop for ContainerHome {
 }
 
 #[test]
-fn a_container_is_measured_as_a_command_is() {
+fn a_container_is_measured_like_a_command() {
     // Method: one static server as a command and as a container. Both have CPU time and about the
     // same memory, so that the engine's is not included; the record names the image; and only this
     // container is gone afterwards.
@@ -197,7 +197,7 @@ fn a_container_is_measured_as_a_command_is() {
 }
 
 #[test]
-fn whoever_is_killed_no_container_stays() {
+fn no_container_outlives_a_kill() {
     // Method: Ctrl-C, and SIGKILL for one or two of abx, guardians and keepers, while a container
     // runs. Nothing is left except a foreign container.
     let home = ContainerHome::new();
@@ -229,7 +229,7 @@ fn whoever_is_killed_no_container_stays() {
 }
 
 #[test]
-fn what_is_wrong_with_a_container_is_said_with_its_remedy() {
+fn problems_of_containers_are_reported_with_a_remedy() {
     // Method: an image that is not there; an engine that is not there; a port of its own that is
     // taken, and then one that is free; and no word of a port, which is in its environment.
     let home = ContainerHome::new();
@@ -272,7 +272,7 @@ fn what_is_wrong_with_a_container_is_said_with_its_remedy() {
 #[test]
 fn a_study_file_has_containers_with_templates_and_services() {
     // Method: a container that gets its port by its environment and reads the folders of its start,
-    // beside one that is a service; both are listed, started and gone.
+    // next to one that is a service; both are listed, started and gone.
     let home = ContainerHome::new();
     home.make_other();
     home.home.write("page.in", "{port}");
@@ -315,7 +315,7 @@ fn a_study_file_has_containers_with_templates_and_services() {
 }
 
 #[test]
-fn a_command_that_runs_a_container_by_itself_is_told_of_images() {
+fn a_command_that_runs_a_container_leads_to_images() {
     // Method: a program called docker, whose server another process starts, as a daemon does.
     let home = Home::new();
     let docker = home.write("docker", "#!/bin/sh\necho $2 >order\nexec sleep 600\n");

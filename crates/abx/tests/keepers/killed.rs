@@ -62,7 +62,7 @@ const WAYS: [&[&str]; 6] = [
 ];
 
 #[test]
-fn whoever_is_killed_no_process_port_or_folder_stays() {
+fn no_process_port_or_folder_outlives_a_kill() {
     // Method: a study of servers with daemons and workers; at a random moment, from the
     // start of the first subject into the blocks, SIGKILL for all processes of one or two
     // kinds, by their numbers and in random order. Then everything must be gone.
@@ -102,7 +102,7 @@ fn whoever_is_killed_no_process_port_or_folder_stays() {
 }
 
 #[test]
-fn temporary_files_of_a_subject_are_in_its_own_folder_and_go_with_it() {
+fn temporary_files_of_a_subject_are_removed_with_its_folder() {
     // Method: a subject that makes one and never removes it, with its own `TMPDIR` and with one
     // that the study sets; it writes both paths down.
     for (set, place) in [
@@ -131,7 +131,7 @@ fn temporary_files_of_a_subject_are_in_its_own_folder_and_go_with_it() {
 }
 
 #[test]
-fn a_later_run_sweeps_what_was_left_when_all_were_killed_at_once() {
+fn a_later_run_cleans_up_after_everything_was_killed_at_once() {
     // Method: SIGKILL for abx, its guardian and its keeper. A part of the server that has left its
     // command continues, and its folder stays. The next run ends the one and removes the other.
     let home = Home::new();

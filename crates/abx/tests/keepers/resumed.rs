@@ -56,7 +56,7 @@ fn seeds(record: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_killed_study_goes_on_with_the_same_blocks() {
+fn a_killed_study_continues_with_the_same_blocks() {
     // Method: SIGKILL in a block after the first; then the record alone is named. Its pilot and
     // finished blocks are as they were, and the seeds are those of a study that was not killed.
     let home = Home::new();
@@ -134,7 +134,7 @@ fn a_stopped_study_names_the_command_that_continues_it() {
 }
 
 #[test]
-fn a_study_does_not_go_on_as_another_one() {
+fn a_study_is_not_continued_as_a_different_one() {
     // Method: another command of a subject, another load, another script behind the same command,
     // another kind of record, a missing one, and one that abx still measures.
     let home = Home::new();
@@ -178,7 +178,7 @@ fn a_study_does_not_go_on_as_another_one() {
 }
 
 #[test]
-fn secrets_that_a_record_hides_are_given_again() {
+fn hidden_secrets_must_be_given_again() {
     // Method: a study with a header that records hide.
     let home = Home::new();
     let mut words = study("12");

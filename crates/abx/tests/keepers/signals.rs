@@ -134,7 +134,7 @@ fn ctrl_c_does_not_wait_for_a_response() {
     assert_eq!(home.record()["end"]["reason"], "interrupted");
 }
 
-/// Whether a server has a connection beside the socket at which it listens.
+/// Whether a server has a connection besides the socket on which it listens.
 fn has_connection(pid: u32) -> bool {
     let links = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()
@@ -245,7 +245,7 @@ fn ctrl_c_in_a_run_reports_what_was_measured() {
 }
 
 #[test]
-fn the_reference_server_ends_when_told() {
+fn the_reference_server_ends_on_a_signal() {
     // Method: SIGTERM to `abx serve`. While it runs, the search for leftover processes finds it;
     // otherwise that search could find none anywhere.
     let home = Home::new();

@@ -69,7 +69,7 @@ impl Supervised {
         self.said.lock().unwrap().clone()
     }
 
-    /// Waits until it has printed so many lines, after which it prints no more.
+    /// Waits until it has printed this many lines, after which it prints no more.
     fn heard(&self, lines: usize) -> Vec<String> {
         wait_for("what the supervisor says", || {
             Some(self.said()).filter(|texts| texts.len() >= lines)
@@ -199,7 +199,7 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
 }
 
 #[test]
-fn a_request_may_crash_a_worker_where_that_is_allowed() {
+fn a_request_may_crash_a_worker_if_that_is_allowed() {
     // Method: the request that crashes, which gets no response; another worker must come, and pages
     // be served. A server without that option has a page there, as anywhere.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
@@ -227,8 +227,8 @@ fn a_request_may_crash_a_worker_where_that_is_allowed() {
 }
 
 #[test]
-fn a_blog_is_the_same_page_of_421_bytes_by_every_model() {
-    // Method: curl requests each model with and without rows, and beside it a page and a file.
+fn every_model_serves_the_same_blog_page_of_421_bytes() {
+    // Method: curl requests each model with and without rows, and next to it a page and a file.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let words = ["--model", model, "--workers", "2", "--blog"];
         let server = Server::start(&words);
@@ -260,7 +260,7 @@ fn curl(url: &str) -> String {
 }
 
 #[test]
-fn a_storm_of_crashes_is_waited_out() {
+fn restarts_are_delayed_while_workers_keep_crashing() {
     // Method: every worker is killed at once, until a wait of 640 ms is reported of each place; all
     // connections must be accepted. The reported waits must double from 10 ms on: a worker runs for
     // a second only if the machine is very slow, and then they start again.
@@ -313,7 +313,7 @@ fn workers_do_not_outlive_a_killed_supervisor() {
 }
 
 #[test]
-fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
+fn others_serve_while_a_worker_is_stopped_and_all_end_together() {
     // Method: one of two workers is stopped; clients that connect from then on get a response from
     // the other. Then all receive the signal to end, which a stopped process does not handle.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
@@ -336,7 +336,7 @@ fn others_serve_while_a_worker_is_stopped_and_it_is_ended_with_them() {
 }
 
 #[test]
-fn a_renewal_loses_no_request() {
+fn replacing_all_workers_loses_no_request() {
     // Method: a client that keeps its connection, and one that makes one per request, send requests
     // all the time while all workers are replaced three times. A kept connection may end only with
     // a response that announces it. All workers must be others.
@@ -419,7 +419,7 @@ fn sockets_of(pid: u32) -> usize {
 }
 
 #[test]
-fn what_workers_cannot_do_is_refused_once() {
+fn unsupported_options_of_workers_are_refused_once() {
     // Method: rooms of several processes, no worker at all, and a root that is not there,
     // which each worker would find out by itself.
     let home = Home::new();

@@ -28,7 +28,7 @@ const KINDS: [&str; 3] = ["abx", "guardian", "keeper"];
 /// The processes that are left have ended everything within this time.
 const END_WITHIN: Duration = Duration::from_secs(60);
 
-/// A service, and a worker that is killed on purpose, beside daemons and process groups.
+/// A service, and a worker that is killed on purpose, next to daemons and process groups.
 const SERVICE: &str = r#"
 [[service]]
 name = "store"

@@ -46,12 +46,12 @@ fn in_circles(uses: &Uses) -> Vec<&str> {
 /// The errors in these modules: the neighbours of a folder that are in circles.
 fn circles(name: &str, modules: &Modules) -> Vec<String> {
     let texts = neighbours(modules);
-    let each = texts.iter().filter_map(|(folder, uses)| {
-        let knot = in_circles(uses);
+    let errors = texts.iter().filter_map(|(folder, uses)| {
+        let members = in_circles(uses);
         let place = [&[name.to_owned()], &folder[..]].concat().join("::");
-        (!knot.is_empty()).then(|| format!("{place}: {}", knot.join(", ")))
+        (!members.is_empty()).then(|| format!("{place}: {}", members.join(", ")))
     });
-    each.collect()
+    errors.collect()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn modules_use_each_other_one_way() {
 }
 
 #[test]
-fn a_planted_circle_is_found() {
+fn a_planted_cycle_is_found() {
     // Method: three neighbours in a circle, each by another way to write a path; a folder and its
     // child that use each other; and uses of tests and comments.
     let modules = planted(&[

@@ -25,13 +25,14 @@ fn full(folder: &Path, path: &str, full_folders: &mut Vec<(String, usize)>) {
 
 /// The errors in these folders.
 fn wrong(full_folders: &[(String, usize)]) -> Vec<String> {
-    let each = full_folders.iter();
-    each.map(|(path, files)| format!("{path} has {files} files, at most {FILES_MAX}"))
+    full_folders
+        .iter()
+        .map(|(path, files)| format!("{path} has {files} files, at most {FILES_MAX}"))
         .collect()
 }
 
 #[test]
-fn no_folder_has_more_files_than_can_be_seen_at_a_glance() {
+fn no_folder_has_too_many_files() {
     // Method: the folders of every crate, source and tests.
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut full_folders = Vec::new();

@@ -48,7 +48,7 @@ fn loops(name: &str, modules: &Modules) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn children_use_nothing_that_their_parent_defines() {
+fn children_use_no_items_of_their_parent() {
     // Method: every path in the source of every crate, except for tests.
     let crates = crates();
     let loops: BTreeSet<(String, String)> = crates

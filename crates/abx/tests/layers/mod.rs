@@ -104,11 +104,11 @@ fn wrong<'a>(arrows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String
 #[test]
 fn crates_use_only_what_the_design_allows() {
     // Method: cargo's own metadata; dependencies of tests are free.
-    let told = Command::new(env!("CARGO"))
+    let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version=1", "--locked"])
         .output()
         .unwrap();
-    let metadata: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
     let name = |value: &'_ Value| value["name"].as_str().unwrap().to_owned();
     let members: Vec<String> = packages.iter().map(name).collect();
@@ -133,7 +133,7 @@ fn crates_use_only_what_the_design_allows() {
 }
 
 #[test]
-fn a_wrong_arrow_is_found() {
+fn a_forbidden_dependency_is_found() {
     // Method: an invented graph with a correct arrow, a wrong one, and a crate that is not in the
     // table.
     let texts = wrong([

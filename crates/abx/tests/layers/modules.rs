@@ -1,4 +1,4 @@
-//! The modules of every crate, and the uses of each of the others.
+//! The modules of every crate, and which other modules each of them uses.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,23 +11,23 @@ pub type Modules = BTreeMap<Vec<String>, String>;
 pub fn crates() -> BTreeMap<String, Modules> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folders = fs::read_dir(crates).unwrap();
-    let each = folders.map(|entry| {
+    let crates = folders.map(|entry| {
         let folder = entry.unwrap().path();
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let mut modules = Modules::new();
         read(&folder.join("src"), &[], &mut modules);
         (name, modules)
     });
-    each.collect()
+    crates.collect()
 }
 
 /// Modules with these paths and texts.
 pub fn planted(modules: &[(&str, &str)]) -> Modules {
-    let each = modules.iter().map(|(path, text)| {
+    let modules = modules.iter().map(|(path, text)| {
         let names = path.split("::").filter(|name| !name.is_empty());
         (names.map(str::to_owned).collect(), (*text).to_owned())
     });
-    each.collect()
+    modules.collect()
 }
 
 /// Reads a source folder and all below it.
@@ -35,15 +35,15 @@ fn read(folder: &Path, path: &[String], modules: &mut Modules) {
     for entry in fs::read_dir(folder).unwrap() {
         let file = entry.unwrap().path();
         let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
-        let mut texts = path.to_vec();
-        let is_the_folder = ["mod", "lib", "main"].contains(&name.as_str());
-        if file.is_dir() || !is_the_folder {
-            texts.push(name);
+        let mut module = path.to_vec();
+        let is_of_folder = ["mod", "lib", "main"].contains(&name.as_str());
+        if file.is_dir() || !is_of_folder {
+            module.push(name);
         }
         if file.is_dir() {
-            read(&file, &texts, modules);
+            read(&file, &module, modules);
         } else if file.extension().is_some_and(|ending| ending == "rs") {
-            modules.insert(texts, fs::read_to_string(&file).unwrap());
+            modules.insert(module, fs::read_to_string(&file).unwrap());
         }
     }
 }
@@ -110,9 +110,7 @@ fn take(
             break;
         }
         let mut word = String::new();
-        while let Some(character) = text
-            .next_if(|this_character| this_character.is_alphanumeric() || *this_character == '_')
-        {
+        while let Some(character) = text.next_if(|next| next.is_alphanumeric() || *next == '_') {
             word.push(character);
         }
         if !word.is_empty() {
@@ -127,14 +125,14 @@ fn take(
     before.truncate(known);
 }
 
-/// The module that a path leads to from the module `own`, the longest part that is one, and
-/// the item there that it names.
+/// The module to which a path in the module `user` leads, which is the longest part of the path
+/// that names one, and the item there that the path names.
 pub fn target(
     path: &[String],
-    texts: &[String],
+    user: &[String],
     modules: &Modules,
 ) -> (Vec<String>, Option<String>) {
-    let mut base: &[String] = if path[0] == "crate" { &[] } else { texts };
+    let mut base: &[String] = if path[0] == "crate" { &[] } else { user };
     let mut rest = path;
     while let Some(step) = rest.first() {
         match step.as_str() {
@@ -144,16 +142,16 @@ pub fn target(
         }
         rest = &rest[1..];
     }
-    let mut whole = [base, rest].concat();
+    let mut module = [base, rest].concat();
     let mut item = None;
-    while !modules.contains_key(&whole) && !whole.is_empty() {
-        item = whole.pop();
+    while !modules.contains_key(&module) && !module.is_empty() {
+        item = module.pop();
     }
-    (whole, item)
+    (module, item)
 }
 
 #[test]
-fn only_tests_at_the_end_are_no_code() {
+fn only_tests_at_the_end_of_a_file_are_left_out() {
     // Method: a module that declares its tests at the top, one that has them at its end, and a
     // comment in each.
     let declared = "#[cfg(test)]\nmod tests;\n// A comment.\nuse crate::a;";

@@ -128,7 +128,7 @@ fn printed_sentences_have_the_words_of_the_field() {
 }
 
 #[test]
-fn a_rejected_word_is_seen_in_a_text_and_nowhere_else() {
+fn a_rejected_word_is_found_only_in_texts() {
     // Method: a word on one line, a phrase on two, a comment, a name, a longer word, and a text of
     // one word.
     let modules = planted(&[(

@@ -79,7 +79,7 @@ fn read(folder: &Path, files: &mut BTreeMap<PathBuf, String>) {
 }
 
 #[test]
-fn a_type_name_stands_for_one_idea() {
+fn a_type_name_has_one_meaning() {
     // Method: every struct, enum, union, trait and alias in the source of every crate
     // that is `pub` in any degree.
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -93,7 +93,7 @@ fn a_type_name_stands_for_one_idea() {
 }
 
 #[test]
-fn a_name_that_stands_twice_is_found() {
+fn a_type_name_that_is_used_twice_is_found() {
     // Method: two invented files with each kind of type in each degree of visibility,
     // with private types, types of tests, and a list with a name too many.
     let this_text =

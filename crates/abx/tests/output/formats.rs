@@ -32,10 +32,10 @@ fn record(home: &Home) -> String {
     let mut record = pair();
     for block in &mut record.blocks {
         for (name, most_ms) in [("old", 100), ("new", 90)] {
-            let mut own_histograms = Histograms::default();
-            (1..=most_ms).for_each(|ms| own_histograms.response.record_ns(ms * 1_000_000));
-            let histograms = &mut block.loads[0].histograms;
-            histograms.insert(name.to_owned(), own_histograms);
+            let mut histograms = Histograms::default();
+            (1..=most_ms).for_each(|ms| histograms.response.record_ns(ms * 1_000_000));
+            let load = &mut block.loads[0];
+            load.histograms.insert(name.to_owned(), histograms);
         }
     }
     let text = serde_json::to_string(&StudyRecord::judged(record)).unwrap();
@@ -149,7 +149,7 @@ fn junit_is_well_formed() {
 #[test]
 fn a_picture_is_well_formed() {
     // Method: xmllint reads it, and counts intervals and texts; a name that means
-    // something to XML stands in it as it is.
+    // something to XML is written unchanged.
     let home = Home::new();
     let mut pair = pair();
     pair.subjects[0].version = Some("<b>&amp;".to_owned());
@@ -165,7 +165,7 @@ fn a_picture_is_well_formed() {
 }
 
 #[test]
-fn percentiles_are_those_of_another_implementation() {
+fn percentiles_equal_those_of_another_implementation() {
     // Method: HdrHistogram for Python takes the times of a record, read by the script of
     // docs/reference/record-format.md; its percentiles and counts are those in the .hgrm files.
     let home = Home::new();
@@ -237,7 +237,7 @@ fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
 }
 
 #[test]
-fn records_are_as_their_schema_says() {
+fn records_match_their_schema() {
     // Method: records of a real comparison and of a real run, and one with a word
     // that the schema has not, by jsonschema for Python.
     let home = Home::new();
@@ -337,7 +337,7 @@ fn metrics_are_posted_to_a_collector() {
 }
 
 #[test]
-fn what_cannot_be_written_keeps_nothing_else_from_being_written() {
+fn a_format_that_cannot_be_written_does_not_stop_others() {
     // Method: two places that cannot be written among good ones, after a real
     // comparison: the record is kept and found, the others are written, and a
     // failed expectation weighs more.
@@ -367,8 +367,8 @@ fn what_cannot_be_written_keeps_nothing_else_from_being_written() {
 }
 
 #[test]
-fn one_format_may_take_the_place_of_the_report() {
-    // Method: each that can, alone on standard output, with the report beside
+fn a_format_may_replace_the_report_on_standard_output() {
+    // Method: each that can, alone on standard output, with the report next to
     // it; two of them, or two in one file, are refused before anything starts.
     let home = Home::new();
     let path = record(&home);
@@ -392,7 +392,7 @@ fn one_format_may_take_the_place_of_the_report() {
 }
 
 #[test]
-fn a_run_has_the_formats_that_it_can_have() {
+fn a_run_has_all_formats_except_those_of_comparisons() {
     // Method: those of a run, from the command and from its record; those of a
     // study are refused by name.
     let home = Home::new();

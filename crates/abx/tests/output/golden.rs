@@ -67,9 +67,8 @@ fn without_parts(report: &str) -> String {
 }
 
 #[test]
-fn saved_records_give_the_same_reports_at_any_later_time() {
-    // Method: each record in each format beside the file of its earlier report; UPDATE=1 writes
-    // them.
+fn saved_records_always_give_the_same_reports() {
+    // Method: each record in each format, compared with its earlier report; UPDATE=1 writes these.
     let home = Home::new();
     for name in RECORDS {
         let record = folder("records").join(format!("{name}.json"));

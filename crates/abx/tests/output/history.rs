@@ -116,9 +116,9 @@ fn studies_and_runs_are_listed_and_named_by_id() {
 }
 
 #[test]
-fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
+fn a_plan_shows_what_the_budget_can_find_and_measures_nothing() {
     // Method: a fresh home without data, with programs and without, and a study of the catalog;
-    // then six blocks of the built-in pair, planned again, with others beside them, and with a
+    // then six blocks of the built-in pair, planned again, with others next to them, and with a
     // budget too short for a verdict.
     let home = Home::new();
     let plan = |words: &[&str]| {
@@ -174,9 +174,9 @@ fn a_plan_says_what_the_budget_lets_a_study_find_and_measures_nothing() {
 }
 
 #[test]
-fn many_at_once_share_one_index() {
+fn concurrent_commands_share_one_index() {
     // Method: eight lists at a time over an index that was damaged before, and
-    // runs beside them that add records.
+    // runs next to them that add records.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-n", "9", "-c", "1", "--seed", "3"];
@@ -237,7 +237,7 @@ fn an_index_that_cannot_be_written_loses_no_measurement() {
 }
 
 #[test]
-fn a_history_of_nothing_leaves_nothing() {
+fn an_empty_history_creates_no_files() {
     // Method: the list before anything was measured.
     let home = Home::new();
     let list = home.run_abx(&["history"]);
@@ -280,7 +280,7 @@ fn a_record_is_found_by_its_label() {
 }
 
 #[test]
-fn records_of_elsewhere_are_added_and_listed() {
+fn records_from_elsewhere_are_added_and_listed() {
     // Method: a record from another home, twice, compressed and not, among files that are no
     // records, one that is missing and the output of a list.
     let other = Home::new();

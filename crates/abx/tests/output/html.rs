@@ -65,7 +65,7 @@ fn browser_at_measured(claim: &str) {
 }
 
 #[test]
-fn a_page_fits_a_telephone_and_a_desk_in_light_and_dark() {
+fn a_page_fits_small_and_large_screens_in_light_and_dark() {
     // Method: a browser at 360 and at 1280 pixels, each with both colours: no scrolling sideways,
     // no label over another, enough contrast, no message on the console, and no request except for
     // the file.
@@ -87,7 +87,7 @@ fn a_large_study_begins_with_its_matrix() {
 }
 
 #[test]
-fn capacities_have_their_pictures_on_a_telephone_and_a_desk() {
+fn capacities_have_pictures_on_small_and_large_screens() {
     // Method: a study whose grid has no curve, one capacity found and one beyond
     // the rates; a browser must show a wide picture with a bar inside for both.
     let mut record = StudyRecord::judged(pair());
@@ -125,7 +125,7 @@ fn samples(work: u64) -> Value {
 }
 
 #[test]
-fn flame_graphs_are_enlarged_searched_and_walked() {
+fn flame_graphs_can_be_enlarged_searched_and_navigated() {
     // Method: a page with three graphs; a browser clicks, types and presses keys, at 1280 and 390
     // pixels, and reads the graphs without the page's program.
     let mut record = pair();
@@ -146,19 +146,19 @@ fn flame_graphs_are_enlarged_searched_and_walked() {
 }
 
 #[test]
-fn points_tell_what_they_are_to_a_pointer() {
-    // Method: a browser's pointer beside a slice, and away from it.
+fn points_are_described_to_a_pointer() {
+    // Method: a browser's pointer next to a slice, and away from it.
     browser_at_measured("tips");
 }
 
 #[test]
-fn points_tell_what_they_are_to_a_keyboard() {
+fn points_are_described_to_a_keyboard() {
     // Method: Tab to the first point, arrows from one to the next, Escape.
     browser_at_measured("keyboard");
 }
 
 #[test]
-fn bars_of_phases_are_as_long_as_they_say() {
+fn bars_of_phases_have_the_length_of_their_numbers() {
     // Method: a browser at both widths and in both colours measures them; then
     // the arrow keys from phase to phase.
     browser_at_measured("phases");
@@ -171,20 +171,20 @@ fn a_subject_can_be_hidden_in_all_pictures() {
 }
 
 #[test]
-fn a_page_gives_its_record_back() {
+fn a_page_can_save_its_record() {
     // Method: a click on its button; the file is that of `--json`.
     browser_at_measured("gives");
 }
 
 #[test]
-fn a_page_can_ask_and_run_nothing() {
+fn a_page_can_neither_request_nor_run_anything() {
     // Method: every way to send a request to a server of the test's own, from within the page; the
     // browser must refuse each by the page's own policy.
     browser_at_measured("asks");
 }
 
 #[test]
-fn a_page_is_whole_without_its_program() {
+fn a_page_is_complete_without_its_script() {
     // Method: a browser that runs no programs: titles, descriptions, tables.
     browser_at_measured("stands");
 }
@@ -212,7 +212,7 @@ fn a_hostile_name_is_only_a_name() {
 }
 
 #[test]
-fn a_page_is_the_same_at_any_later_time() {
+fn a_page_does_not_depend_on_the_time() {
     // Method: the page that `compare` wrote, and that of `report` from the record, which is among
     // the others; byte for byte.
     let home = Home::new();
@@ -244,7 +244,7 @@ fn a_run_has_a_page_too() {
 
 #[test]
 fn a_page_without_its_record_names_it_and_links_a_file_in_the_same_folder() {
-    // Method: the page beside a record and elsewhere; and the record that no page can hold.
+    // Method: the page next to a record and elsewhere; and the record that no page can hold.
     let home = Home::new();
     let record = home.write("record.json", &MEASURED.record);
     let link = "href=\"./record.json\"";
@@ -276,7 +276,7 @@ fn a_page_that_cannot_be_written_loses_nothing() {
 }
 
 #[test]
-fn what_has_no_page_is_refused_one() {
+fn a_record_without_a_page_is_refused() {
     // Method: the results of `abx doctor` for a machine of which nothing is known.
     let home = Home::new();
     let seen = DoctorRecord {

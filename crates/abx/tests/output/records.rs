@@ -21,7 +21,7 @@ const SHORT: [&str; 8] = [
 ];
 
 #[test]
-fn the_built_in_comparison_gives_a_whole_record() {
+fn the_built_in_comparison_saves_a_complete_record() {
     // Method: `abx compare` with nothing else, its record on standard output;
     // then the record read again in both ways.
     let home = Home::new();
@@ -59,7 +59,7 @@ fn the_built_in_comparison_gives_a_whole_record() {
 }
 
 #[test]
-fn a_compressed_record_is_read_wherever_a_record_is() {
+fn a_compressed_record_is_read_everywhere() {
     // Method: a record is written compressed, as the same bytes as with no compression; then under
     // a name without that suffix, as the older record, and among those of the state folder by its
     // id.
@@ -164,7 +164,7 @@ fn how_the_generator_waited_is_recorded() {
 }
 
 #[test]
-fn a_report_prints_the_same_again() {
+fn a_report_of_a_saved_record_is_the_same() {
     // Method: the text that `compare` printed, and a copy of the record in a
     // file of one's own.
     let home = Home::new();
@@ -180,7 +180,7 @@ fn a_report_prints_the_same_again() {
 }
 
 #[test]
-fn servers_that_ran_before_run_afterwards() {
+fn servers_that_ran_before_still_run_afterwards() {
     // Method: two servers of the test's own, given by URL.
     let home = Home::new();
     let mut servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
@@ -196,7 +196,7 @@ fn servers_that_ran_before_run_afterwards() {
 }
 
 #[test]
-fn a_server_against_itself_shows_what_can_be_told_apart() {
+fn a_server_compared_with_itself_shows_the_resolution() {
     // Method: `--aa` with one subject.
     let home = Home::new();
     let itself = subject("itself", "");
@@ -234,7 +234,7 @@ fn connections_that_do_not_fit_at_once_run_as_trials() {
 }
 
 #[test]
-fn a_run_sends_exactly_as_many_requests_as_asked() {
+fn a_run_sends_exactly_the_requested_number() {
     // Method: numbers that do not divide by the connections, with and without
     // connections that are kept.
     let home = Home::new();
@@ -284,7 +284,7 @@ fn a_run_finds_the_server_on_this_machine() {
 }
 
 #[test]
-fn languages_and_missing_variables_change_nothing() {
+fn locales_and_missing_variables_change_nothing() {
     // Method: one run in each of several surroundings; the figures are
     // numbers with a point in all of them.
     let home = Home::new();
@@ -306,7 +306,7 @@ fn languages_and_missing_variables_change_nothing() {
 }
 
 #[test]
-fn closed_streams_and_readers_that_left_do_no_harm() {
+fn closed_streams_and_pipes_do_no_harm() {
     // Method: a reader that closes its end first, each standard stream closed,
     // and a standard output that takes nothing.
     let home = Home::new();
@@ -329,7 +329,7 @@ fn closed_streams_and_readers_that_left_do_no_harm() {
 }
 
 #[test]
-fn a_comparison_needs_no_home_and_bears_spaces_in_paths() {
+fn a_comparison_works_without_a_home_and_with_spaces_in_paths() {
     // Method: the built-in comparison from a folder with spaces, without HOME
     // and XDG_STATE_HOME: the record is in the folder for temporary files.
     let home = Home::new();
@@ -369,7 +369,7 @@ fn told_name(stderr: &str) -> &str {
 #[test]
 fn records_of_one_study_are_read_together() {
     // Method: three made records as files: as text, as JSON, in a format that they have
-    // not, and beside a record of another study.
+    // not, and next to a record of another study.
     let home = Home::new();
     let write = |name: &str, ok: u64, subject: &str| {
         let around = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];

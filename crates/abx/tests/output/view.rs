@@ -145,9 +145,9 @@ fn two_records(home: &Home) -> [String; 2] {
 }
 
 #[test]
-fn records_are_listed_shown_and_put_side_by_side() {
-    // Method: a study and a run; the list, each page beside that of `abx report`, both on one page,
-    // HEAD, a search, and the end by Ctrl-C.
+fn records_are_listed_shown_and_compared_side_by_side() {
+    // Method: a study and a run; the list, each page compared with that of `abx report`, both on
+    // one page, HEAD, a search, and the end by Ctrl-C.
     let home = Home::new();
     let [study, run] = two_records(&home);
     let reports = [&study, &run].map(|id| {
@@ -211,7 +211,7 @@ fn records_are_listed_shown_and_put_side_by_side() {
 }
 
 #[test]
-fn named_records_alone_are_shown() {
+fn only_named_records_are_shown() {
     // Method: two records of a history under paths of their own, one of them
     // damaged after the start; the other records are not found.
     let home = Home::new();
@@ -236,7 +236,7 @@ fn named_records_alone_are_shown() {
 }
 
 #[test]
-fn a_damaged_record_is_a_page_that_says_so() {
+fn a_damaged_record_has_a_page_that_reports_it() {
     // Method: half a file in the folder of records, opened by its id; the rest of the list stays.
     let home = Home::new();
     let [study, run] = two_records(&home);
@@ -260,7 +260,7 @@ fn a_damaged_record_is_a_page_that_says_so() {
 
 #[test]
 fn no_path_comes_from_a_url() {
-    // Method: files beside the records and in the working folder, requested in every way that has
+    // Method: files next to the records and in the working folder, requested in every way that has
     // broken other servers. No response may have their content.
     let home = Home::new();
     let ids = two_records(&home);
@@ -343,7 +343,7 @@ fn only_names_that_cannot_be_rebound_are_served() {
 }
 
 #[test]
-fn nothing_can_be_changed_and_nothing_large_is_read() {
+fn changes_and_large_requests_are_refused() {
     // Method: every other method, with bodies that are not read; a head of a megabyte, one that is
     // not HTTP, and one cut off. Each gets a response, and afterwards the server is there as
     // before.
@@ -380,7 +380,7 @@ fn nothing_can_be_changed_and_nothing_large_is_read() {
 }
 
 #[test]
-fn connections_that_say_nothing_keep_nobody_waiting() {
+fn silent_connections_do_not_block_others() {
     // Method: ten connections with half a head each, ten that read nothing of their responses, and
     // then one with a usual request; two hundred at once, which is more than there are places for.
     let home = Home::new();
@@ -414,7 +414,7 @@ fn connections_that_say_nothing_keep_nobody_waiting() {
 }
 
 #[test]
-fn an_address_that_others_reach_is_said_plainly() {
+fn an_address_that_other_machines_reach_causes_a_warning() {
     // Method: all addresses of this machine in a network of its own, and a port
     // that is taken.
     let home = Home::new();

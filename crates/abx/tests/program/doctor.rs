@@ -16,7 +16,7 @@ fn check<'a>(record: &'a Value, id: &str) -> &'a Value {
 }
 
 #[test]
-fn a_doctor_reads_and_measures_and_leaves_nothing() {
+fn a_doctor_measures_and_leaves_nothing_behind() {
     // Method: the shortest look. Figures are the machine's, so only their presence and their
     // consequences are claimed.
     let home = Home::new();
@@ -66,8 +66,8 @@ fn a_doctor_reads_and_measures_and_leaves_nothing() {
 }
 
 #[test]
-fn a_saved_doctor_is_printed_again() {
-    // Method: the text of the look beside that of its record.
+fn a_saved_doctor_record_is_printed_again() {
+    // Method: the printed text compared with that of its record.
     let home = Home::new();
     let first = home.run_abx(&[&SHORT[..], &["--json", "doctor.json", "--quiet"]].concat());
     assert_eq!(first.expect(0, &[]).stderr, "");
@@ -76,7 +76,7 @@ fn a_saved_doctor_is_printed_again() {
 }
 
 #[test]
-fn a_machine_with_too_few_descriptors_is_told_so() {
+fn too_few_descriptors_are_reported() {
     // Method: a hard limit of 64 descriptors, which no comparison at 50 connections fits in.
     let home = Home::new();
     let doctor = [&SHORT[..], &["--json", "-"]].concat();
@@ -130,7 +130,7 @@ fn ctrl_c_at_the_ceiling_keeps_the_noise() {
 }
 
 #[test]
-fn times_that_are_none_are_refused() {
+fn invalid_times_are_refused() {
     // Method: one wrong word for each message.
     let home = Home::new();
     let cases: [(&[&str], &str); 3] = [

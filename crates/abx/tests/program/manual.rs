@@ -60,19 +60,19 @@ fn script(block: &Block) -> String {
         starts() { until [ -s \"$1\" ]; do kill -0 $2 || stop 99; sleep 0.02; done; }\n"
         .to_owned();
     // Other programs build abx, or change the machine.
-    let mine = || {
+    let of_abx = || {
         block
             .examples
             .iter()
             .filter(|example| example.words().is_some())
     };
-    let texts = || mine().map(|example| example.text.as_str());
-    let has_own = texts().any(|text| text.contains("abx serve"));
+    let texts = || of_abx().map(|example| example.text.as_str());
+    let has_server = texts().any(|text| text.contains("abx serve"));
     let is_asked = |port: &&str| texts().any(|text| text.contains(*port));
-    for port in PORTS.iter().filter(|port| !has_own && is_asked(port)) {
+    for port in PORTS.iter().filter(|port| !has_server && is_asked(port)) {
         script.push_str(&background(&format!("abx serve --port {port}"), port));
     }
-    for example in mine() {
+    for example in of_abx() {
         let (file, line, text) = (&block.file, example.line, &example.text);
         script.push_str(&format!("echo '{file}:{line}' >at\n"));
         match text.strip_suffix('&') {
@@ -102,7 +102,7 @@ fn background(text: &str, name: &str) -> String {
 fn every_example_in_the_manual_runs() {
     // Method: each `console` block of the documents as a shell reads it, in a
     // fresh home and a network of its own with servers on the ports that are
-    // named. Those marked `long` are parsed beside the command line itself.
+    // named. Those marked `long` are parsed next to the command line itself.
     let transcript = Transcript::of_project(&root());
     assert!(transcript.strays.is_empty(), "{:#?}", transcript.strays);
     let mut failed = Vec::new();
@@ -126,7 +126,7 @@ fn every_example_in_the_manual_runs() {
 }
 
 #[test]
-fn the_first_comparison_is_what_its_page_shows() {
+fn the_first_comparison_prints_what_its_page_shows() {
     // Method: the page has the servers of examples/first word for word; its first examples, as a
     // shell reads them, compare the two, and the one with a wrong path is refused.
     let page = fs::read_to_string(root().join("docs/start/first-comparison.md")).unwrap();
@@ -184,7 +184,7 @@ fn an_example_that_fails_is_named_with_its_line() {
 }
 
 #[test]
-fn completions_know_every_command_and_flag() {
+fn completions_include_every_command_and_flag() {
     // Method: the script of each shell; bash runs its own and has to complete the beginnings of a
     // command and of a flag.
     let home = Home::new();
@@ -210,7 +210,7 @@ fn completions_know_every_command_and_flag() {
 }
 
 #[test]
-fn completions_know_the_records_and_the_studies_of_today() {
+fn completions_include_records_and_studies() {
     // Method: bash completes the beginnings of ids and names by its script, with abx in its
     // PATH, before there is a record and with two; values of other flags and flags are as ever.
     let home = Home::new();
@@ -303,10 +303,10 @@ fn each_command_has_a_manual_page() {
         };
         assert!(home.run_abx(&words).expect(0, &[]).stdout == text, "{name}");
     }
-    let own_text = fs::read_to_string(home.join("man/man1/abx.1")).unwrap();
+    let first_page = fs::read_to_string(home.join("man/man1/abx.1")).unwrap();
     assert!(
-        own_text.contains(".SH \"EXIT STATUS\"\n0 done; 1"),
-        "{own_text}"
+        first_page.contains(".SH \"EXIT STATUS\"\n0 done; 1"),
+        "{first_page}"
     );
     let below = fs::read_to_string(home.join("man/man1/abx-study-run.1")).unwrap();
     assert!(below.contains("abx study run"), "{below}");

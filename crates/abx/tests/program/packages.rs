@@ -53,15 +53,15 @@ fn files(folder: &Path) -> Vec<String> {
     files
 }
 
-/// The one file of a folder whose name ends so.
+/// The only file in a folder whose name has this end.
 fn one(folder: &Path, end: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let found_paths: Vec<PathBuf> = paths
+    let paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
         .filter(|path| path.to_string_lossy().ends_with(end))
         .collect();
-    assert_eq!(found_paths.len(), 1, "{end}: {found_paths:?}");
-    found_paths[0].clone()
+    assert_eq!(paths.len(), 1, "{end}: {paths:?}");
+    paths[0].clone()
 }
 
 /// The files of every way of installing abx, below the prefix.
@@ -78,7 +78,7 @@ const PARTS: [&str; 9] = [
 ];
 
 #[test]
-fn what_make_install_puts_there_make_uninstall_takes_away() {
+fn make_uninstall_removes_what_make_install_installed() {
     // Method: the program of the tests into a prefix below a folder of staging, by a user whose
     // files are private; a page of another program with a similar name stays.
     let home = Home::new();
@@ -128,7 +128,7 @@ fn what_make_install_puts_there_make_uninstall_takes_away() {
 }
 
 #[test]
-fn what_make_dist_packs_works_without_its_sources() {
+fn the_package_of_make_dist_works_without_the_sources() {
     // Method: packed once, each kind used as in docs/start/install.md. The program is that of
     // tests, without optimisations, which is built in a fraction of the time; all else is as in a
     // release.

@@ -59,7 +59,7 @@ fn chapter(words: &[&str], help: &str) -> String {
 }
 
 #[test]
-fn the_page_of_commands_is_what_the_program_prints() {
+fn the_page_of_commands_equals_the_printed_help() {
     // Method: the help of each command that has a manual page, and of those below it, which have
     // pages too, one after the other; UPDATE=1 writes the page.
     let home = Home::new();
@@ -201,7 +201,7 @@ fn definition(name: &str, value: &Value) -> String {
 }
 
 #[test]
-fn the_page_of_keys_is_that_of_the_schema() {
+fn the_page_of_keys_equals_the_schema() {
     // Method: the whole file, then each definition of the schema of records in the order of their
     // names; UPDATE=1 writes the page.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");

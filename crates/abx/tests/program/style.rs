@@ -136,7 +136,7 @@ fn no_page_has_a_word_that_the_style_replaces() {
 }
 
 #[test]
-fn the_pages_that_come_first_are_short() {
+fn the_first_pages_are_short() {
     // Method: the lines of README, and the words of the page that explains verdicts.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |page: &str| fs::read_to_string(root.join(page)).unwrap();

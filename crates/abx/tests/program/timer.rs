@@ -71,7 +71,7 @@ fn markers_of_both_outputs_become_a_table() {
 }
 
 #[test]
-fn saved_times_are_printed_again_and_concluded_from_anew() {
+fn saved_times_are_judged_and_printed_again() {
     // Method: two runs, saved; the table from the file is the one that was printed, also when the
     // file's conclusions were changed. Flags for loads only are refused, and so is a file without a
     // run.
@@ -102,7 +102,7 @@ fn saved_times_are_printed_again_and_concluded_from_anew() {
 }
 
 #[test]
-fn output_that_is_kept_back_is_told() {
+fn buffered_output_is_reported() {
     // Method: two markers in one write, as a program without flushes has them; -q leaves the
     // other output out.
     let home = Home::new();
@@ -119,7 +119,7 @@ fn output_that_is_kept_back_is_told() {
 }
 
 #[test]
-fn a_command_that_gives_no_times_is_told_why() {
+fn a_command_without_times_fails_with_a_reason() {
     // Method: no such command, no program, a failure in the second run, no marker, a death by
     // a signal, markers without end, and words that are missing.
     let home = Home::new();
@@ -141,7 +141,7 @@ fn a_command_that_gives_no_times_is_told_why() {
 }
 
 #[test]
-fn a_run_that_takes_too_long_is_ended_with_all_that_it_has_started() {
+fn a_run_that_takes_too_long_is_killed_with_its_children() {
     // Method: a command that ignores SIGTERM, with a child in the background that is in a session
     // of its own; nothing may be left.
     let home = Home::new();
@@ -151,7 +151,7 @@ fn a_run_that_takes_too_long_is_ended_with_all_that_it_has_started() {
 }
 
 #[test]
-fn ctrl_c_ends_the_command_and_prints_whole_runs() {
+fn ctrl_c_ends_the_command_and_prints_complete_runs() {
     // Method: SIGINT in the third run, which waits for its end; then in the first.
     let home = Home::new();
     let script = "echo x >>runs; echo marker a; test $(wc -l <runs) -lt 3 || { echo >stuck; \

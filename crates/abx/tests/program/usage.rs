@@ -240,8 +240,8 @@ fn no_help_lists_a_flag_that_its_command_refuses() {
 }
 
 #[test]
-fn a_plan_refuses_what_it_would_ignore_and_what_its_study_would_refuse() {
-    // Method: each flag about a report or a record, beside subjects and beside a study of the
+fn a_plan_refuses_unused_flags_and_invalid_studies() {
+    // Method: each flag about a report or a record, with subjects and with a study of the
     // catalog; expectations of subjects and loads that the study does not have.
     let home = Home::new();
     let plan = |command: &[&str], words: &[&str]| {
@@ -285,7 +285,7 @@ fn a_plan_refuses_what_it_would_ignore_and_what_its_study_would_refuse() {
 }
 
 #[test]
-fn a_value_that_cannot_be_read_says_what_can() {
+fn an_invalid_value_leads_to_a_valid_one() {
     // Method: numbers with a unit, of zero, beyond their bounds and beyond their type, and words in
     // their place; addresses that are names. Each message has the flag, the value and an example.
     let home = Home::new();
@@ -322,7 +322,7 @@ fn a_value_that_cannot_be_read_says_what_can() {
 }
 
 #[test]
-fn a_run_against_nobody_says_so() {
+fn a_run_without_a_server_is_reported() {
     // Method: a port that was free a moment ago, and that no process gets: it is bound, and no
     // process listens.
     let home = Home::new();
@@ -339,7 +339,7 @@ fn a_run_against_nobody_says_so() {
 }
 
 #[test]
-fn a_command_that_is_not_there_is_named() {
+fn a_missing_command_is_named() {
     // Method: a program that does not exist, and a file that is no program.
     let home = Home::new();
     let right = subject("right", "");
@@ -365,7 +365,7 @@ fn a_wrong_status_names_the_path_and_both_remedies() {
 }
 
 #[test]
-fn different_bodies_are_refused_unless_they_are_meant() {
+fn different_bodies_are_refused_unless_allowed() {
     // Method: pages of 87 and 88 bytes, first as they are, then by the hash of
     // one, then with any body allowed.
     let home = Home::new();
@@ -389,7 +389,7 @@ fn different_bodies_are_refused_unless_they_are_meant() {
 }
 
 #[test]
-fn too_few_descriptors_are_told_before_anything_starts() {
+fn too_few_descriptors_are_reported_before_anything_starts() {
     // Method: a hard limit of 64 descriptors for 200 connections.
     let home = Home::new();
     let ended = home.run(&mut home.abx_after("ulimit -n 64", &["compare", "-c", "200"]));
@@ -401,7 +401,7 @@ fn too_few_descriptors_are_told_before_anything_starts() {
 }
 
 #[test]
-fn a_machine_without_ports_for_servers_is_told_how_to_have_some() {
+fn a_machine_without_ports_for_servers_gets_a_remedy() {
     // Method: a network of its own whose outgoing connections may take all ports.
     let home = Home::new();
     let range = "/proc/sys/net/ipv4/ip_local_port_range";
@@ -411,7 +411,7 @@ fn a_machine_without_ports_for_servers_is_told_how_to_have_some() {
 }
 
 #[test]
-fn a_full_disk_is_found_before_anything_starts() {
+fn a_full_disk_is_reported_before_anything_starts() {
     // Method: a state folder of one page, and that page is taken.
     let home = Home::new();
     let before = "mount -t tmpfs -o size=4k none state\nhead -c 4096 /dev/zero >state/taken";
@@ -449,7 +449,7 @@ fn a_report_of_something_else_is_refused() {
 }
 
 #[test]
-fn a_name_leads_to_the_address_that_responds_and_the_record_says_which() {
+fn a_name_resolves_to_a_responding_address_which_is_recorded() {
     // Method: `localhost` means ::1 and 127.0.0.1, in a namespace with such a file of hosts,
     // and a server listens at the first or at the second one alone.
     let home = Home::new();

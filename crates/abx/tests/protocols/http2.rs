@@ -125,7 +125,7 @@ fn record(home: &Home, url: &str, words: &str, code: i32) -> Value {
 const PROBES: usize = 3;
 
 #[test]
-fn a_run_over_streams_is_what_nginx_logged() {
+fn a_run_over_streams_agrees_with_the_log_of_nginx() {
     // Method: 5,000 requests over four connections with 16 streams each, with prior knowledge and
     // as ALPN agrees on it. nginx ends each connection after 1,000 requests by a GOAWAY, and logs
     // every request that it responds to.
@@ -169,7 +169,7 @@ fn a_run_over_streams_is_what_nginx_logged() {
 }
 
 #[test]
-fn bodies_and_few_streams_are_what_node_counted() {
+fn bodies_and_few_streams_agree_with_the_counts_of_node() {
     // Method: bodies of 50,000 bytes through windows of 20,000, twelve streams where five are
     // allowed; node counts requests and bytes, and responds with 103 and a trailer.
     let home = Home::new();
@@ -194,7 +194,7 @@ fn bodies_and_few_streams_are_what_node_counted() {
 }
 
 #[test]
-fn what_a_server_does_wrong_has_its_outcome() {
+fn each_mistake_of_a_server_has_its_outcome() {
     // Method: a server for each fault, on all connections of the load; and correct responses in
     // seldom forms.
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/http2_faults.py");
@@ -236,7 +236,7 @@ fn what_a_server_does_wrong_has_its_outcome() {
 }
 
 #[test]
-fn who_speaks_no_http2_is_told_before_the_load() {
+fn a_server_without_http2_is_reported_before_the_load() {
     // Method: nginx that supports HTTP/1 only; nginx with a request in HTTP/1.1 where it takes
     // HTTP/2 only, and in HTTP/2 where ALPN has none; and flags that do not go together.
     let home = Home::new();
@@ -255,10 +255,10 @@ fn who_speaks_no_http2_is_told_before_the_load() {
     let url = nginx.url();
     home.run_abx(&["run", &url, "--http2", "--pipeline", "4"])
         .expect(2, &["--pipeline"]);
-    let own_text = format!("a={url}");
+    let subject_a = format!("a={url}");
     home.run_abx(&[
         "compare",
-        &own_text,
+        &subject_a,
         &format!("b={url}"),
         "--http2-for",
         "c",

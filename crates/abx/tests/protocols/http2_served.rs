@@ -95,7 +95,7 @@ fn with_a_file(home: &Home) -> (String, String) {
 }
 
 #[test]
-fn every_model_speaks_both_versions_on_one_port() {
+fn every_model_serves_both_versions_on_one_port() {
     // Method: HTTP/2 and HTTP/1.1 to each model, with prior knowledge and as ALPN agrees on
     // it; every body is compared.
     let home = Home::new();
@@ -197,7 +197,7 @@ fn a_client_with_small_windows_gets_every_byte() {
 }
 
 #[test]
-fn h2load_gets_what_it_asks_for() {
+fn h2load_receives_its_responses() {
     // Method: by h2load's own account: all succeeded, none failed, every body has its length; over
     // one connection all streams that are allowed, and more of them than that.
     let home = Home::new();
@@ -215,11 +215,11 @@ fn h2load_gets_what_it_asks_for() {
                 &home,
                 &format!("h2load -t 1 -n {requests} {flags} {}", server.url),
             );
-            let all_text = format!(
+            let summary = format!(
                 "{requests} total, {requests} started, {requests} done, {requests} succeeded, \
                  0 failed, 0 errored, 0 timeout"
             );
-            assert!(text.contains(&all_text), "{words:?} {flags}: {text}");
+            assert!(text.contains(&summary), "{words:?} {flags}: {text}");
             let statuses = format!("{requests} 2xx, 0 3xx, 0 4xx, 0 5xx");
             assert!(text.contains(&statuses), "{words:?} {flags}: {text}");
             let bytes = format!("({}) data", requests * page);
@@ -287,9 +287,8 @@ fn workers_are_replaced_without_losing_a_stream() {
 
 #[test]
 fn a_load_over_streams_has_a_ceiling() {
-    // Method: the built-in server beside itself, with requests in HTTP/2 with and without TLS: the
-    // server that does nothing is loaded in the same way. With one of them in HTTP/1.1 no ceiling
-    // holds for both.
+    // Method: the built-in server compared with itself over HTTP/2, with and without TLS: the null
+    // server is loaded in the same way. If one subject uses HTTP/1.1, no ceiling holds for both.
     let home = Home::new();
     let subject = |name: &str, is_encrypted: bool, keys: &str| {
         let (flag, tls) = if is_encrypted {
@@ -338,7 +337,7 @@ fn a_load_over_streams_has_a_ceiling() {
 }
 
 #[test]
-fn the_first_bytes_tell_the_version_however_they_come() {
+fn the_first_bytes_decide_the_version_even_in_parts() {
     // Method: byte by byte: a request that begins as the preface does, and the preface with a
     // request after it; then first bytes that are neither's.
     for model in ["event", "null"] {

@@ -124,7 +124,7 @@ pub const HELLO: &str = "location / { return 200 hello; }";
 const PROBES: usize = 3;
 
 #[test]
-fn a_run_over_tls_is_what_the_server_logged() {
+fn a_run_over_tls_agrees_with_the_servers_log() {
     // Method: an nginx of both versions; with and without keep-alive, with and without
     // resumption. It logs each request, its version and whether its session was resumed.
     for (flags, version, resumed) in [
@@ -158,7 +158,7 @@ fn a_run_over_tls_is_what_the_server_logged() {
 }
 
 #[test]
-fn a_certificate_that_is_not_believed_is_told_with_what_helps() {
+fn an_untrusted_certificate_is_reported_with_a_remedy() {
     // Method: a certificate without a known authority, without and with permission to accept it;
     // one for another name; HTTP where TLS was meant, and the other way round.
     let home = Home::new();

@@ -85,7 +85,7 @@ fn certify_the_past(home: &Home) {
 }
 
 #[test]
-fn every_way_in_which_a_handshake_fails_is_named_with_what_helps() {
+fn every_failure_of_a_handshake_is_named_with_a_remedy() {
     // Method: OpenSSL's own server, set so that each handshake fails in one way. The last two are
     // the same server with the remedy of the message.
     let home = Home::new();
@@ -140,7 +140,7 @@ const CIPHER: &[&str] = &["HandshakeFailure", "no cipher in common", "ECDHE"];
 const CERTIFICATE: &[&str] = &["wants a client certificate", "--cert FILE --key FILE"];
 
 #[test]
-fn a_connection_that_ends_in_the_handshake_is_told_from_one_that_is_refused() {
+fn an_aborted_handshake_differs_from_a_refused_connection() {
     // Method: a peer that reads the first bytes and closes; then no server at its port.
     let home = Home::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

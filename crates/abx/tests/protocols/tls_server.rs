@@ -49,8 +49,8 @@ fn every_model_serves_over_tls() {
             }
             assert_eq!(came, &json!({ "ok": 60 }), "{model} {flags:?}");
             let histograms = &record["blocks"][0]["loads"][0]["histograms"];
-            let own_value = histograms.as_object().unwrap().values().next().unwrap();
-            let is_timed = own_value["handshake"].is_array();
+            let histogram = histograms.as_object().unwrap().values().next().unwrap();
+            let is_timed = histogram["handshake"].is_array();
             assert_eq!(is_timed, is_fresh, "{model} {flags:?}");
             let figure = &record["handshake_us"]["p50"];
             assert_eq!(figure.as_u64().is_some_and(|us| us > 0), is_fresh);
@@ -59,7 +59,7 @@ fn every_model_serves_over_tls() {
 }
 
 #[test]
-fn a_certificate_of_ones_own_is_shown_to_whoever_asks() {
+fn the_configured_certificate_is_sent_to_every_client() {
     // Method: a certificate that openssl made, to abx, curl and openssl, each of which believes
     // it and no other; a resumed session by openssl's own account.
     let home = Home::new();
@@ -125,7 +125,7 @@ fn websockets_are_served_over_tls() {
 }
 
 #[test]
-fn files_are_encrypted_where_they_are_read() {
+fn files_that_are_read_can_be_encrypted() {
     // Method: a file of many records, compared by abx with the original and by its SHA-256; sending
     // it by the kernel is refused.
     let home = Home::new();
@@ -171,7 +171,7 @@ fn files_are_encrypted_where_they_are_read() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_refused_at_the_start() {
+fn unusable_certificates_are_refused_at_the_start() {
     // Method: a missing file, a key without its certificate, a key of another certificate, and
     // a file that holds no certificate; alone and with workers, which would all fail.
     let home = Home::new();

@@ -51,7 +51,7 @@ fn accounted(record: &Value) -> &Value {
 }
 
 #[test]
-fn a_run_on_a_unix_socket_is_what_nginx_logged() {
+fn a_run_on_a_unix_socket_agrees_with_the_log_of_nginx() {
     // Method: both ways to give its place. nginx logs the requests, including those before the
     // load, and the host that they name.
     let home = Home::new();
@@ -162,7 +162,7 @@ fn servers_on_unix_sockets_are_compared() {
 }
 
 #[test]
-fn what_is_no_unix_socket_is_refused_with_what_to_write() {
+fn an_invalid_unix_socket_is_refused_with_a_remedy() {
     // Method: one wrong word each; nothing is looked up and nothing started.
     let home = Home::new();
     for (words, part) in [

@@ -34,7 +34,7 @@ fn outcomes_of(url: &str, words: &str) -> Value {
 }
 
 #[test]
-fn a_run_ends_by_its_timeout_whatever_comes_without_end() {
+fn a_run_ends_by_its_timeout_despite_endless_responses() {
     // Method: each kind of piece after 20 correct responses; also for sessions of a few calls.
     for (kind, outcome, words) in [
         ("chunks", "timeout", ""),
@@ -77,8 +77,8 @@ fn a_run_over_tls_ends_by_its_timeout_too() {
 }
 
 #[test]
-fn a_comparison_names_who_sends_without_end_and_keeps_to_its_budget() {
-    // Method: a server that sends chunks without end beside a sound one.
+fn a_comparison_names_an_endless_sender_and_keeps_its_budget() {
+    // Method: a server that sends chunks without end next to a sound one.
     let home = Home::new();
     let subject = |name: &str, after: &str| {
         format!("{name}=python3 {SCRIPT} {{port}} chunks --after {after}")

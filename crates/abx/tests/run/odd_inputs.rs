@@ -81,7 +81,7 @@ fn run(program: &str, words: &[&str]) {
 }
 
 #[test]
-fn odd_paths_are_sent_as_the_original_tools_send_them() {
+fn odd_paths_are_sent_as_by_the_original_tools() {
     // Method: the request lines of ab and httperf, which must be those of abx byte for byte.
     let home = Home::new();
     let logger = Logger::start(OK);
@@ -225,7 +225,7 @@ fn a_file_is_sent_byte_for_byte_unless_it_is_a_template() {
 }
 
 #[test]
-fn a_refused_response_says_why() {
+fn a_refused_response_is_explained() {
     // Method: servers that give a reason in the body, that want another protocol, and that have
     // a status that is none; then two bodies that differ in one byte.
     let home = Home::new();
@@ -275,7 +275,7 @@ fn a_refused_response_says_why() {
 }
 
 #[test]
-fn a_server_that_ends_during_a_run_is_the_cause_that_is_named() {
+fn a_server_that_ends_during_a_run_is_named_as_the_cause() {
     // Method: a server that is killed once it has load; the message is then about it.
     let home = Home::new();
     let server = Server::start(&[]);
@@ -300,7 +300,7 @@ fn a_server_that_ends_during_a_run_is_the_cause_that_is_named() {
 }
 
 #[test]
-fn records_that_are_not_there_are_explained() {
+fn missing_records_are_explained() {
     // Method: last without any record, an id that is none, two runs in one report, and last~1
     // of one record.
     let home = Home::new();
@@ -338,7 +338,7 @@ fn certificates_and_the_two_meanings_of_k_are_explained() {
 }
 
 #[test]
-fn habits_of_other_tools_are_understood_or_explained() {
+fn flags_of_other_tools_are_accepted_or_explained() {
     // Method: flags and words as other tools take them, each with its message.
     let home = Home::new();
     let server = Server::start(&[]);
@@ -387,7 +387,7 @@ fn habits_of_other_tools_are_understood_or_explained() {
 }
 
 #[test]
-fn a_header_that_closes_connections_is_refused_with_the_flag_that_does_it() {
+fn a_header_that_closes_connections_leads_to_the_flag() {
     // Method: `Connection: close` by a flag, in a command of curl and for two servers; the same
     // load without the header and with the flag.
     let home = Home::new();

@@ -55,7 +55,7 @@ fn more_connections_than_an_address_has_ports_come_from_several() {
 }
 
 #[test]
-fn a_machine_without_ports_says_how_many_it_has_and_blames_no_server() {
+fn a_lack_of_ports_is_reported_and_not_blamed_on_the_server() {
     // Method: the same from one address only, by a flag.
     let ended = hold(FEW_PORTS, "", "-c 2000 --local-address 127.0.0.1");
     assert_eq!(ended.status.code(), Some(3), "{ended:#?}");
@@ -76,9 +76,9 @@ fn a_machine_without_ports_says_how_many_it_has_and_blames_no_server() {
 }
 
 #[test]
-fn a_server_that_takes_no_more_is_blamed_for_what_it_was_asked() {
+fn a_server_that_accepts_no_more_connections_is_blamed() {
     // Method: servers with 100 descriptors and 600 connections. A few less than 100 are
-    // accepted, 128 wait for a response in vain, and the others are not tried.
+    // accepted, 128 get no response, and the others are not tried.
     let ended = hold(
         "ip link set lo up",
         "ulimit -n 100; ",
@@ -94,8 +94,8 @@ fn a_server_that_takes_no_more_is_blamed_for_what_it_was_asked() {
 }
 
 #[test]
-fn a_server_that_accepts_late_is_loaded_when_it_has_accepted() {
-    // Method: a server that accepts one connection beside every 1,024 requests, and so would
+fn a_server_that_accepts_late_is_loaded_after_accepting() {
+    // Method: a server that accepts one connection per 1,024 requests, and so would
     // let some of 1,500 wait for longer than the timeout if others loaded it meanwhile.
     let home = Home::new();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/late_accept.py");

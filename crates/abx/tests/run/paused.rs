@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Home, Server, findings, send, wait_for};
 
 #[test]
-fn a_stop_of_abx_is_found_and_not_charged_to_the_server() {
+fn a_pause_of_abx_is_found_and_not_charged_to_the_server() {
     // Method: SIGSTOP to abx once the server is loaded, and SIGCONT after a second and a half.
     let home = Home::new();
     let server = Server::start(&[]);

@@ -25,7 +25,7 @@ fn asked(home: &Home, server: &Listener, words: &[&str]) -> Vec<ReceivedRequest>
 }
 
 #[test]
-fn every_number_is_asked_for_once_whoever_sends_it() {
+fn every_number_is_requested_once_by_any_worker() {
     // Method: two workers with pipelining; the same number in path, header and body, another
     // UUID for each, and random numbers of which all come, at the ends too.
     let home = Home::new();
@@ -48,8 +48,8 @@ fn every_number_is_asked_for_once_whoever_sends_it() {
         numbers.push(number.parse::<usize>().unwrap());
     }
     numbers.sort_unstable();
-    let all_numbers: Vec<usize> = (0..400 + BEFORE).collect();
-    assert_eq!(numbers, all_numbers);
+    let expected: Vec<usize> = (0..400 + BEFORE).collect();
+    assert_eq!(numbers, expected);
     assert_eq!(drawn, ["5", "6", "7"].map(str::to_owned).into());
 }
 
@@ -74,7 +74,7 @@ server.listen(+process.argv[1], '127.0.0.1');
 "#;
 
 #[test]
-fn streams_of_http2_carry_them() {
+fn http2_streams_carry_placeholders() {
     // Method: more streams than the server takes at once, bodies longer than it has room for, two
     // workers; each number comes once, everywhere the same, with the correct length.
     let home = Home::new();
@@ -111,12 +111,12 @@ fn streams_of_http2_carry_them() {
         numbers.push(number.parse::<usize>().unwrap());
     }
     numbers.sort_unstable();
-    let all_numbers: Vec<usize> = (0..200 + BEFORE).collect();
-    assert_eq!(numbers, all_numbers);
+    let expected: Vec<usize> = (0..200 + BEFORE).collect();
+    assert_eq!(numbers, expected);
 }
 
 #[test]
-fn lines_are_asked_for_in_their_order() {
+fn lines_are_requested_in_order() {
     // Method: one connection, a file with an empty line and one that a path cannot have, in
     // path and header; then a file of requests that takes its lines from another file.
     let home = Home::new();
@@ -176,9 +176,9 @@ fn a_body_that_the_kernel_takes_in_parts_arrives_whole() {
 }
 
 #[test]
-fn servers_of_a_study_are_sent_placeholders_and_their_responses_are_compared_where_they_agree() {
+fn a_study_sends_placeholders_and_compares_responses_that_agree() {
     // Method: a server whose pages do not depend on the query, in a study file twice with a list
-    // beside it: bodies are compared. And one that responds with the path: only the status is.
+    // next to it: bodies are compared. And one that responds with the path: only the status is.
     let home = Home::new();
     home.write("words", "a\nb\n");
     let page = Server::start(&[]);
@@ -225,7 +225,7 @@ fn servers_of_a_study_are_sent_placeholders_and_their_responses_are_compared_whe
 }
 
 #[test]
-fn what_cannot_be_filled_in_is_refused_and_a_command_of_curl_has_none() {
+fn invalid_placeholders_are_refused_and_curl_commands_have_none() {
     // Method: one wrong command line for each message; then braces after `curl`.
     let home = Home::new();
     home.write("none", "\n");
@@ -241,9 +241,9 @@ fn what_cannot_be_filled_in_is_refused_and_a_command_of_curl_has_none() {
         let words = [&["run", &server.url, "-n", "9"][..], words].concat();
         home.run_abx(&words).expect(2, &[part]);
     }
-    let own_text = format!("a={}{{seq}}", server.url);
+    let subject_a = format!("a={}{{seq}}", server.url);
     let other = format!("b={}", server.url);
-    home.run_abx(&["compare", &own_text, &other])
+    home.run_abx(&["compare", &subject_a, &other])
         .expect(2, &["the URL of a has a placeholder", "--path"]);
     assert!(server.take().is_empty());
     let words = ["run", "-n", "4", "curl", &server.url, "-d", "{seq} {n}"];

@@ -54,7 +54,7 @@ fn count(record: &Value, path: &str) -> u64 {
 }
 
 #[test]
-fn each_line_is_sent_once_and_in_the_order_of_their_times() {
+fn each_line_is_sent_once_in_order_of_time() {
     // Method: one connection, so that requests arrive in the order in which they were sent;
     // those before the load are three questions for each different request.
     let home = Home::new();
@@ -199,7 +199,7 @@ fn subjects_replay_the_same_part_of_a_log() {
 }
 
 #[test]
-fn what_cannot_be_replayed_is_said_before_anything_is_sent() {
+fn invalid_logs_are_reported_before_anything_is_sent() {
     // Method: each mistake alone; the server receives no request.
     let home = Home::new();
     home.write("access.log", &log());

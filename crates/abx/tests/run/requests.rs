@@ -122,7 +122,7 @@ fn requests(record: &Value) -> &Value {
 }
 
 #[test]
-fn a_body_is_a_text_or_what_a_file_contains_and_is_posted() {
+fn a_body_is_a_text_or_a_file_and_is_posted() {
     // Method: the request at the server, of each way to write a body, and the request in the
     // record.
     let home = Home::new();
@@ -154,7 +154,7 @@ fn a_body_is_a_text_or_what_a_file_contains_and_is_posted() {
 }
 
 #[test]
-fn a_number_stands_in_paths_headers_and_bodies() {
+fn a_number_is_filled_into_paths_headers_and_bodies() {
     // Method: three requests of each kind, sent often enough to meet all of them; the seed sets the
     // order.
     let home = Home::new();
@@ -191,8 +191,8 @@ fn a_number_stands_in_paths_headers_and_bodies() {
 }
 
 #[test]
-fn several_paths_are_asked_by_how_often_they_are_listed() {
-    // Method: paths as flags, and a list of paths and URLs in which one path stands eight times;
+fn several_paths_are_requested_as_often_as_listed() {
+    // Method: paths as flags, and a list of paths and URLs in which one path is listed eight times;
     // each path has another response, and each response has to be that of its path.
     let home = Home::new();
     let server = Listener::start();
@@ -201,10 +201,10 @@ fn several_paths_are_asked_by_how_often_they_are_listed() {
     let counts = server.counts(|asked| asked.path.clone());
     assert_eq!(counts.values().sum::<usize>(), 406);
     assert!(counts["/a"] > 100 && counts["/b?c"] > 100, "{counts:?}");
-    let own_text = &server.url;
+    let url = &server.url;
     home.write(
         "list",
-        &format!("# often\n{}\n{own_text}seldom\n", "/often\n".repeat(8)),
+        &format!("# often\n{}\n{url}seldom\n", "/often\n".repeat(8)),
     );
     let record = run(&home, &server, &["--urls", "list", "-n", "900"]);
     let counts = server.counts(|asked| asked.path.clone());
@@ -218,7 +218,7 @@ fn several_paths_are_asked_by_how_often_they_are_listed() {
 }
 
 #[test]
-fn three_thousand_paths_are_verified_and_asked() {
+fn three_thousand_paths_are_verified_and_requested() {
     // Method: a list of 3,000 paths, and as many requests again after the questions.
     let home = Home::new();
     let server = Listener::start();
@@ -239,7 +239,7 @@ fn three_thousand_paths_are_verified_and_asked() {
 }
 
 #[test]
-fn a_class_of_statuses_is_right_as_a_whole() {
+fn every_status_of_a_class_is_correct() {
     // Method: two paths with statuses of one class, expected by the class, by one of its statuses,
     // and by another class; a study file has the same.
     let home = Home::new();
@@ -278,7 +278,7 @@ fn a_class_of_statuses_is_right_as_a_whole() {
 }
 
 #[test]
-fn a_comparison_asks_both_servers_for_all_paths() {
+fn a_comparison_requests_all_paths_from_both_servers() {
     // Method: two servers with the same responses, by flags and by a study file with a body from a
     // file and a list of paths; then one path where they differ.
     let home = Home::new();
@@ -334,7 +334,7 @@ fn a_comparison_asks_both_servers_for_all_paths() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_with_the_remedy() {
+fn invalid_requests_are_refused_with_the_remedy() {
     // Method: one wrong command line for each message; nothing arrives.
     let home = Home::new();
     home.write("list", "/a\nhttp://127.0.0.2:1/b\n");
@@ -367,8 +367,8 @@ fn what_cannot_be_asked_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn flags_of_other_tools_do_what_they_do_there() {
-    // Method: each of them beside the record's settings; and one that means something else.
+fn flags_of_other_tools_have_the_same_effect() {
+    // Method: each of them next to the record's settings; and one that means something else.
     let home = Home::new();
     let server = Listener::start();
     let bare = server.url.trim_start_matches("http://");

@@ -88,7 +88,7 @@ fn text(ended: &Ended) -> String {
 }
 
 #[test]
-fn who_asks_and_its_cookies_arrive() {
+fn credentials_and_cookies_arrive() {
     // Method: the request that a server in Python decodes, of each way to write it.
     let home = Home::new();
     home.write("token", "t0.k-en\n");
@@ -119,7 +119,7 @@ fn who_asks_and_its_cookies_arrive() {
 }
 
 #[test]
-fn a_form_arrives_as_its_fields_and_files() {
+fn a_form_arrives_with_its_fields_and_files() {
     // Method: text, a picture with bytes of every value, the text of a file, names with quotation
     // marks; Python's reader of mail parses the body.
     let home = Home::new();
@@ -171,7 +171,7 @@ fn a_form_arrives_as_its_fields_and_files() {
 }
 
 #[test]
-fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
+fn a_file_of_requests_is_sent_by_weight_with_expected_statuses() {
     // Method: three kinds, one of which is expected to be missing; then the same in a study
     // file; lines that are wrong are named.
     let home = Home::new();
@@ -220,7 +220,7 @@ fn a_file_of_requests_is_asked_by_weight_each_with_its_status() {
 }
 
 #[test]
-fn a_file_of_requests_that_cannot_be_asked_for_says_why() {
+fn an_invalid_file_of_requests_is_explained() {
     // Method: one file for each error, one that is missing, and a flag that contradicts it.
     let home = Home::new();
     let peer = Peer::start(&home);
@@ -250,7 +250,7 @@ fn a_file_of_requests_that_cannot_be_asked_for_says_why() {
 }
 
 #[test]
-fn a_command_of_curl_arrives_as_curl_itself_sends_it() {
+fn a_curl_command_is_sent_as_by_curl_itself() {
     // Method: the same words after `curl` itself and after `abx run ... curl`; the server must see
     // no difference except curl's name for itself.
     let home = Home::new();
@@ -311,7 +311,7 @@ fn everything(folder: &Path, bytes: &mut Vec<u8>) {
 }
 
 #[test]
-fn no_secret_is_kept_or_shown() {
+fn no_secret_is_saved_or_shown() {
     // Method: a secret by each flag, in a run, by a command of curl and in a comparison; then all
     // that was written and printed, in every format, and the lists of records.
     let home = Home::new();

@@ -25,7 +25,7 @@ fn run_twice(home: &Home, url: &str, words: &str) -> Value {
 }
 
 #[test]
-fn runs_of_every_shape_are_read_as_they_were_saved() {
+fn runs_of_every_shape_are_read_back_unchanged() {
     // Method: the record of each shape of load, read and written again.
     let home = Home::new();
     let server = Server::start(&["--websocket"]);
@@ -78,8 +78,8 @@ fn runs_of_every_shape_are_read_as_they_were_saved() {
 }
 
 #[test]
-fn a_saved_run_is_judged_by_what_was_measured() {
-    // Method: responses turned into failures in the file; then the generator made busy beside a
+fn a_saved_run_is_judged_again_from_its_measurement() {
+    // Method: responses turned into failures in the file; then the generator made busy next to a
     // server with time to spare.
     let home = Home::new();
     let server = Server::start(&[]);
@@ -128,7 +128,7 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
 }
 
 #[test]
-fn who_asks_for_quiet_is_told_why_there_is_no_claim() {
+fn with_quiet_the_reason_for_no_claim_is_printed() {
     // Method: a server of which a tenth of the responses have another status, started again until
     // its first responses are correct; the reason is the only line, and the statuses are counted.
     let home = Home::new();

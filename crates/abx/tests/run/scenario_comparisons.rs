@@ -11,18 +11,18 @@ fn counted(record: &Value, subject: &str) -> (u64, Vec<u64>) {
     let blocks = record["blocks"].as_array().unwrap();
     let mut steps = vec![0; 3];
     for block in blocks {
-        let own_value = &block["loads"][0]["histograms"][subject]["steps"];
-        for (sum, step) in steps.iter_mut().zip(own_value.as_array().unwrap()) {
+        let of_block = &block["loads"][0]["histograms"][subject]["steps"];
+        for (sum, step) in steps.iter_mut().zip(of_block.as_array().unwrap()) {
             *sum += number(&step["ok"]);
         }
     }
-    let values = record["conclusions"]["summaries"].as_array().unwrap();
-    let own_value = values
+    let summaries = record["conclusions"]["summaries"].as_array().unwrap();
+    let summary = summaries
         .iter()
-        .find(|value| value["subject"] == subject)
+        .find(|summary| summary["subject"] == subject)
         .unwrap();
-    assert_eq!(own_value["ok"], own_value["sent"], "{own_value}");
-    (number(&own_value["ok"]), steps)
+    assert_eq!(summary["ok"], summary["sent"], "{summary}");
+    (number(&summary["ok"]), steps)
 }
 
 /// The comparison of this metric, and of this step if it is of one.
@@ -106,7 +106,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
 }
 
 #[test]
-fn users_who_pause_are_compared_by_their_sessions_without_pauses() {
+fn users_who_pause_are_compared_without_their_pauses() {
     // Method: a study file over two servers of abx, with a pause in each session, by two
     // numbers of users.
     let home = Home::new();

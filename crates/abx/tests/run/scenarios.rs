@@ -139,7 +139,7 @@ think = "1ms..5ms"
 "#;
 
 #[test]
-fn a_login_goes_through_for_every_user_and_session() {
+fn a_login_works_for_every_user_and_session() {
     // Method: a form's field, a cookie, a token and a path, each of the session alone, on two
     // threads; the login's response ends its connection. The shop's log has the counts of the
     // record, and the trial of one session.
@@ -231,7 +231,7 @@ fn failures_are_counted_by_step_and_reason_as_the_server_saw_them() {
 }
 
 #[test]
-fn sessions_that_the_end_meets_count_whole_and_the_report_is_printed_again() {
+fn sessions_at_the_end_count_whole_and_the_report_is_printed_again() {
     // Method: sessions of pauses that the end meets, by users whose first session only begins
     // their time; the record prints the same text later.
     let home = Home::new();
@@ -300,7 +300,7 @@ fn several_numbers_of_users_are_a_curve() {
 }
 
 #[test]
-fn a_scenario_that_is_stopped_says_what_came_until_then() {
+fn a_stopped_scenario_reports_its_results_so_far() {
     // Method: a signal in the middle of a load without a near end.
     let home = Home::new();
     let shop = Shop::start(&home);
@@ -333,7 +333,7 @@ fn a_scenario_that_is_stopped_says_what_came_until_then() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_before_any_load() {
+fn impossible_scenarios_are_refused_before_any_load() {
     // Method: a step that fails in the trial, a server that is not there, a file with a mistake,
     // none at all, and flags that have no meaning here.
     let home = Home::new();

@@ -47,7 +47,7 @@ fn assert_shown(home: &Home, ended: &Ended) {
 const FORMATS: &str = "--full --html h.html --markdown m.md --json r.json --prometheus p --csv c";
 
 #[test]
-fn no_secret_of_a_file_is_kept_or_shown() {
+fn no_secret_of_a_file_is_saved_or_shown() {
     // Method: a study file with a header, a token, a cookie, a password, a field of a form and a
     // variable of a subject's environment; a scenario with a value and a header; a key in a PEM
     // file that is none. Then lists, reports and pages of all records.
@@ -168,7 +168,7 @@ fn no_message_about_a_mistake_repeats_a_secret() {
 }
 
 #[test]
-fn nobody_sees_the_secrets_of_a_run_that_goes_on() {
+fn no_process_sees_the_secrets_of_a_running_command() {
     // Method: a run for a minute with secrets by flags, and one by a command of curl. As soon as it
     // has hidden them, no command line has them; a crash with core files of any size leaves none.
     let home = Home::new();

@@ -37,7 +37,7 @@ fn has_run(home: &Home) -> bool {
 }
 
 #[test]
-fn commands_of_others_run_after_somebody_has_agreed() {
+fn foreign_commands_run_only_after_consent() {
     // Method: a study file without consent, by every command that would run it; the plan, which
     // runs nothing; --trust, after which no question is asked; another command; and folders of the
     // environment. A command that ran leaves a file.
@@ -76,7 +76,7 @@ fn commands_of_others_run_after_somebody_has_agreed() {
 }
 
 #[test]
-fn a_person_is_asked_once() {
+fn a_user_is_prompted_once() {
     // Method: a terminal made by `script`, on which a person refuses, then agrees to the folder;
     // then a changed command in it, without a terminal.
     let home = Home::new();
@@ -103,7 +103,7 @@ fn a_person_is_asked_once() {
 }
 
 #[test]
-fn files_that_others_name_stay_in_a_folder() {
+fn files_named_by_foreign_input_must_be_in_the_folder() {
     // Method: a template and a body of a scenario that are links out of their folder, and files
     // of requests that name a file by an absolute path, by a link, and in their folder.
     let home = Home::new();

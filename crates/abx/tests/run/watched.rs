@@ -102,7 +102,7 @@ fn a_report_is_as_wide_as_its_terminal() {
 }
 
 #[test]
-fn a_log_gets_a_line_for_each_block() {
+fn a_log_gets_a_line_per_block() {
     // Method: standard error is a file; the pilot and both blocks have a line each, the last one
     // with the failures.
     let ended = with_failures(|home, words| home.abx(words));
@@ -119,7 +119,7 @@ fn a_log_gets_a_line_for_each_block() {
 }
 
 #[test]
-fn quiet_is_quiet() {
+fn quiet_prints_nothing() {
     // Method: a study without a word on standard error.
     let home = Home::new();
     let short = [
@@ -156,7 +156,7 @@ fn live_lines(ended: &Ended) -> Vec<&str> {
 }
 
 #[test]
-fn a_terminal_shows_how_a_run_goes() {
+fn a_terminal_shows_the_progress_of_a_run() {
     // Method: three seconds, and as many requests as take about as long; both show how far they are
     // of how much, and leave nothing behind in the report.
     let home = Home::new();
@@ -178,7 +178,7 @@ fn a_terminal_shows_how_a_run_goes() {
 }
 
 #[test]
-fn nobody_is_shown_how_a_run_goes_who_does_not_look() {
+fn progress_of_a_run_is_shown_only_on_a_terminal() {
     // Method: a terminal with --quiet, of a job, and one that cannot redraw a line; then a pipe, on
     // which only the announcement and the record are printed.
     let home = Home::new();

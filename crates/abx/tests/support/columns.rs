@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 /// All slices of one subject.
 pub fn slices(record: &Value, subject: &str) -> Vec<Value> {
     let list = |value: &Value, key: &str| value[key].as_array().unwrap().clone();
-    let loads = list(record, "blocks").into_iter();
-    let loads = loads.flat_map(|block| list(&block, "loads"));
-    let everything = loads.flat_map(|load| {
+    let blocks = list(record, "blocks").into_iter();
+    let loads = blocks.flat_map(|block| list(&block, "loads"));
+    let slices = loads.flat_map(|load| {
         let counts = list(&load["rounds"], "slices");
         let count: u64 = counts.iter().map(|count| count.as_u64().unwrap()).sum();
         let count = usize::try_from(count).unwrap();
@@ -15,7 +15,7 @@ pub fn slices(record: &Value, subject: &str) -> Vec<Value> {
             .map(|index| slice(&load["slices"], index))
             .collect::<Vec<_>>()
     });
-    everything
+    slices
         .filter(|slice| slice["subject"] == subject)
         .collect()
 }
@@ -34,7 +34,7 @@ pub fn response(record: &Value) -> &Value {
     &record["loads"][0]["answers"][subject][0]
 }
 
-/// One slice, with zeroes where a column of nothing but zeroes was left out.
+/// A slice, with zeroes for columns that were left out because they have nothing but zeroes.
 fn slice(columns: &Value, index: usize) -> Value {
     let mut slice = row(columns, index);
     let cells = slice.as_object_mut().unwrap();
@@ -69,7 +69,7 @@ fn cell(column: &Value, index: usize) -> Option<Value> {
     let Some(values) = column.get("values") else {
         return Some(row(column, index));
     };
-    let place = match column.get("rows") {
+    let position = match column.get("rows") {
         Some(rows) => rows
             .as_array()
             .unwrap()
@@ -77,5 +77,5 @@ fn cell(column: &Value, index: usize) -> Option<Value> {
             .position(|row| *row == index)?,
         None => index,
     };
-    Some(row(values, place))
+    Some(row(values, position))
 }

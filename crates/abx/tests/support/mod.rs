@@ -24,14 +24,13 @@ pub use columns::{only_slice, readings, response, slices};
 
 /// The program under test.
 pub const ABX: &str = env!("CARGO_BIN_EXE_abx");
-/// How long anything here may take: far more than it ever needs, also on a
-/// machine that others keep busy.
+/// How long anything here may take: far more than it ever needs, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(600);
-/// Processor time that only a server under load uses: some requests take less.
+/// CPU time that only a server under load uses: a few requests take less.
 const LOADED: Nanos = Nanos(50_000_000);
 const MARKER: &str = "ABX_TEST_FOLDER";
 
-/// Waits until `found` finds something.
+/// Waits until `result` returns something.
 pub fn wait_for<T>(what: &str, mut result: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
@@ -43,9 +42,8 @@ pub fn wait_for<T>(what: &str, mut result: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Looks again, five times in all, while `look` reports that the planted fault could not be seen:
-/// on a busy machine something else may be in its way for once. A fault that a defect hides is seen
-/// in none of them.
+/// Tries up to five times to see a planted fault. On a busy machine something else may hide it for
+/// once; if a defect hides it, it is never seen.
 #[track_caller]
 pub fn in_five_looks<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
     let mut unseen = Vec::new();
@@ -60,15 +58,15 @@ pub fn in_five_looks<T>(mut look: impl FnMut() -> Result<T, String>) -> T {
 
 /// Where `scripts/install-test-servers` puts the packages of npm and pypi.
 pub fn peers(path: &str) -> PathBuf {
-    let found_path = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../target/test-peers")
         .join(path);
     assert!(
-        found_path.exists(),
+        path.exists(),
         "{} is missing: run scripts/install-test-servers",
-        found_path.display()
+        path.display()
     );
-    found_path
+    path
 }
 
 /// The cache of all tests that install or build, so that each is done once.
@@ -82,7 +80,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// An empty one. Others may read it: some servers give up their rights.
+    /// An empty folder. Other users may read it, because some servers drop their privileges.
     pub fn new() -> Home {
         let folder = tempfile::Builder::new()
             .prefix("abx-test-")
@@ -101,12 +99,12 @@ impl Home {
         self.folder.path()
     }
 
-    /// A path in it.
+    /// A path in the folder.
     pub fn join(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// Writes a file into it and returns its path.
+    /// Writes a file into the folder and returns its path.
     pub fn write(&self, name: &str, text: &str) -> String {
         fs::write(self.join(name), text).unwrap();
         self.join(name).display().to_string()
@@ -130,17 +128,17 @@ impl Home {
         command
     }
 
-    /// The same in namespaces of its own, as `unshare` makes them by `flags`.
+    /// Like [`Home::abx_after`], in namespaces that `unshare` creates with `flags`.
     pub fn abx_apart(&self, flags: &str, before: &str, arguments: &[&str]) -> Command {
         let mut command = self.shell_apart(flags, &format!("{before}\nexec \"$@\""));
         command.args(["sh", ABX]).args(arguments);
         command
     }
 
-    /// A shell in namespaces of its own that runs this, with `bin` of this folder
-    /// before all other programs.
+    /// A shell in its own namespaces that runs this script and searches `bin` of this folder first
+    /// for programs.
     pub fn shell_apart(&self, flags: &str, script: &str) -> Command {
-        // Only root needs no namespace of users around the others.
+        // Only root can do without a user namespace.
         let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| {
             use std::os::unix::fs::MetadataExt;
             metadata.uid() == 0
@@ -158,7 +156,7 @@ impl Home {
         command
     }
 
-    /// Lets a command run in this folder, with all that it keeps below it.
+    /// Makes a command run in this folder, and save everything below it.
     pub fn settle(&self, command: &mut Command) {
         command
             .current_dir(self.path())
@@ -172,7 +170,7 @@ impl Home {
             .stdin(Stdio::null());
     }
 
-    /// Runs a command to its end; nothing of it may be left then.
+    /// Runs a command to its end, and checks that nothing is left behind.
     pub fn run(&self, command: &mut Command) -> Ended {
         self.start(command).wait()
     }
@@ -198,8 +196,8 @@ impl Home {
         }
     }
 
-    /// Runs `abx` with these arguments and [`cache`] to its end. npm, pip and Maven have
-    /// the copies that `scripts/install-test-servers` has kept, the first two nothing else.
+    /// Runs `abx` with these arguments and [`cache`] to its end. npm, pip and Maven use the copies
+    /// that `scripts/install-test-servers` saved; npm and pip use nothing else.
     pub fn run_with_cache(&self, arguments: &[&str]) -> Ended {
         self.run(
             self.abx(arguments)
@@ -225,7 +223,7 @@ impl Home {
             .collect()
     }
 
-    /// The one record in the state folder.
+    /// The path of the only record in the state folder.
     pub fn record_path(&self) -> PathBuf {
         let records = self.records_in("state/abx");
         assert_eq!(records.len(), 1, "one record: {records:?}");
@@ -237,12 +235,12 @@ impl Home {
         abx_lab::history::find(id, &self.join("state/abx")).unwrap()
     }
 
-    /// Its record.
+    /// The only record in the state folder.
     pub fn record(&self) -> Value {
         read_json(&self.record_path())
     }
 
-    /// Living processes that abx started here, each with its command line.
+    /// Running processes that abx started here, each with its command line.
     pub fn processes(&self) -> Vec<(u32, String)> {
         let marker = format!("{MARKER}={}\0", self.path().display());
         let numbers = fs::read_dir("/proc").unwrap().flatten();
@@ -264,7 +262,7 @@ impl Home {
             .collect()
     }
 
-    /// Folders in the one for temporary files.
+    /// Folders in the folder for temporary files.
     pub fn scratch(&self) -> Vec<String> {
         let entries = fs::read_dir(self.join("tmp")).unwrap().flatten();
         let folders = entries
@@ -273,7 +271,7 @@ impl Home {
         folders.map(|path| path.display().to_string()).collect()
     }
 
-    /// Waits until nothing of abx runs here any more, and names the processes that still run.
+    /// Waits until no process of abx runs here any more; names those that never end.
     #[track_caller]
     pub fn wait_until_empty(&self) {
         let deadline = Instant::now() + DEADLINE;
@@ -301,7 +299,7 @@ pub fn read_json(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// A command that runs; ended when dropped.
+/// A running command, which is killed on drop.
 pub struct Running<'a> {
     home: &'a Home,
     child: Child,
@@ -330,8 +328,8 @@ impl<'a> Running<'a> {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits until a block after the first is under way and a server whose command line holds
-    /// `word` is under load; returns its process.
+    /// Waits until the first block is complete and a server whose command line contains `word` is
+    /// under load; returns the server's process.
     pub fn in_a_block(&mut self, word: &str) -> u32 {
         self.until("a complete block", |home| {
             let text = fs::read_to_string(home.records_in("state/abx").first()?).ok()?;
@@ -355,8 +353,7 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// Waits for its end, and looks that nothing is left behind: neither a
-    /// process nor a temporary folder.
+    /// Waits for the end, and checks that neither a process nor a temporary folder is left behind.
     pub fn wait(self) -> Ended {
         let home = self.home;
         let ended = self.wait_alone();
@@ -365,7 +362,7 @@ impl<'a> Running<'a> {
         ended
     }
 
-    /// Waits for its end, even if something is left behind.
+    /// Waits for the end, even if something is left behind.
     pub fn wait_alone(mut self) -> Ended {
         let status = wait_for("the end of the command", || self.child.try_wait().unwrap());
         Ended {
@@ -378,19 +375,18 @@ impl<'a> Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // Its keepers end the processes that they keep.
+        // The keepers end their processes.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Whether a command line is the built-in server's own, and not one that only
-/// names it.
+/// Whether a command line is that of the built-in server, and does not only name it.
 pub fn is_server(line: &str) -> bool {
     line.starts_with(&format!("{ABX} serve --port"))
 }
 
-/// A built-in server that has been under load and whose command line holds `word`.
+/// A built-in server that has been under load and whose command line contains `word`.
 pub fn loaded_server(home: &Home, word: &str) -> Option<u32> {
     let mut processes = home.processes().into_iter();
     let loaded = processes.find(|(pid, line)| {
@@ -414,7 +410,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The exit code must be this one, and standard error must name all of these.
+    /// Asserts the exit code, and that standard error contains all of these texts.
     #[track_caller]
     pub fn expect(&self, code: i32, texts: &[&str]) -> &Ended {
         assert_eq!(self.status.code(), Some(code), "{self:#?}");
@@ -425,15 +421,15 @@ impl Ended {
         self
     }
 
-    /// A study has come to its end. Its exit code must match its verdicts: on a busy machine short
-    /// slices may be judged invalid.
+    /// Asserts that a study ran to its end, with the exit code of its verdicts: on a busy machine
+    /// short slices may be judged invalid.
     #[track_caller]
     pub fn expect_measured(&self, record: &Value) -> &Ended {
         let comparisons = record["comparisons"].as_array().unwrap().iter();
         let mut primary = comparisons.filter(|comparison| comparison["role"] == "primary");
         let is_invalid = primary.any(|value| value["verdict"] == "invalid");
         assert_eq!(record["end"]["reason"], "blocks", "{self:#?}");
-        // A result beside the question may be invalid alone.
+        // A result other than the primary one may be invalid alone.
         assert!(!is_invalid || record["validity"]["status"] == "invalid");
         self.expect(if is_invalid { 3 } else { 0 }, &[])
     }
@@ -445,7 +441,7 @@ impl Ended {
     }
 }
 
-/// An `abx serve` of the test's own, which abx does not keep.
+/// An `abx serve` that the test itself starts and ends.
 pub struct Server {
     child: Child,
     pub url: String,
@@ -502,7 +498,7 @@ impl Server {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Waits until it has work.
+    /// Waits until the server is under load.
     pub fn wait_until_loaded(&self) {
         wait_for("load", || {
             process_cpu(self.id()).filter(|cpu| *cpu >= LOADED)
@@ -517,19 +513,19 @@ impl Drop for Server {
     }
 }
 
-/// A subject that is the built-in server with these further words.
+/// A subject that is the built-in server with further arguments.
 pub fn subject(name: &str, words: &str) -> String {
     format!("{name}='{ABX}' serve --port {{port}} {words}")
 }
 
-/// The findings of this name, wherever in a record they are.
+/// The findings of this name in a record with or without `validity`.
 pub fn findings(record: &Value, id: &str) -> Vec<Value> {
     let validity = record["validity"]["findings"].as_array();
     let values = record["findings"].as_array();
-    let all_values = validity.or(values).expect("a record has findings");
-    all_values
+    let findings = validity.or(values).expect("a record has findings");
+    findings
         .iter()
-        .filter(|value| value["id"] == id)
+        .filter(|finding| finding["id"] == id)
         .cloned()
         .collect()
 }
@@ -545,8 +541,7 @@ pub fn outcomes(record: &Value, subject: &str) -> Vec<(String, u64)> {
     sums.into_iter().collect()
 }
 
-/// Asserts that every attempt has one outcome and that only verified responses
-/// count as ok.
+/// Asserts that every attempt has one outcome, and that only verified responses count as ok.
 pub fn assert_honest(counted: &Value) {
     let number = |key: &str| counted[key].as_u64().unwrap();
     let outcomes = counted["outcomes"].as_object().unwrap();
@@ -556,9 +551,9 @@ pub fn assert_honest(counted: &Value) {
             .map_or(0, |count| count.as_u64().unwrap())
     };
     let sum: u64 = outcomes.keys().map(|name| count(name)).sum();
-    let whole = ["ok", "wrong_status", "wrong_length", "wrong_body"];
+    let complete = ["ok", "wrong_status", "wrong_length", "wrong_body"];
     assert_eq!(number("sent"), sum);
     assert_eq!(number("ok"), count("ok"));
-    let completed: u64 = whole.iter().map(|name| count(name)).sum();
+    let completed: u64 = complete.iter().map(|name| count(name)).sum();
     assert_eq!(number("completed"), completed);
 }

@@ -1,24 +1,24 @@
-//! The examples in README and docs: lines that begin with `$ abx` in fenced blocks
-//! marked `console`, and those that begin with `$ taskset -c N abx`. Those of a block marked `console long` take long, change the
-//! machine or never end, so they are only read.
+//! The examples in README and docs: lines that begin with `$ abx` or `$ taskset -c N abx` in fenced
+//! blocks marked `console`. Examples in blocks marked `console long` take long, change the machine
+//! or never end, so they are only parsed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A fenced block with examples.
 pub struct Block {
-    /// Where it stands, from the root of the project.
+    /// Its path from the root of the project.
     pub file: String,
     pub kind: Kind,
     pub examples: Vec<Example>,
 }
 
-/// The treatment of a block's examples.
+/// What is done with the examples of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// They are run, one after the other, in one folder.
+    /// They run one after the other in one folder.
     Run,
-    /// They are only read.
+    /// They are only parsed.
     Long,
 }
 
@@ -104,9 +104,9 @@ pub fn abx_words(text: &str) -> Option<Vec<String>> {
         _ => 0,
     };
     let words = words.into_iter().skip(start);
-    let take_while = words.take_while(|word| !word.starts_with(['|', '>', '&', ';']));
-    let texts: Vec<String> = take_while.collect();
-    (texts.first()? == "abx").then_some(texts)
+    let call = words.take_while(|word| !word.starts_with(['|', '>', '&', ';']));
+    let call: Vec<String> = call.collect();
+    (call.first()? == "abx").then_some(call)
 }
 
 fn opened(file: &str, info: &str) -> Option<Block> {
@@ -167,6 +167,6 @@ pub fn documents(root: &Path) -> Vec<PathBuf> {
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let flatten = fs::read_dir(folder).into_iter().flatten().flatten();
-    flatten.map(|entry| entry.path()).collect()
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }

@@ -1,4 +1,4 @@
-//! A command of curl, as browsers copy it, in the words of abx.
+//! Translates a curl command, as browsers copy it, to flags of abx.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -8,13 +8,13 @@ use abx_lab::without_placeholders;
 /// The meaning of a flag of curl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// Nothing, with no value or with one.
+    /// Ignored, without and with a value.
     Nothing,
     NothingOf,
-    /// The same as a flag of abx, without a value or with one.
+    /// The same as this flag of abx, without and with a value.
     Flag(&'static str),
     FlagOf(&'static str),
-    /// A header of this name.
+    /// The value of the header with this name.
     HeaderOf(&'static str),
     Header,
     Cookie,
@@ -32,7 +32,7 @@ enum Meaning {
 /// How curl reads the data to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DataKind {
-    /// With `@` for a file without its line ends.
+    /// `@` names a file that is sent without its line ends.
     Plain,
     Binary,
     Raw,
@@ -40,7 +40,7 @@ enum DataKind {
     Json,
 }
 
-/// The flags that are understood: their letter, where they have one, and their name.
+/// The supported flags: their letter, if they have one, and their name.
 const KNOWN: &[(Option<char>, &str, Meaning)] = &[
     (Some('X'), "request", Meaning::Method),
     (Some('H'), "header", Meaning::Header),
@@ -91,18 +91,18 @@ struct CurlCommand {
     headers: Vec<String>,
     cookies: Vec<String>,
     data: Vec<String>,
-    /// The file that is the body.
+    /// The file with the body.
     file: Option<String>,
     is_json: bool,
     is_upload: bool,
     is_get: bool,
     is_insecure: bool,
     is_compressed: bool,
-    /// The flags that are the same in abx.
+    /// Flags of abx that need no other translation.
     others: Vec<String>,
 }
 
-/// The words of abx for these words of curl.
+/// Translates the words after `curl` to a URL and flags of abx.
 ///
 /// # Errors
 /// The part that abx does not support, and a remedy.
@@ -125,7 +125,7 @@ pub fn translated(words: &[String]) -> Result<Vec<String>, String> {
             command.take(Meaning::Url, word.clone())?;
         }
     }
-    command.in_our_words()
+    command.into_words()
 }
 
 impl Meaning {
@@ -144,7 +144,7 @@ impl Meaning {
 }
 
 impl CurlCommand {
-    /// Takes letters that are joined in one word; the text after one that has a value is its value.
+    /// Takes letters that share one word; the rest after a letter with a value is its value.
     fn take_letters(
         &mut self,
         letters: &str,
@@ -216,11 +216,11 @@ impl CurlCommand {
         Ok(())
     }
 
-    /// `Name: value`; `Name;` has no value, and `Name:` takes a header of curl's own away.
+    /// `Name: value`; `Name;` is a header without a value, and `Name:` removes one of curl's own.
     fn take_header(&mut self, text: String) {
         match (text.split_once(':'), text.strip_suffix(';')) {
             (Some((_, value)), _) if value.trim().is_empty() => {}
-            // It is set as needed.
+            // abx sets it itself.
             (Some((name, _)), _) if name.eq_ignore_ascii_case("content-length") => {}
             (None, Some(name)) => self.headers.push(format!("{name}:")),
             _ => self.headers.push(text),
@@ -243,7 +243,7 @@ impl CurlCommand {
         Ok(())
     }
 
-    fn in_our_words(mut self) -> Result<Vec<String>, String> {
+    fn into_words(mut self) -> Result<Vec<String>, String> {
         let mut url = self
             .url
             .take()
@@ -269,8 +269,8 @@ impl CurlCommand {
             (None, true) => None,
         };
         if self.is_get && !self.data.is_empty() {
-            let sign = if url.contains('?') { '&' } else { '?' };
-            url = format!("{url}{sign}{joined}");
+            let separator = if url.contains('?') { '&' } else { '?' };
+            url = format!("{url}{separator}{joined}");
         }
         self.add_usual_headers(body.is_some());
         if self.is_insecure && url.starts_with("https://") {
@@ -285,7 +285,7 @@ impl CurlCommand {
         Ok(words)
     }
 
-    /// Those that curl adds for a body, for cookies and for compression.
+    /// Adds the headers that curl adds for a body, for cookies and for compression.
     fn add_usual_headers(&mut self, has_body: bool) {
         let mut usual = Vec::new();
         if has_body && self.is_json {
@@ -301,11 +301,11 @@ impl CurlCommand {
             usual.push(format!("Cookie: {}", self.cookies.join("; ")));
         }
         for header in usual {
-            if !self
+            let is_given = self
                 .headers
                 .iter()
-                .any(|own_text| name(own_text) == name(&header))
-            {
+                .any(|given| name(given) == name(&header));
+            if !is_given {
                 self.headers.push(header);
             }
         }
@@ -325,7 +325,7 @@ fn changed_file(flag: &str) -> String {
     format!("curl's {flag} changes what is in a file: send it unchanged by --data-binary @FILE")
 }
 
-/// The name of a header, as names are compared.
+/// The name of a header in small letters, for comparisons.
 fn name(header: &str) -> String {
     let name = header.split(':').next().unwrap_or_default();
     name.trim().to_ascii_lowercase()
@@ -358,15 +358,15 @@ mod tests {
 
     use super::*;
 
-    /// The words for a command as a shell would split it.
-    fn said(command: &str) -> Result<Vec<String>, String> {
+    /// Translates a command that is split as by a shell.
+    fn translate(command: &str) -> Result<Vec<String>, String> {
         translated(&shell_words::split(command).unwrap())
     }
 
     #[test]
-    fn a_command_as_browsers_copy_it_is_said_in_our_words() {
+    fn a_command_that_a_browser_copied_is_translated() {
         // Method: commands that Chromium and Firefox put on the clipboard, shortened.
-        let chromium = said(
+        let chromium = translate(
             "'https://localhost/a?b=c' -X 'PUT' -H 'Accept: */*' -b 'x=1; y' \
              -H 'content-type: application/json' --data-raw '{\"a\": \"@\"}' --insecure",
         );
@@ -382,7 +382,7 @@ mod tests {
                 "--insecure"
             ]
         );
-        let firefox = said(
+        let firefox = translate(
             "'http://localhost/' --compressed -H 'User-Agent: M' -H 'Connection: keep-alive' \
              -k --data-raw 'a=1&b=2'",
         );
@@ -400,8 +400,8 @@ mod tests {
     }
 
     #[test]
-    fn each_flag_means_what_it_means_to_curl() {
-        // Method: one after another, letters together and apart, and data of every kind.
+    fn each_flag_has_its_meaning_in_curl() {
+        // Method: each flag, letters in one word and in several, and data of every kind.
         let form = "--header=Content-Type: application/x-www-form-urlencoded";
         for (command, words) in [
             ("-sSXPUT u", &["u", "--method=PUT"][..]),
@@ -442,30 +442,29 @@ mod tests {
             ),
             ("u --oauth2-bearer t", &["u", "--bearer=t"]),
         ] {
-            assert_eq!(said(command).unwrap(), words, "{command}");
+            assert_eq!(translate(command).unwrap(), words, "{command}");
         }
     }
 
-    /// The result for any words: a URL, and flags that are known, each with its value in the same
-    /// word.
     #[test]
-    fn what_fuzzing_kept_is_said_in_ours_or_refused() {
-        // Method: the fuzz target's body, on kept inputs and changes of them.
+    fn saved_fuzz_inputs_are_translated_or_refused() {
+        // Method: the body of the fuzz target, on saved inputs and mutations of them.
         abx_corpus::replay_text("curl_command", 2_000, fuzz::any_text);
     }
 
     #[test]
-    fn a_url_is_no_flag() {
-        // Method: URLs that abx would take for flags, in each place in which curl takes one.
+    fn a_url_that_looks_like_a_flag_is_refused() {
+        // Method: URLs that abx would take for flags, in each way to give curl a URL.
         for command in ["--url --insecure", "--url=--insecure", "--url -k"] {
-            assert!(said(command).is_err(), "{command}");
+            assert!(translate(command).is_err(), "{command}");
         }
-        assert!(said("--url -").unwrap_err().contains("begins with `-`"));
+        let error = translate("--url -").unwrap_err();
+        assert!(error.contains("begins with `-`"), "{error}");
     }
 
     proptest! {
         #[test]
-        fn any_words_are_said_in_ours_or_refused(
+        fn any_words_are_translated_or_refused(
             words in prop::collection::vec(prop::sample::select(vec![
                 "-X", "-XPUT", "-H", "A: b", "A;", "A:", "-d", "@f", "a=b", "--data-raw",
                 "--data-urlencode", "=\u{e9}", "n@f", "--json", "{\"a\": 1}", "{seq}", "{{x}}", "-F",
@@ -474,7 +473,7 @@ mod tests {
             ]), 0..9),
             odd in any::<String>(),
         ) {
-            // Method: words of such commands thrown together, with any text among them.
+            // Method: random words of curl commands, with any text among them.
             let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
             fuzz::any_words(&words);
             words.insert(words.len() / 2, odd);
@@ -483,8 +482,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
-        // Method: one command for each error.
+    fn the_unsupported_part_of_a_command_is_named() {
+        // Method: a command per error.
         for (command, part) in [
             ("u --proxy p", "curl's --proxy is not supported"),
             ("u -sx p", "curl's -x is not"),
@@ -497,7 +496,7 @@ mod tests {
             ("u --data-binary @f -d a", "one file or text"),
             ("u -b jar", "NAME=VALUE"),
         ] {
-            let error = said(command).unwrap_err();
+            let error = translate(command).unwrap_err();
             assert!(error.contains(part), "{command}: {error}");
         }
     }

@@ -31,7 +31,7 @@ pub struct CommitStudies<'a> {
     pub metric: Metric,
     pub margin: Margin,
     seed: u64,
-    /// How many there were: no two have the same seed.
+    /// How many comparisons have begun: each has its own seed.
     number: Cell<u64>,
 }
 
@@ -53,23 +53,23 @@ pub enum NotCompared {
     Failed(Failure),
 }
 
-/// The comparison of one study, and its end.
+/// What one study compares, and when it ends.
 pub struct CommitQuestion<'a> {
     /// The first is the baseline.
     pub subjects: Vec<Subject>,
-    /// The pairs; none for each subject with the baseline.
+    /// The pairs to compare; if empty, each subject is compared with the baseline.
     pub contrasts: Vec<Contrast>,
-    /// The fewest blocks that it takes.
+    /// The fewest blocks that the study takes.
     pub fewest: u32,
     /// Whether the generator's ceiling is measured, which is the same for all commits.
     pub has_ceiling: bool,
-    /// Whether the servers are sampled, if a person wants that at all.
+    /// Whether the servers are sampled if the flags request that.
     pub may_sample: bool,
     pub until: &'a dyn Fn(&StudyRecord) -> bool,
 }
 
 impl<'a> CommitStudies<'a> {
-    /// Those that the flags describe.
+    /// The studies that the flags describe.
     pub fn of(
         flags: &'a Bisect,
         interruption: &'a Interruption,
@@ -91,17 +91,17 @@ impl<'a> CommitStudies<'a> {
         })
     }
 
-    /// The server before it is known where it is built.
+    /// How to start the server of any commit, still without the folder of its build.
     pub fn launch(&self) -> Launch {
         self.launch.clone()
     }
 
-    /// The part of the loads that distinguishes two searches.
+    /// The settings that distinguish searches among the same commits.
     pub fn described(&self) -> String {
         format!("{:?} {} {:?}", self.metric, self.margin.share(), self.loads)
     }
 
-    /// Compares commits until the question has its response, or the budget ends.
+    /// Compares commits until the question is settled, or the budget is used up.
     pub fn compare(&self, question: CommitQuestion) -> Result<ComparedCommits, NotCompared> {
         let number = self.number.replace(self.number.get() + 1);
         let has_ceiling = question.has_ceiling && !self.flags.no_ceiling;
@@ -146,8 +146,8 @@ impl<'a> CommitStudies<'a> {
 
     fn study(&self, subjects: Vec<Subject>, contrasts: Vec<Contrast>, number: u64) -> Study {
         let flags = self.flags;
-        let first = subjects.first().cloned();
-        let first = first.expect("a comparison has a baseline");
+        let baseline = subjects.first().cloned();
+        let baseline = baseline.expect("a comparison has a baseline");
         Study {
             subjects,
             contrasts,
@@ -161,7 +161,7 @@ impl<'a> CommitStudies<'a> {
             label: flags.label.text(),
             pilot: flags.pilot.map_or(PilotEffort::Usual, PilotName::effort),
             ..Study::of_one(
-                first,
+                baseline,
                 self.loads.clone(),
                 self.seed.wrapping_add(number),
                 invocation::recorded(),

@@ -1,4 +1,4 @@
-//! The commits from GOOD to BAD, and a server of each.
+//! The commits from GOOD to BAD, and the server of each.
 
 use abx_lab::revisions::{Builder, Built, Repository, Revision, RevisionError};
 use abx_lab::{Launch, Source, Subject};
@@ -17,14 +17,14 @@ pub struct Commits<'a> {
     is_quiet: bool,
 }
 
-/// A server of a commit that is built. Its build stays as long as this value exists.
+/// The built server of a commit. The build is kept as long as this value exists.
 pub struct CommitServer {
     pub subject: Subject,
     _built: Built,
 }
 
 impl<'a> Commits<'a> {
-    /// Those that the flags name.
+    /// The commits that the flags name.
     pub fn of(flags: &Bisect, repository: &'a Repository) -> Result<Commits<'a>, Failure> {
         let good = repository.resolve(&flags.good).map_err(failure)?;
         let bad = repository.resolve(&flags.bad).map_err(failure)?;
@@ -46,41 +46,43 @@ impl<'a> Commits<'a> {
         })
     }
 
-    /// The place of BAD.
+    /// The index of BAD.
     pub fn last(&self) -> usize {
         self.revisions.len() - 1
     }
 
-    /// The part of the commits that distinguishes two searches.
+    /// A text that distinguishes searches among different commits.
     pub fn described(&self) -> String {
-        let each = self.revisions.iter();
-        let each = each.map(|revision| (&revision.commit, &revision.changes));
-        format!("{:?}", each.collect::<Vec<_>>())
+        let revisions = self.revisions.iter();
+        let keys = revisions.map(|revision| (&revision.commit, &revision.changes));
+        format!("{:?}", keys.collect::<Vec<_>>())
     }
 
-    /// As records keep them.
+    /// The commits as records contain them.
     pub fn records(&self) -> Vec<CommitRecord> {
-        let each = self.revisions.iter().zip(&self.parents);
-        each.map(|(revision, parents)| CommitRecord {
-            commit: revision.commit.clone(),
-            author_date: revision.author_date.clone(),
-            subject_line: if revision.is_dirty() {
-                "the changes of the working tree".to_owned()
-            } else {
-                revision.title.clone()
-            },
-            parents: parents.clone(),
-        })
-        .collect()
+        self.revisions
+            .iter()
+            .zip(&self.parents)
+            .map(|(revision, parents)| CommitRecord {
+                commit: revision.commit.clone(),
+                author_date: revision.author_date.clone(),
+                subject_line: if revision.is_dirty() {
+                    "the changes of the working tree".to_owned()
+                } else {
+                    revision.title.clone()
+                },
+                parents: parents.clone(),
+            })
+            .collect()
     }
 
-    /// The places of the commits that these revisions name, except for the two ends.
+    /// The indices of the commits that these revisions name; the ends are refused.
     pub fn places(&self, revisions: &[String]) -> Result<Vec<usize>, Failure> {
         let mut places = Vec::new();
         for text in revisions {
             let revision = self.repository.resolve(text).map_err(failure)?;
-            let place = { self.revisions.iter() }.position(|other| other.is_same(&revision));
-            match place {
+            let mut others = self.revisions.iter();
+            match others.position(|other| other.is_same(&revision)) {
                 Some(place) if place == 0 || place == self.last() => {
                     return Err(Failure::usage(format!(
                         "--skip {text} is an end of the search: name another GOOD or BAD instead"
@@ -96,7 +98,7 @@ impl<'a> Commits<'a> {
         Ok(places)
     }
 
-    /// The server of a commit, built.
+    /// Builds the server of a commit.
     pub fn server(&self, place: usize, launch: Launch) -> Result<CommitServer, RevisionError> {
         let revision = &self.revisions[place];
         let built = self
@@ -105,7 +107,8 @@ impl<'a> Commits<'a> {
         server(revision.short().to_owned(), built, launch)
     }
 
-    /// Each build of a commit, and each build of its first parent, whose hash comes first.
+    /// Builds the servers of a commit and of its first parent several times. Returns the hash of
+    /// the parent, and a pair per build, in which the parent's server comes first.
     pub fn twice(
         &self,
         place: usize,
@@ -113,7 +116,7 @@ impl<'a> Commits<'a> {
     ) -> Result<(String, Vec<[CommitServer; 2]>), RevisionError> {
         let revision = &self.revisions[place];
         let parent = self.repository.parent(revision)?;
-        // Only a commit without ancestors has none, and GOOD is an ancestor of all.
+        // Only a commit without ancestors has no parent, and GOOD is an ancestor of all commits.
         let parent = parent.unwrap_or_else(|| self.revisions[0].clone());
         let mut pairs = Vec::new();
         for copy in 0..BUILDS {
@@ -134,14 +137,14 @@ impl<'a> Commits<'a> {
     }
 }
 
-/// A variable that moves the stack of a server, by another distance for each of its builds: two
-/// builds of one compiler may be the same to the byte.
+/// An environment variable that moves the stack of a server, by another distance for each build,
+/// because two builds by the same compiler may be identical byte for byte.
 /// Source: Mytkowicz and others, ASPLOS (2009).
 fn moved_stack(copy: usize) -> (String, String) {
     ("ABX_BUILD".to_owned(), "x".repeat(1 + STACK_BYTES * copy))
 }
 
-/// Not a multiple of a page, nor of a line of the cache.
+/// Neither a multiple of a page nor of a cache line.
 const STACK_BYTES: usize = 1_040;
 
 fn server(name: String, built: Built, launch: Launch) -> Result<CommitServer, RevisionError> {

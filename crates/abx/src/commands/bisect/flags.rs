@@ -115,8 +115,8 @@ const BRIEF: &[&str] = &[
     "help",
 ];
 
-/// Whether it is a flag of loads that a search cannot have: those that differ from commit to commit
-/// or last longer than a slice, and of TLS, which no server that abx starts uses.
+/// Whether a flag does not apply to a search: loads that differ from commit to commit or last
+/// longer than a slice, and TLS, which no server that abx starts uses.
 fn is_refused(argument: &Arg) -> bool {
     let is_of_tls = argument.get_help_heading() == Some("TLS");
     is_of_tls || ["slo", "stages", "connection_stages"].contains(&argument.get_id().as_str())

@@ -8,7 +8,6 @@ mod search_file;
 use std::time::{Duration, Instant};
 
 use abx_evidence::record::Contrast;
-use abx_lab::Subject;
 use abx_lab::revisions::RevisionError;
 use abx_stats::sequential::{EndTest, STEP_BLOCKS_MIN, StepDecision};
 use abx_stats::stop::BLOCKS_FOR_VERDICT;
@@ -28,7 +27,7 @@ use crate::ui::signals::Interruption;
 
 pub use self::flags::Bisect;
 
-/// Finds the commit, and prints how.
+/// Finds the commit, and prints the search.
 pub fn bisect(flags: &Bisect) -> Result<End, Failure> {
     let interruption = Interruption::by_signals();
     let studies = CommitStudies::of(flags, &interruption)?;
@@ -55,14 +54,12 @@ pub fn bisect(flags: &Bisect) -> Result<End, Failure> {
     finish(ended, &file, &flags.output)
 }
 
-/// Notes the commits that are to be left out, once.
+/// Records the commits to leave out, each once.
 fn skip(file: &mut SearchFile, places: &[usize]) {
+    let trials = &mut file.record.trials;
     for place in places {
-        let mut trials = file.record.trials.iter();
-        if !trials.any(|trial| trial.position == *place) {
-            file.record
-                .trials
-                .push(skipped(*place, "--skip".to_owned()));
+        if trials.iter().all(|trial| trial.position != *place) {
+            trials.push(skipped(*place, "--skip".to_owned()));
         }
     }
 }
@@ -104,7 +101,7 @@ struct Search<'a> {
     studies: CommitStudies<'a>,
     commits: Commits<'a>,
     is_quiet: bool,
-    /// How long each step took that measured a commit.
+    /// How long each step took in which a commit was measured.
     took: Vec<Duration>,
 }
 
@@ -140,7 +137,7 @@ impl From<NotCompared> for Stopped {
 }
 
 impl Search<'_> {
-    /// Does the next step; how the search ends, once it does.
+    /// Does the next step. Returns the conclusion if the search has ended.
     fn step(&mut self, file: &mut SearchFile) -> Result<Option<BisectConclusion>, Stopped> {
         match file.record.next_task().map_err(Failure::no_claim)? {
             BisectTask::CompareEnds => {
@@ -218,25 +215,28 @@ impl Search<'_> {
             let names = pairs.iter().map(|pair| pair[side].subject.name.clone());
             names.collect::<Vec<String>>()
         });
-        let numbers = (0..BUILDS).flat_map(|build| (0..BUILDS).map(move |other| [build, other]));
-        let numbers: Vec<[usize; 2]> = numbers.collect();
-        let contrasts = numbers.iter().map(|[build, other]| Contrast {
-            subject: commits[*build].clone(),
-            baseline: parents[*other].clone(),
-            loads: Vec::new(),
-            question: None,
-        });
-        let contrasts: Vec<Contrast> = contrasts.collect();
+        let builds: Vec<[usize; 2]> = (0..BUILDS)
+            .flat_map(|build| (0..BUILDS).map(move |parent_build| [build, parent_build]))
+            .collect();
+        let contrasts: Vec<Contrast> = builds
+            .iter()
+            .map(|[build, parent_build]| Contrast {
+                subject: commits[*build].clone(),
+                baseline: parents[*parent_build].clone(),
+                loads: Vec::new(),
+                question: None,
+            })
+            .collect();
         let logs = |record: &StudyRecord| -> Vec<Vec<f64>> {
-            let each = contrasts.iter();
-            each.map(|contrast| block_log_ratios(record, studies.metric, contrast.pair()))
+            contrasts
+                .iter()
+                .map(|contrast| block_log_ratios(record, studies.metric, contrast.pair()))
                 .collect()
         };
         let until = |record: &StudyRecord| are_builds_known(&logs(record), margin);
-        let subjects = pairs.iter().flatten();
-        let subjects: Vec<Subject> = subjects.map(|server| server.subject.clone()).collect();
+        let servers = pairs.iter().flatten();
         let compared = studies.compare(CommitQuestion {
-            subjects,
+            subjects: servers.map(|server| server.subject.clone()).collect(),
             contrasts: contrasts.clone(),
             fewest: BLOCKS_FOR_VERDICT as u32,
             has_ceiling: false,
@@ -248,12 +248,12 @@ impl Search<'_> {
         if logs.iter().any(Vec::is_empty) {
             return Err(no_ratio(&compared).into());
         }
-        let pairs = numbers
+        let pairs = builds
             .iter()
             .zip(&logs)
-            .map(|([build, other], logs)| BuildPair {
+            .map(|([build, parent_build], logs)| BuildPair {
                 build: build + 1,
-                parent_build: other + 1,
+                parent_build: parent_build + 1,
                 ratios: BlockRatios::of_logs(logs),
             });
         Ok(Confirmation {
@@ -263,8 +263,8 @@ impl Search<'_> {
         })
     }
 
-    /// The log ratios of the second of two servers, the ends or not, to the first, until they are
-    /// enough.
+    /// Compares two servers until the blocks are enough. Returns the log ratio of the second server
+    /// to the first in each block.
     fn compare_pair(
         &self,
         servers: [CommitServer; 2],
@@ -300,8 +300,8 @@ impl Search<'_> {
     /// How long a step takes on average; `None` before the first one.
     fn each_step(&self) -> Option<Duration> {
         let count = u32::try_from(self.took.len()).ok()?;
-        let whole: Duration = self.took.iter().sum();
-        whole.checked_div(count)
+        let total: Duration = self.took.iter().sum();
+        total.checked_div(count)
     }
 
     fn notify(&self, line: &str) {
@@ -311,7 +311,7 @@ impl Search<'_> {
     }
 }
 
-/// Why commits that were compared have no ratio.
+/// The failure if the comparison of commits has no ratio.
 fn no_ratio(compared: &ComparedCommits) -> Failure {
     let findings = &compared.record.conclusions.validity.findings;
     Failure::no_claim(format!(

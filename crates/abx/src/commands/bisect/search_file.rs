@@ -17,7 +17,7 @@ use crate::ui::invocation;
 pub struct SearchFile {
     pub record: BisectRecord,
     store: Store,
-    /// The time that was spent on it before this process began.
+    /// How long earlier processes have searched.
     before_s: f64,
     began: Instant,
 }
@@ -26,7 +26,7 @@ pub struct SearchFile {
 const KEY_LETTERS: usize = 16;
 
 impl SearchFile {
-    /// That of these commits: one that was interrupted, or a new one.
+    /// Opens the search among these commits: an interrupted one, or a new one.
     pub fn open(
         flags: &Bisect,
         studies: &CommitStudies,
@@ -44,11 +44,12 @@ impl SearchFile {
             "{SEARCHES}/{}.json",
             &id_of_file(&key)[..KEY_LETTERS]
         ));
-        let unfinished = read_text(store.path()).ok();
-        let unfinished = unfinished.and_then(|text| serde_json::from_str(&text).ok());
-        let unfinished = unfinished.filter(|record: &BisectRecord| {
-            !flags.restart && record.conclusion.is_none() && record.ends.is_some()
-        });
+        let unfinished = read_text(store.path())
+            .ok()
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .filter(|record: &BisectRecord| {
+                !flags.restart && record.conclusion.is_none() && record.ends.is_some()
+            });
         if let Some(record) = &unfinished
             && !flags.output.quiet
         {
@@ -71,11 +72,12 @@ impl SearchFile {
     /// Saves the results so far.
     pub fn save(&mut self) -> Result<(), Failure> {
         self.record.elapsed_s = self.before_s + self.began.elapsed().as_secs_f64();
-        let saved = self.store.save_somewhere(&self.record);
-        saved.map_err(Failure::no_claim)
+        self.store
+            .save_somewhere(&self.record)
+            .map_err(Failure::no_claim)
     }
 
-    /// Its name in the history.
+    /// Where the record is saved.
     pub fn store(&self) -> &Store {
         &self.store
     }

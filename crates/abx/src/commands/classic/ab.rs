@@ -53,11 +53,11 @@ pub struct AbWords {
     words: Vec<String>,
 }
 
-/// With more requests than this, it is shown how many have ended.
+/// Progress is shown if there are more requests than this.
 const UNWATCHED_MAX: u64 = 150;
-/// Those are shown at every tenth part, and no more often than after so many.
+/// Progress is shown after each tenth of the requests, but not more often than after this many.
 const STEP_MIN: u64 = 100;
-/// So often is looked whether there is something to show, or a reason to stop.
+/// How often the watch checks for progress to show, or for a reason to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Runs as ab would.
@@ -88,7 +88,7 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
         local_addresses: options.local_address.into_iter().collect(),
     };
     let clocks = clocks();
-    let loaded = AbWatch::new(options, &count, step).over(once)?;
+    let loaded = AbWatch::new(options, &count, step).run(once)?;
     let SliceTally {
         tally,
         wall_ns,
@@ -104,13 +104,9 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
         clocks,
     };
     print(&heads(options, &run.log))?;
-    let outcomes = || {
-        run.log
-            .requests()
-            .iter()
-            .map(|logged_request| logged_request.outcome)
-    };
-    if options.proxy.is_some() && outcomes().any(|outcome| outcome == Outcome::TlsFailed) {
+    let mut requests = run.log.requests().iter();
+    let has_tls_failure = requests.any(|request| request.outcome == Outcome::TlsFailed);
+    if options.proxy.is_some() && has_tls_failure {
         notify(TLS_OF_PROXY);
     }
     if let Some(abort) = abort(options, &run.log, stopped_responding) {
@@ -126,11 +122,11 @@ fn load(options: &AbOptions) -> Result<u8, AbRefusal> {
             options.requests
         ));
     }
-    // As ab after an interrupt.
+    // Like ab after an interrupt.
     Ok(u8::from(loaded.is_interrupted))
 }
 
-/// Prints the report, writes its files and warns where it misleads.
+/// Prints the report, writes its files, and warns if it misleads.
 fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRefusal> {
     let figures = AbFigures::of(options, run);
     if is_watched {
@@ -159,14 +155,14 @@ fn report(options: &AbOptions, run: &AbRun, is_watched: bool) -> Result<(), AbRe
 fn beginning(options: &AbOptions, request: &AbRequest, is_watched: bool) -> String {
     let mut text = banner(options.markup.is_some());
     if options.markup.is_none() {
-        let through = options
+        let proxy = options
             .proxy
             .as_ref()
             .map(|(host, port)| format!(" [through {host}:{port}]"))
             .unwrap_or_default();
         let host = &options.url.host;
         let end = if is_watched { "\n" } else { "..." };
-        text.push_str(&format!("Benchmarking {host}{through} (be patient){end}"));
+        text.push_str(&format!("Benchmarking {host}{proxy} (be patient){end}"));
     }
     if options.verbosity >= 2 {
         let AbRequest { method, .. } = request;
@@ -193,7 +189,7 @@ fn heads(options: &AbOptions, log: &RequestLog) -> String {
     text
 }
 
-/// After how many requests each it is shown how many have ended; `None` for not at all.
+/// After how many requests the progress is shown each time; `None` if it is not shown.
 fn step(options: &AbOptions) -> Option<u64> {
     let is_shown = options.requests > UNWATCHED_MAX && !options.is_quiet;
     is_shown.then(|| (options.requests / 10).max(STEP_MIN))
@@ -216,7 +212,7 @@ fn read_body(options: &AbOptions) -> Result<Vec<u8>, AbRefusal> {
 fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
     let url = match &options.proxy {
         Some((host, port)) => format!("http://{host}:{port}/"),
-        // The part after the authority is sent as it is.
+        // The rest of the URL is sent as it is, so it is not parsed.
         None => options.url.origin(),
     };
     Target::parse(&url).map_err(|error| AbRefusal {
@@ -225,8 +221,8 @@ fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
     })
 }
 
-/// The message if TLS failed with a proxy: most do not support it, and wait for a request for a
-/// tunnel.
+/// The message if TLS with a proxy failed: most proxies do not support it, and wait for a request
+/// for a tunnel.
 const TLS_OF_PROXY: &str = "abx: with -X and https://, abx uses TLS with the proxy itself, as ab \
                             does, and requests no tunnel (CONNECT)";
 
@@ -250,7 +246,7 @@ fn plan(
             body: request.body.clone(),
             placeholders,
         },
-        // Statuses and lengths are looked at in the log.
+        // Statuses and lengths are evaluated in the log.
         expect: ExpectedResponse {
             status: ExpectedStatus::any(),
             body: None,
@@ -286,8 +282,8 @@ fn plan(
     })
 }
 
-/// A path as it is sent, byte for byte, as ab does. One that the grammar of HTTP does not allow
-/// is filled in as a placeholder, whose value the engine does not check.
+/// A path that is sent byte for byte, as in ab. A path that the grammar of HTTP does not allow
+/// becomes the value of a placeholder, which the engine does not check.
 fn verbatim(target: &str) -> (String, Vec<RequestPlaceholder>) {
     let is_sendable = units::is_url_path(target) || target.starts_with("http");
     if is_sendable && target.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -304,7 +300,7 @@ fn verbatim(target: &str) -> (String, Vec<RequestPlaceholder>) {
     (path.to_owned(), vec![placeholder])
 }
 
-/// One connection after the other begins to send, by `-R`.
+/// With `-R`, connections begin to send one after the other.
 fn pacing(options: &AbOptions) -> Result<Pacing, AbRefusal> {
     let last = options.concurrency - 1;
     let ramp_ms = options.ramp.as_millis() * u128::from(last);
@@ -322,7 +318,7 @@ fn pacing(options: &AbOptions) -> Result<Pacing, AbRefusal> {
     })
 }
 
-/// As ab, which trusts every certificate.
+/// TLS as in ab, which trusts every certificate.
 fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
     let suites = suites(options.tls.suites.iter().map(String::as_str));
     let suites = suites.map_err(|why| AbRefusal {
@@ -357,25 +353,25 @@ fn tls(options: &AbOptions) -> Result<Option<TlsPlan>, AbRefusal> {
     }))
 }
 
-/// This moment of the calendar in µs, and on the monotonic clock in ns.
+/// The current time of the calendar in µs, and of the monotonic clock in ns.
 fn clocks() -> (u64, u64) {
     let calendar = SystemTime::now().duration_since(UNIX_EPOCH);
     let calendar_us = calendar.unwrap_or_default().as_micros();
     (u64::try_from(calendar_us).unwrap_or(0), Nanos::now().0)
 }
 
-/// A load that was made.
+/// The result of a load.
 struct AbOutcome {
     slice: SliceTally,
     is_interrupted: bool,
 }
 
-/// Watches a load: shows how far it is, and stops it when it is time, or at the first failure
-/// unless it is to continue.
+/// Watches a load: shows its progress, and stops it at the time limit, or at the first failure
+/// unless it `continues`.
 struct AbWatch<'a> {
     count: &'a RequestCount,
     step: Option<u64>,
-    /// How long it lasts at most.
+    /// How long the load may last.
     limit: Option<Duration>,
     continues: bool,
     is_over: AtomicBool,
@@ -392,31 +388,31 @@ impl<'a> AbWatch<'a> {
         }
     }
 
-    /// Makes the load under its eyes.
-    fn over(&self, once: OncePlan) -> Result<AbOutcome, AbRefusal> {
-        let (loaded, was_own_doing) = thread::scope(|scope| {
+    /// Makes the load, which a thread watches.
+    fn run(&self, once: OncePlan) -> Result<AbOutcome, AbRefusal> {
+        let (loaded, has_stopped) = thread::scope(|scope| {
             let mut watcher = None;
             let loaded = load_once(once, &mut |stopper| {
                 signals::stop_on_signals(&stopper);
-                let look = {
+                let watch = {
                     let stopper = stopper.clone();
-                    move || self.look(&stopper)
+                    move || self.watch(&stopper)
                 };
-                watcher = Some(thread::Builder::new().spawn_scoped(scope, look));
+                watcher = Some(thread::Builder::new().spawn_scoped(scope, watch));
                 if matches!(watcher, Some(Err(_))) {
                     stopper.stop();
                 }
             });
             self.is_over.store(true, Ordering::Release);
-            let was_own_doing = watcher.transpose().map(|watcher| {
+            let has_stopped = watcher.transpose().map(|watcher| {
                 watcher.is_some_and(|watcher| {
                     watcher.thread().unpark();
                     watcher.join().expect("it only counts and prints")
                 })
             });
-            (loaded, was_own_doing)
+            (loaded, has_stopped)
         });
-        let was_own_doing = was_own_doing.map_err(|source| AbRefusal {
+        let has_stopped = has_stopped.map_err(|source| AbRefusal {
             message: format!("\nabx ab: {}", EngineError::no_thread(source)),
             exit_code: 1,
         })?;
@@ -426,19 +422,19 @@ impl<'a> AbWatch<'a> {
         })?;
         Ok(AbOutcome {
             slice,
-            is_interrupted: is_stopped && !was_own_doing,
+            is_interrupted: is_stopped && !has_stopped,
         })
     }
 
     /// Watches until the load is over. Returns whether it stopped the load.
-    fn look(&self, stopper: &Stopper) -> bool {
+    fn watch(&self, stopper: &Stopper) -> bool {
         let deadline = self
             .limit
             .and_then(|limit| Instant::now().checked_add(limit));
         let left = || deadline.map(|moment| moment.saturating_duration_since(Instant::now()));
         let (mut shown, mut has_stopped) = (0, false);
         loop {
-            // Read first, so that requests that have ended by then are shown.
+            // Read before the progress is shown, so that all requests of the load are shown.
             let is_over = self.is_over.load(Ordering::Acquire);
             shown = self.show(shown);
             if is_over {
@@ -456,7 +452,7 @@ impl<'a> AbWatch<'a> {
         }
     }
 
-    /// Shows how many have ended, if that many were not shown yet.
+    /// Shows how many requests have ended, at each step after `shown`. Returns the number shown.
     fn show(&self, mut shown: u64) -> u64 {
         let Some(step) = self.step else {
             return shown;
@@ -470,7 +466,7 @@ impl<'a> AbWatch<'a> {
     }
 }
 
-/// Failures at which ab gives up, unless it is to continue.
+/// Failures after which ab gives up, unless its options make it continue.
 const ENDING: [Outcome; 9] = [
     Outcome::Refused,
     Outcome::Reset,
@@ -483,17 +479,15 @@ const ENDING: [Outcome; 9] = [
     Outcome::NoMemory,
 ];
 
-/// Why there is no report, in ab's words; `None` when there is one.
+/// Why there is no report, in ab's words; `None` if there is one.
 fn abort(options: &AbOptions, log: &RequestLog, stopped_responding: bool) -> Option<AbRefusal> {
-    let mut requests = log
-        .requests()
-        .iter()
-        .map(|logged_request| logged_request.outcome);
+    let requests = log.requests().iter();
+    let mut outcomes = requests.map(|request| request.outcome);
     let outcome = if options.continues {
-        // Then ab gives up in any case.
-        requests.find(|outcome| stopped_responding && *outcome == Outcome::Timeout)?
+        // ab gives up on a server that does not respond, even if it continues after failures.
+        outcomes.find(|outcome| stopped_responding && *outcome == Outcome::Timeout)?
     } else {
-        requests.find(|outcome| ENDING.contains(outcome))?
+        outcomes.find(|outcome| ENDING.contains(outcome))?
     };
     let (message, exit_code) = match outcome {
         Outcome::Refused => ("apr_socket_recv: Connection refused (111)", 111),
@@ -517,13 +511,11 @@ fn abort(options: &AbOptions, log: &RequestLog, stopped_responding: bool) -> Opt
     })
 }
 
-/// How many requests had a response before ab gave up.
+/// The line with the number of requests that had a response before ab gave up.
 fn completed_before(log: &RequestLog) -> String {
-    let whole = log
-        .requests()
-        .iter()
-        .filter(|logged_request| logged_request.outcome.is_completed());
-    match whole.count() {
+    let requests = log.requests().iter();
+    let completed = requests.filter(|request| request.outcome.is_completed());
+    match completed.count() {
         0 => String::new(),
         count => format!("Total of {count} requests completed\n"),
     }

@@ -1,5 +1,5 @@
-//! `abx httperf`: httperf's command line and report. The meaning of its words and figures is in
-//! `abx-classic`, the load in the engine's sessions.
+//! `abx httperf`: httperf's command line and report. `abx-classic` defines its options and figures;
+//! the engine's sessions make the load.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -89,7 +89,7 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
         Err(why) => return Ok(refuse(&why)),
     };
     let before = own_cpu();
-    let terms = terms(&options, address, tls);
+    let terms = session_options(&options, address, tls);
     let took = match &options.session.load {
         None => run_sessions(session_load(&options, terms), &mut client, &stopper),
         Some(sessions) => {
@@ -140,18 +140,17 @@ fn log(options: &HttperfOptions) -> Result<Vec<u8>, String> {
     abx_lab::read_input(file.as_ref()).map_err(|error| format!("can't open {file}: {error}"))
 }
 
-/// The address of the server: of several the first of IPv4, as httperf supports no other.
+/// The address of the server. IPv4 is preferred, because httperf supports nothing else.
 fn address(options: &HttperfOptions) -> Result<SocketAddr, String> {
     let (server, port) = (&options.server, options.port);
-    let socket_addrs = look_up(server, port).unwrap_or_default();
-    let mut all_socket_addrs = socket_addrs.iter();
-    let first = all_socket_addrs.find(|socket_addr| socket_addr.is_ipv4());
-    let first = first.or(socket_addrs.first()).copied();
-    first.ok_or_else(|| format!("invalid server address {server}"))
+    let addresses = look_up(server, port).unwrap_or_default();
+    let ipv4 = addresses.iter().find(|address| address.is_ipv4());
+    let address = ipv4.or(addresses.first()).copied();
+    address.ok_or_else(|| format!("invalid server address {server}"))
 }
 
-/// How connections are encrypted: as in httperf, which trusts every certificate unless an option
-/// forbids it. abx resumes no session.
+/// TLS as in httperf, which trusts every certificate unless an option forbids that. abx resumes no
+/// session.
 fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
     let given = &options.tls;
     let suites = suites(given.suites());
@@ -161,7 +160,7 @@ fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
         return Ok(None);
     }
     let files = given.certificate.as_ref().zip(given.key.as_ref());
-    let identity = files.map(|(text, key)| TlsIdentity::read(Path::new(text), Path::new(key)));
+    let identity = files.map(|(cert, key)| TlsIdentity::read(Path::new(cert), Path::new(key)));
     let trust = match (given.verifies, &given.ca_file) {
         (false, _) => Ok(TlsTrust::Anyone),
         (true, None) => Ok(TlsTrust::System),
@@ -179,12 +178,16 @@ fn tls(options: &HttperfOptions) -> Result<Option<TlsPlan>, String> {
         suites,
         resumption: false,
         protocols: Vec::new(),
-        identity: { identity.transpose() }.map_err(|error| error.to_string())?,
+        identity: identity.transpose().map_err(|error| error.to_string())?,
     }))
 }
 
 /// The settings of every connection.
-fn terms(options: &HttperfOptions, address: SocketAddr, tls: Option<TlsPlan>) -> SessionOptions {
+fn session_options(
+    options: &HttperfOptions,
+    address: SocketAddr,
+    tls: Option<TlsPlan>,
+) -> SessionOptions {
     let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (send, receive) = options.buffers;
     SessionOptions {
@@ -220,7 +223,7 @@ fn session_load(options: &HttperfOptions, terms: SessionOptions) -> SessionPlan 
     }
 }
 
-/// The load of so many of httperf's sessions.
+/// The load of httperf's sessions.
 fn visit_load(options: &HttperfOptions, visits: u64, terms: SessionOptions) -> VisitPlan {
     let (connections, piped) = options.session.room(options.is_http10);
     VisitPlan {
@@ -236,7 +239,7 @@ fn visit_load(options: &HttperfOptions, visits: u64, terms: SessionOptions) -> V
     }
 }
 
-/// Processor time between two readings.
+/// CPU time between two readings.
 fn spent(before: OwnCpu, after: OwnCpu) -> HttperfCpu {
     HttperfCpu {
         user_ns: after.user.since(before.user).0,
@@ -247,13 +250,13 @@ fn spent(before: OwnCpu, after: OwnCpu) -> HttperfCpu {
 /// Sends httperf's requests and counts the responses.
 struct HttperfClient {
     requests: HttperfRequests,
-    /// Those of a load of sessions.
+    /// The requests of a load of sessions.
     sessions: Option<HttperfSessionRequests>,
     figures: HttperfFigures,
     printer: HttperfPrinter,
     /// Whether samples of rates are printed.
     prints_rates: bool,
-    /// Why the first connection failed of those that failed in no way that has a name.
+    /// Why the first connection failed that is counted among the other failures.
     first_other: Option<String>,
 }
 
@@ -366,7 +369,7 @@ impl SessionListener for HttperfClient {
             }
         }
         if is_sample || self.printer.waiting() > WAITING_MAX {
-            // The report after it will fail too when standard output is closed.
+            // If standard output is closed, printing the report fails too.
             let _ = to_stdout(&self.printer.take());
         }
     }

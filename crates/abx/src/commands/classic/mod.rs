@@ -1,4 +1,4 @@
-//! Commands with the words of other load generators.
+//! Commands with the options and reports of other load generators.
 
 pub mod ab;
 pub mod httperf;

@@ -1,18 +1,18 @@
-//! Cipher suites by the names that OpenSSL has for them.
+//! Cipher suites by their names in OpenSSL.
 
 use abx_engine::TlsSuite;
 
-/// The cipher suites of these names, which are OpenSSL's.
+/// The cipher suites with these names in OpenSSL.
 ///
 /// # Errors
-/// The first name that is none, with all that are.
+/// The first unknown name, and all known ones.
 pub fn suites<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<TlsSuite>, String> {
-    let named = |name: &str| {
+    let suite = |name: &str| {
         let suite = TlsSuite::ALL.into_iter().find(|suite| suite.name() == name);
         suite.ok_or_else(|| {
-            let text = TlsSuite::ALL.map(TlsSuite::name).join(":");
-            format!("`{name}` is not one of {text}")
+            let known = TlsSuite::ALL.map(TlsSuite::name).join(":");
+            format!("`{name}` is not one of {known}")
         })
     };
-    names.map(named).collect()
+    names.map(suite).collect()
 }

@@ -1,21 +1,20 @@
-//! How much of a study file is conducted.
+//! How much of a study file runs.
 
 use abx_lab::study_file::StudyFile;
 
 use crate::ui::end::{Failure, notify};
 
-/// How much of a study file is conducted.
+/// How much of a study file runs.
 pub struct Extent<'a> {
-    /// The command to get here, for messages.
+    /// The command of the user, for messages.
     pub command: String,
     /// Only these subjects; empty for all of them.
     pub subjects: &'a [String],
-    /// The treatment of a subject whose program only the user can bring.
     pub absent: Absent,
     pub loads: Loads<'a>,
 }
 
-/// The treatment of a subject whose program only the user can bring, when it is absent.
+/// What happens with a subject whose program is absent and only the user can bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
     Refused,
@@ -23,17 +22,17 @@ pub enum Absent {
     Skipped,
 }
 
-/// Which loads of a study file are offered.
+/// Which loads of a study file run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loads<'a> {
     All,
-    /// Of each sweep the first position.
+    /// The first position of each sweep.
     First,
     Named(&'a [String]),
 }
 
 impl Extent<'_> {
-    /// All of a study that was named as this word.
+    /// All of the study that this word names.
     pub fn whole(word: &str) -> Extent<'static> {
         Extent {
             command: format!("abx compare {word}"),
@@ -43,7 +42,7 @@ impl Extent<'_> {
         }
     }
 
-    /// Whether it is of a study of the catalog, whose subjects alone are ever skipped.
+    /// Whether the study is in the catalog: only its subjects may be skipped.
     pub fn is_built_in(&self) -> bool {
         self.absent == Absent::Skipped
     }
@@ -66,10 +65,7 @@ impl Extent<'_> {
                     .map_err(|name| unknown("--loads", "load", name, known))?;
             }
         }
-        for fault in faults
-            .iter()
-            .filter(|this_fault| !file.faults.contains(this_fault))
-        {
+        for fault in faults.iter().filter(|fault| !file.faults.contains(fault)) {
             notify(&format!(
                 "leaving out the fault {}: it is under the load {}, which --loads does not name",
                 fault.name, fault.load

@@ -17,6 +17,7 @@ use abx_lab::{
     Abort, ServerProcessError, ServiceError, Source, Store, Study, StudyEnvironment, StudyError,
     StudyOutcome, Subject, run_study,
 };
+use abx_verdict::expectation::expectation_results;
 use abx_verdict::{ExpectationResult, StudyRecord};
 use serde::Serialize;
 
@@ -38,12 +39,12 @@ pub use self::resumed::Resumed;
 pub use self::study::of_catalog;
 pub use self::trust::{TrustFlag, confirm};
 
-/// Conducts the study that the flags describe, and prints its result.
+/// Runs the study that the flags describe, and prints its result.
 pub fn compare(compare: &Compare) -> Result<End, Failure> {
     perform(&study::study(compare)?, compare)
 }
 
-/// Conducts a study, or plans it if the flags request that, and prints the result.
+/// Runs a study, or plans it if the flags request that, and prints the result.
 pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     if compare.plan {
         return plan::plan(study, compare);
@@ -55,7 +56,9 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
         notify(&demonstration(study));
     }
     let resumed = Resumed::of(compare)?;
-    let seeded = { resumed.as_ref() }.map(|resumed| resumed.seeded(study, compare));
+    let seeded = resumed
+        .as_ref()
+        .map(|resumed| resumed.seeded(study, compare));
     let start = StudyStart {
         generator: compare.fleet.generator(flags.quiet)?,
         resumed,
@@ -67,16 +70,16 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
 /// The kind of records that can be continued.
 const RESUMED_KIND: &str = "compare";
 
-/// The beginning of a study.
+/// How a study begins.
 #[derive(Default)]
 pub struct StudyStart {
     /// The generator of the load; `None` for this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
-    /// The record that it continues; `None` for a new study.
+    /// The record that the study continues; `None` for a new study.
     pub resumed: Option<Resumed>,
 }
 
-/// Conducts a study whose record is of this kind, and prints its result there.
+/// Runs a study with a record of this kind, and prints its result to these outputs.
 pub fn conduct(
     study: &Study,
     kind: &str,
@@ -123,14 +126,14 @@ pub fn conduct(
     if record.measured.blocks.is_empty()
         && let Some(error) = error
     {
-        // Nothing was measured, so there is nothing to report but why not.
+        // Nothing was measured, so only the reason is reported.
         return Err(failure(study, error));
     }
-    let responses = expect::results(&record, &expectations);
+    let results = expectation_results(&record, &expectations);
     let file = history::file_of(&store);
-    let printed = printed(&record, &responses, Some(&file), (outputs, flags));
+    let printed = print_report(&record, &results, Some(&file), (outputs, flags));
     history::note(&store);
-    // Where a record is that could not stay in its place must not be lost.
+    // The place of a record that had to move is always printed, so that it is not lost.
     if !flags.quiet || store.moved().is_some() {
         history::print_place(&store);
     }
@@ -141,30 +144,30 @@ pub fn conduct(
     }
     match error {
         Some(StudyError::Abort(Abort::Interrupted)) => printed.map(|()| End::Interrupted),
-        // The request was possible: a block was begun.
+        // The request itself was valid, because a block had begun.
         Some(error) => printed.and(Err(Failure::no_claim(error))),
-        None => conclude(printed, ended(&record, &responses, flags)),
+        None => conclude(printed, ended(&record, &results, flags)),
     }
 }
 
-/// How a command ends with this record and these results; with `--quiet` it still prints why there
+/// How a command ends with this record and these results. Even with `--quiet` it prints why there
 /// is no claim.
-fn ended(record: &StudyRecord, responses: &[ExpectationResult], flags: &OutputFlags) -> End {
-    let without_responses = end(record);
-    let end = expect::end(responses, without_responses);
+fn ended(record: &StudyRecord, results: &[ExpectationResult], flags: &OutputFlags) -> End {
+    let without_expectations = end(record);
+    let end = expect::end(results, without_expectations);
     if end == End::NoClaim && flags.quiet {
-        // Findings are the reason only if they end the command without any expectation.
-        let findings: &[Finding] = match without_responses {
+        // Findings are the reason only if the command would end so without expectations too.
+        let findings: &[Finding] = match without_expectations {
             End::NoClaim => &record.conclusions.validity.findings,
             _ => &[],
         };
-        let why = abx_report::no_claim_line(findings, responses);
+        let why = abx_report::no_claim_line(findings, results);
         notify(&format!("abx: {why}"));
     }
     end
 }
 
-/// A description of the study, if the user did not give one.
+/// The announcement of the study that runs if the user names no servers.
 fn demonstration(study: &Study) -> String {
     let names: Vec<&str> = study
         .subjects
@@ -186,7 +189,7 @@ fn demonstration(study: &Study) -> String {
     )
 }
 
-/// Which of its addresses a subject is measured at, when it is not the first.
+/// At which of its addresses a subject is measured, if it is not the first.
 fn choice(subject: &Subject) -> Option<String> {
     match &subject.source {
         Source::Address(target) => Some(format!("{}: {}", subject.name, target.choice()?)),
@@ -198,39 +201,38 @@ fn choice(subject: &Subject) -> Option<String> {
 /// returns how the command ends.
 pub fn print(
     record: &StudyRecord,
-    responses: &[ExpectationResult],
+    results: &[ExpectationResult],
     file: Option<&SavedFile>,
     (outputs, flags): (&Outputs, &OutputFlags),
 ) -> Result<End, Failure> {
-    let printed = printed(record, responses, file, (outputs, flags));
-    conclude(printed, ended(record, responses, flags))
+    let printed = print_report(record, results, file, (outputs, flags));
+    conclude(printed, ended(record, results, flags))
 }
 
-fn printed(
+fn print_report(
     record: &StudyRecord,
-    responses: &[ExpectationResult],
+    results: &[ExpectationResult],
     file: Option<&SavedFile>,
     (outputs, flags): (&Outputs, &OutputFlags),
 ) -> Result<(), Failure> {
     let style = output::style(flags);
     let extent = outputs.extent();
-    let mut report = abx_report::expectations_text(record, responses, extent, &style);
+    let mut report = abx_report::expectations_text(record, results, extent, &style);
     if !report.is_empty() {
         report.push('\n');
     }
     report.push_str(&abx_report::study_text(record, extent, &style));
-    let printed = outputs.print(&report, (record, responses), file);
-    // Without it a job that passes would not show which expectations it could not settle.
+    let printed = outputs.print(&report, (record, results), file);
+    // Otherwise a job that passes would not show which expectations are unsettled.
     if record.run().is_none()
-        && let Some(remark) = expect::remark(record, responses)
+        && let Some(remark) = expect::remark(record, results)
     {
         notify(&remark);
     }
     printed
 }
 
-/// How a command ends: a failure that was found weighs more than a file that
-/// could not be written.
+/// How a command ends: a failed expectation outweighs a file that could not be written.
 fn conclude(printed: Result<(), Failure>, end: End) -> Result<End, Failure> {
     match printed {
         Err(failure) if end == End::Failed => Err(Failure { end, ..failure }),
@@ -259,7 +261,7 @@ pub fn keep(
     let file = saved.is_ok().then(|| history::file_of(&store));
     let printed = print(file.as_ref());
     match saved {
-        // The measurement is in the report all the same.
+        // The report shows the measurement in any case.
         Err(error) => notify(&format!("abx: {error}")),
         Ok(()) => {
             history::note(&store);
@@ -277,7 +279,7 @@ fn failure(study: &Study, error: StudyError) -> Failure {
         | StudyError::Resume(_)
         | StudyError::Store(_)
         | StudyError::Abort(Abort::Responses(_)) => true,
-        // The machine has no process or thread left, and the request is correct.
+        // The request is valid, but the machine has no process or thread left.
         StudyError::Abort(Abort::Subject { error, .. }) if error.is_without_keeper() => false,
         StudyError::Abort(Abort::Subject { error, .. }) => matches!(
             **error,
@@ -318,14 +320,14 @@ fn failure(study: &Study, error: StudyError) -> Failure {
     Failure { end, message }
 }
 
-/// How to measure the only other subject, when this one cannot be; empty where there are more
-/// of them, or it does not run yet.
+/// How to load the only other subject if this one cannot be measured; empty if there are several
+/// others, or if abx would have to start it.
 fn alone_without(study: &Study, failed: &str) -> String {
-    let others = study
+    let others: Vec<&Subject> = study
         .subjects
         .iter()
-        .filter(|subject| subject.name != failed);
-    let others: Vec<&Subject> = others.collect();
+        .filter(|subject| subject.name != failed)
+        .collect();
     match &others[..] {
         [
             Subject {

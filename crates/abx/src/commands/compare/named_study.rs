@@ -1,5 +1,4 @@
-//! A study that one word of `abx compare` names: its file, its folder, or its
-//! name in the catalog.
+//! A study that one word of `abx compare` names: its file, its folder, or its name in the catalog.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +7,20 @@ use abx_lab::{catalog, is_address, provision};
 use super::extent::{Absent, Extent};
 use crate::ui::end::Failure;
 
-/// Where a study is, and how much of it is conducted.
+/// Where a study is, and how much of it runs.
 pub struct NamedStudy {
     pub path: PathBuf,
-    /// All of it. Of a study of the catalog, subjects that only the user can
-    /// bring are skipped where they are absent.
+    /// All of the study, but in a study of the catalog, absent subjects that only the user can
+    /// bring are skipped.
     pub extent: Extent<'static>,
 }
 
 impl NamedStudy {
-    /// The study that the words name; `None` when they name subjects.
+    /// The study that the words name; `None` if they name subjects.
     ///
     /// # Errors
-    /// [`Failure`] when a study stands beside other words, and when one of the
-    /// catalog cannot be written to the cache.
+    /// [`Failure`] if a study is named among other words, or if a study of the catalog cannot be
+    /// written to the cache.
     pub fn of(words: &[String]) -> Result<Option<NamedStudy>, Failure> {
         match words {
             [word] => NamedStudy::find(word),
@@ -34,7 +33,7 @@ impl NamedStudy {
         }
     }
 
-    /// A path goes before a name of the catalog, which cannot be written otherwise.
+    /// A path has precedence over a name of the catalog, which has no other spelling.
     fn find(word: &str) -> Result<Option<NamedStudy>, Failure> {
         if is_path(word) {
             return Ok(Some(NamedStudy {
@@ -63,6 +62,6 @@ fn is_named(word: &str) -> bool {
 /// Whether a word is a study's file or folder rather than a subject.
 pub fn is_path(word: &str) -> bool {
     let is_subject = word.contains("://") || word.contains('=') || is_address(word);
-    let looks_like_one = word.contains('/') || word.ends_with(".toml");
-    Path::new(word).exists() || (looks_like_one && !is_subject)
+    let looks_like_path = word.contains('/') || word.ends_with(".toml");
+    Path::new(word).exists() || (looks_like_path && !is_subject)
 }

@@ -1,4 +1,4 @@
-//! `abx compare --plan`: the results that a study can have, by those of earlier ones on this
+//! `abx compare --plan`: the results that a study can have, judging by earlier studies on this
 //! machine.
 
 use abx_lab::history::{Archive, Query};
@@ -12,7 +12,7 @@ use crate::flags::expect::known_of_study;
 use crate::flags::output::style;
 use crate::ui::end::{End, Failure};
 
-/// Prints it, and measures nothing.
+/// Prints the plan, and measures nothing.
 pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
     // A mistake in the expectations is found now, and not when the study runs.
     compare.expect.read(&known_of_study(study))?;
@@ -50,7 +50,7 @@ fn outline(subject: &abx_lab::Subject) -> OutlineSubject {
     }
 }
 
-/// The newest studies that are kept. Records that cannot be read are skipped.
+/// The newest saved studies. Records that cannot be read are skipped.
 fn past_studies() -> Result<Vec<PastStudy>, Failure> {
     let folder = state_folder();
     let archive = Archive::open(&folder).map_err(Failure::usage)?;

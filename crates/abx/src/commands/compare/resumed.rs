@@ -1,4 +1,4 @@
-//! `--resume RECORD`: continues a study where it ended early.
+//! `--resume RECORD`: continues a study that ended early.
 
 use abx_evidence::Measured;
 use abx_lab::{Store, Study, is_resumable};
@@ -23,7 +23,7 @@ impl Resumed {
             return Ok(None);
         };
         let path = record_path(word)?;
-        // Before it is read, so that nothing is added to it in between.
+        // Opened before the record is read, so that nothing is added to it in between.
         let store = Store::for_saved_record(path.clone()).map_err(Failure::usage)?;
         let SavedRecord::Study(record) = read(&path)? else {
             return Err(Failure::usage(format!(
@@ -37,7 +37,7 @@ impl Resumed {
         }))
     }
 
-    /// The same study with the seed of its record, unless the user sets another one.
+    /// The study with the seed of the record, unless the user sets another one.
     pub fn seeded(&self, study: &Study, compare: &Compare) -> Study {
         Study {
             seed: compare.generator.seed.unwrap_or(self.measured.seed),
@@ -45,7 +45,7 @@ impl Resumed {
         }
     }
 
-    /// Reports the parts that stay, unless nothing can be added.
+    /// Reports which blocks stay, unless nothing can be added.
     pub fn notify(&self) {
         if !is_resumable(&self.measured) {
             return;
@@ -58,7 +58,7 @@ impl Resumed {
     }
 }
 
-/// How a study that ended early is continued; `None` for one that is complete.
+/// How to continue a study that ended early; `None` if it is complete.
 pub fn advice(record: &StudyRecord, store: &Store) -> Option<String> {
     is_resumable(&record.measured).then(|| {
         let name = name_of(store);

@@ -15,7 +15,7 @@ use crate::ui::end::{Failure, notify};
 /// The working tree with its changes.
 const WORKING_TREE: &str = ".";
 
-/// The subjects that the flags describe, all of them built. The first is the baseline.
+/// Builds the subjects that the flags describe. The first is the baseline.
 pub fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
     let launch = launch(&compare.words)?;
     let repository = compare.build.repository()?;
@@ -26,21 +26,25 @@ pub fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
             texts[0]
         ));
     }
-    let revisions = texts.iter().map(|text| repository.resolve(text));
-    let revisions = revisions.collect::<Result<Vec<_>, _>>().map_err(failure)?;
+    let revisions = texts
+        .iter()
+        .map(|text| repository.resolve(text))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(failure)?;
     distinct(&revisions).map_err(failure)?;
     let builder = compare.build.builder(&repository)?;
     let mut notify_step = step_printer(compare.output.quiet);
-    let names = subject_names(&revisions);
-    let each = revisions.iter().zip(names);
-    each.map(|(revision, name)| {
-        let subject = Subject::new(name, Source::Command(launch.clone()));
-        started(subject, (&builder, revision), &mut notify_step)
-    })
-    .collect()
+    revisions
+        .iter()
+        .zip(subject_names(&revisions))
+        .map(|(revision, name)| {
+            let subject = Subject::new(name, Source::Command(launch.clone()));
+            started(subject, (&builder, revision), &mut notify_step)
+        })
+        .collect()
 }
 
-/// A subject of a study file, built from the revision that the file names.
+/// Builds a subject of a study file from the revision that the file names.
 pub fn built(
     subject: Subject,
     source: &RevisionSpec,
@@ -54,7 +58,7 @@ pub fn built(
     started(subject, (&builder, &revision), &mut step_printer(quiet))
 }
 
-/// A subject that starts from the build of a revision, which stays until abx ends.
+/// A subject that starts the build of a revision. The build is kept until abx ends.
 fn started(
     subject: Subject,
     (builder, revision): (&Builder, &Revision),
@@ -74,7 +78,7 @@ fn started(
     })
 }
 
-/// Refuses flags that are for revisions if none is named.
+/// Refuses flags for revisions if no revision is named.
 pub fn check_without(compare: &Compare) -> Result<(), Failure> {
     match compare.build.given() {
         None => Ok(()),

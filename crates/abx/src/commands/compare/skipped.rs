@@ -5,13 +5,13 @@ use std::path::Path;
 
 use abx_evidence::record::{Contrast, SkippedSubject};
 use abx_lab::provision::{self, Provision};
-use abx_lab::study_file::{StudyFile, SubjectSpec};
+use abx_lab::study_file::StudyFile;
 
 use super::extent::Absent;
 use crate::ui::end::{Failure, notify};
 
-/// Leaves out subjects whose program only the user can bring and did not, and reports it; at least
-/// two have to stay.
+/// Leaves out subjects whose program is absent and only the user can bring, and reports them. At
+/// least one must be left.
 pub fn skip(
     file: &mut StudyFile,
     folder: &Path,
@@ -21,7 +21,7 @@ pub fn skip(
         return Ok(Vec::new());
     }
     let needed = provision::survey(file, folder, &provision::cache_folder());
-    // Without a service no subject can be measured, so that is missing and not skipped.
+    // Without a service no subject can be measured, so a service is never skipped.
     let is_service = |name: &str| file.services.iter().any(|service| service.name == name);
     let subjects = needed
         .iter()
@@ -34,40 +34,43 @@ pub fn skip(
             how: missing.remedy.to_string(),
         })
         .collect();
-    for skipped_subject in &skipped {
+    for subject in &skipped {
         notify(&format!(
             "skipping {}: it needs {}; {}",
-            skipped_subject.name, skipped_subject.needs, skipped_subject.how
+            subject.name, subject.needs, subject.how
         ));
     }
     let names: Vec<&str> = skipped
         .iter()
-        .map(|skipped_subject| skipped_subject.name.as_str())
+        .map(|subject| subject.name.as_str())
         .collect();
-    let lines = leave_out(file, &names)?;
-    lines.iter().for_each(|line| notify(line));
+    for line in leave_out(file, &names)? {
+        notify(&line);
+    }
     Ok(skipped)
 }
 
-/// Leaves out these subjects, and returns lines with the comparisons that the study lacks without
-/// them.
+/// Leaves out these subjects, and returns lines about the comparisons that the study then lacks.
 fn leave_out(file: &mut StudyFile, names: &[&str]) -> Result<Vec<String>, Failure> {
-    let stays = |subject: &&SubjectSpec| !names.contains(&subject.name.as_str());
-    let subjects = file.subjects.iter().filter(stays);
-    let kept: Vec<String> = subjects.map(|subject| subject.name.clone()).collect();
-    if kept.is_empty() {
+    let left: Vec<String> = file
+        .subjects
+        .iter()
+        .map(|subject| subject.name.clone())
+        .filter(|name| !names.contains(&name.as_str()))
+        .collect();
+    if left.is_empty() {
         return Err(Failure::usage(format!(
             "{}: no subject is left to measure: provide one of the skipped ones",
             file.name
         )));
     }
     let contrasts = file.contrasts.clone();
-    file.keep_subjects(&kept)
+    file.keep_subjects(&left)
         .expect("these are names of its own");
     Ok(lacks(file, &contrasts))
 }
 
-/// The comparisons that a study without these contrasts lacks.
+/// Lines about these contrasts as far as the study no longer has them.
 fn lacks(file: &StudyFile, contrasts: &[Contrast]) -> Vec<String> {
     let left_out = contrasts
         .iter()
@@ -78,7 +81,7 @@ fn lacks(file: &StudyFile, contrasts: &[Contrast]) -> Vec<String> {
     pairs.dedup();
     let order = file.in_order();
     match (&order[..], &file.contrasts[..]) {
-        // One alone is refused.
+        // A single subject is refused later.
         _ if pairs.is_empty() || order.len() < 2 => Vec::new(),
         ([baseline, ..], []) => vec![format!(
             "every comparison that {} declares needs a skipped subject: abx compares the others \
@@ -94,8 +97,7 @@ fn lacks(file: &StudyFile, contrasts: &[Contrast]) -> Vec<String> {
     }
 }
 
-/// The subjects that were a part of these contrasts and of none that is left, and how to save their
-/// time.
+/// The subjects in these contrasts that no remaining contrast has, and how to leave them out.
 fn unpaired(file: &StudyFile, contrasts: &[Contrast]) -> Option<String> {
     let is_in = |contrasts: &[Contrast], name: &str| {
         let mut pairs = contrasts.iter().map(Contrast::pair);
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn comparisons_that_are_skipped_are_named_before_the_measurement() {
         // Method: no subject is missing; the clients of an extension that was not built; a study
-        // whose every contrast has a missing subject; a study of two, of which one is missing.
+        // in which every contrast has a missing subject; a study of two subjects, one missing.
         assert_eq!(without("cassandra5-clients", &[]), [""; 0]);
         let extension = ["cql", "cql-disconnect", "fpm-cql"];
         assert_eq!(
@@ -142,9 +144,9 @@ mod tests {
                  study run cassandra5-clients --subjects python-compiled,python-pure",
             ]
         );
-        let every = without("worker-faults", &["inside", "nginx"]);
-        let [line] = &every[..] else {
-            panic!("{every:?}");
+        let lines = without("worker-faults", &["inside", "nginx"]);
+        let [line] = &lines[..] else {
+            panic!("{lines:?}");
         };
         assert!(
             line.starts_with("every comparison that worker-faults declares"),

@@ -1,5 +1,4 @@
-//! From the words of `abx compare` to a study: subjects on the command line, a
-//! study file, or neither.
+//! From the command line of `abx compare` to a study: subjects, a study file, or neither.
 
 use std::path::Path;
 
@@ -30,30 +29,28 @@ pub fn study(compare: &Compare) -> Result<Study, Failure> {
     } else {
         None
     };
-    let mut study = match named {
+    let study = match named {
         Some(named) => from_file(&named.path, &named.extent, compare)?,
         None => from_words(compare)?,
     };
-    finish(&mut study, compare)?;
-    Ok(study)
+    Ok(with_server_times(study, compare))
 }
 
-/// A study of the catalog, or the part of it that is requested. Nothing is started.
+/// A study of the catalog, or the requested part of it. Nothing is started.
 pub fn of_catalog(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
-    let mut study = from_file(path, extent, compare)?;
-    finish(&mut study, compare)?;
-    Ok(study)
+    let study = from_file(path, extent, compare)?;
+    Ok(with_server_times(study, compare))
 }
 
-/// Applies the flags to a study wherever it comes from.
-fn finish(study: &mut Study, compare: &Compare) -> Result<(), Failure> {
+/// Applies the flags for the start and the stop of servers to any kind of study.
+fn with_server_times(mut study: Study, compare: &Compare) -> Study {
     for subject in &mut study.subjects {
         if let Source::Command(launch) = &mut subject.source {
             launch.ready.within = compare.ready_within.unwrap_or(launch.ready.within);
             launch.stop.within = compare.stop_within.unwrap_or(launch.stop.within);
         }
     }
-    Ok(())
+    study
 }
 
 fn from_words(compare: &Compare) -> Result<Study, Failure> {
@@ -99,7 +96,7 @@ fn from_words(compare: &Compare) -> Result<Study, Failure> {
     })
 }
 
-/// The loads of subjects of the command line.
+/// The loads for subjects on the command line.
 fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> {
     let is_encrypted = subjects.iter().any(|subject| subject.tls_name().is_some());
     let scheme = compare.load.shape.scheme(subjects)?;
@@ -118,10 +115,7 @@ fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> 
     }
     let mut requests = loads.iter().flat_map(|load| &load.requests);
     let takes_own_path = requests.any(|request| request.path.is_none());
-    match subjects
-        .iter()
-        .find(|this_subject| has_placeholder(this_subject))
-    {
+    match subjects.iter().find(|subject| has_placeholder(subject)) {
         Some(subject) if takes_own_path => Err(Failure::usage(format!(
             "the URL of {} has a placeholder, which would be sent as it is: give the path by \
              --path, or write %7B and %7D for the braces",
@@ -131,7 +125,7 @@ fn loads(compare: &Compare, subjects: &[Subject]) -> Result<Vec<Load>, Failure> 
     }
 }
 
-/// Whether there is one in the URL of a server that runs.
+/// Whether the URL of a running server has a placeholder.
 fn has_placeholder(subject: &Subject) -> bool {
     match &subject.source {
         Source::Address(target) => without_placeholders(&target.path) != target.path,
@@ -139,8 +133,8 @@ fn has_placeholder(subject: &Subject) -> bool {
     }
 }
 
-/// Refuses flags for settings of a study file.
-fn check_flags_beside_file(compare: &Compare) -> Result<(), Failure> {
+/// Refuses flags for settings that a study file has itself.
+fn refuse_flags_with_file(compare: &Compare) -> Result<(), Failure> {
     if let Some((flag, key)) = compare.load.given().next() {
         return Err(Failure::usage(format!(
             "{flag} cannot be combined with a study file, which sets the load: set `{key}` in its \
@@ -181,7 +175,7 @@ fn check_flags_beside_file(compare: &Compare) -> Result<(), Failure> {
 }
 
 fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
-    check_flags_beside_file(compare)?;
+    refuse_flags_with_file(compare)?;
     let (mut file, folder) = study_file::read(path).map_err(Failure::usage)?;
     extent.cut(&mut file)?;
     let builds = |subject: &SubjectSpec| subject.server.revision.is_some();
@@ -195,14 +189,20 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     if let [only] = &file.subjects[..] {
         return Err(at(path, only, &alone(&skipped)));
     }
-    let had = provide(path, &file, &folder, extent, compare)?;
-    let subjects = file.in_order().into_iter();
-    let subjects = subjects.map(|spec| subject(path, spec, &folder, (&had, compare)));
-    let services = file.services.iter();
-    let services = services.map(|spec| service(path, spec, &folder, (&had, compare)));
+    let provisions = provide(path, &file, &folder, extent, compare)?;
+    let subjects = file
+        .in_order()
+        .into_iter()
+        .map(|spec| subject(path, spec, &folder, (&provisions, compare)))
+        .collect::<Result<Vec<Subject>, Failure>>()?;
+    let services = file
+        .services
+        .iter()
+        .map(|spec| service(path, spec, &folder, (&provisions, compare)))
+        .collect::<Result<Vec<StudyService>, Failure>>()?;
     Ok(Study {
-        subjects: subjects.collect::<Result<_, _>>()?,
-        services: services.collect::<Result<_, _>>()?,
+        subjects,
+        services,
         contrasts: file.contrasts,
         loads: file.loads,
         faults: file.faults,
@@ -221,7 +221,9 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
         local_addresses: compare.generator.local_address.clone(),
         threads: compare.generator.threads.or(file.threads).map(usize::from),
         pin: pin(compare).or(file.pin).unwrap_or(Pin::Split),
-        wait: { compare.generator.wait() }
+        wait: compare
+            .generator
+            .wait()
             .or(file.wait)
             .unwrap_or(WaitChoice::Auto),
         seed: compare
@@ -239,26 +241,26 @@ fn from_file(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, F
     })
 }
 
-/// Why the only subject that there is, or that is left, is not compared.
+/// Why a single subject, the only one of the study or the only one left, is not compared.
 fn alone(skipped: &[SkippedSubject]) -> String {
-    let beside = "or start it yourself and load it alone with `abx run URL`";
+    let alternative = "or start it yourself and load it alone with `abx run URL`";
     let names: Vec<&str> = skipped
         .iter()
-        .map(|skipped_subject| skipped_subject.name.as_str())
+        .map(|subject| subject.name.as_str())
         .collect();
     if names.is_empty() {
-        format!("one subject alone cannot be compared: add a second [[subject]], {beside}")
+        format!("one subject alone cannot be compared: add a second [[subject]], {alternative}")
     } else {
         format!(
             "no other subject is left, and one alone cannot be compared: provide what {} needs \
-             (above), {beside}",
+             (above), {alternative}",
             names.join(" or ")
         )
     }
 }
 
-/// The needs of the subjects, all of them there: installed now if that was requested, and else
-/// listed in the failure. A plan starts no server, so it needs nothing.
+/// Provides what the subjects need. Missing needs are installed now if that was requested;
+/// otherwise the failure lists them. A plan starts no server, so it needs nothing.
 fn provide(
     path: &Path,
     file: &StudyFile,
@@ -285,8 +287,8 @@ fn provide(
     )))
 }
 
-/// The images of subjects of the command line, all of them there: pulled now if that was requested,
-/// and else named in the failure.
+/// Checks that the images of subjects on the command line are there. Missing images are pulled now
+/// if that was requested; otherwise the failure lists them.
 fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
     let needed = provision::survey_images(subjects, &provision::cache_folder());
     if needed.is_empty() && compare.install {
@@ -310,27 +312,26 @@ fn have_images(subjects: &[Subject], compare: &Compare) -> Result<(), Failure> {
 
 /// The missing needs, and their remedies.
 fn lines(missing: &[&Missing]) -> String {
-    let each = missing.iter();
-    let each = each.map(|missing| {
+    let lines = missing.iter().map(|missing| {
         format!(
             "  {}: {}\n    {}",
             missing.subject, missing.what, missing.remedy
         )
     });
-    each.collect::<Vec<_>>().join("\n")
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A subject of a study file, whose program is there.
+/// A subject of a study file; fails if its program is missing.
 fn subject(
     path: &Path,
     spec: &SubjectSpec,
     folder: &Path,
-    (had, compare): (&[Provision], &Compare),
+    (provisions, compare): (&[Provision], &Compare),
 ) -> Result<Subject, Failure> {
     let mut subject = spec
         .subject(folder)
         .map_err(|error| at(path, spec, &error.to_string()))?;
-    equip(&spec.name, &mut subject.source, had);
+    equip(&spec.name, &mut subject.source, provisions);
     if let Some(source) = &spec.server.revision {
         return revisions::built(subject, source, folder, compare.output.quiet).map_err(
             |failure| Failure {
@@ -345,15 +346,15 @@ fn subject(
     }
 }
 
-/// A service of a study file, whose program is there.
+/// A service of a study file; fails if its program is missing.
 fn service(
     path: &Path,
     spec: &ServiceSpec,
     folder: &Path,
-    (had, compare): (&[Provision], &Compare),
+    (provisions, compare): (&[Provision], &Compare),
 ) -> Result<StudyService, Failure> {
     let mut service = spec.service(folder);
-    equip(&spec.name, &mut service.source, had);
+    equip(&spec.name, &mut service.source, provisions);
     match missing_program(&service.source, compare) {
         None => Ok(service),
         Some(missing) => Err(at_line(
@@ -366,14 +367,15 @@ fn service(
     }
 }
 
-/// Gives a server the results of its installation.
-fn equip(name: &str, source: &mut Source, had: &[Provision]) {
-    if let Some(had) = had.iter().find(|provision| provision.subject() == name) {
-        had.equip(source);
+/// Makes a server use what was installed for it.
+fn equip(name: &str, source: &mut Source, provisions: &[Provision]) {
+    let mut provisions = provisions.iter();
+    if let Some(provision) = provisions.find(|provision| provision.subject() == name) {
+        provision.equip(source);
     }
 }
 
-/// The error for a server whose program is not there. A plan starts none.
+/// The error for a server whose program is missing. A plan starts no program.
 fn missing_program(source: &Source, compare: &Compare) -> Option<String> {
     let Source::Command(launch) = source else {
         return None;
@@ -388,7 +390,7 @@ fn missing_program(source: &Source, compare: &Compare) -> Option<String> {
     ))
 }
 
-/// A failure at the line of a subject's start.
+/// A failure at the line where a study file defines a subject.
 fn at(path: &Path, spec: &SubjectSpec, message: &str) -> Failure {
     at_line(path, spec.server.line, "subject", &spec.name, message)
 }
@@ -403,7 +405,7 @@ fn at_line(path: &Path, line: usize, kind: &str, name: &str, message: &str) -> F
 
 /// The built-in server that does nothing.
 fn ceiling(compare: &Compare) -> Result<Option<CeilingServer>, Failure> {
-    // Agents elsewhere would have to reach a server that abx starts for this machine alone.
+    // Agents on other machines cannot reach a server that abx starts for this machine alone.
     let is_left_out = compare.no_ceiling || compare.fleet.is_used();
     (!is_left_out).then(invocation::ceiling_server).transpose()
 }
@@ -426,7 +428,7 @@ fn pin(compare: &Compare) -> Option<Pin> {
     })
 }
 
-/// The error in the words for a subject; they may also have meant a study.
+/// The failure for a word that is not a subject; it may also be a misspelled study.
 fn not_a_subject(error: SubjectError) -> Failure {
     match &error {
         SubjectError::Unnamed(text) => Failure::usage(format!(
@@ -439,22 +441,23 @@ fn not_a_subject(error: SubjectError) -> Failure {
 
 fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
     let mut subjects = if compare.rev.is_empty() {
-        let words = compare.words.iter();
-        let subjects = words.map(|text| Subject::parse(text));
-        subjects
+        compare
+            .words
+            .iter()
+            .map(|text| Subject::parse(text))
             .collect::<Result<Vec<_>, _>>()
             .map_err(not_a_subject)?
     } else {
         revisions::subjects(compare)?
     };
     for name in &compare.http2_for {
-        let named = subjects.iter_mut().find(|subject| subject.name == *name);
-        let named = named.ok_or_else(|| {
+        let subject = subjects.iter_mut().find(|subject| subject.name == *name);
+        let subject = subject.ok_or_else(|| {
             Failure::usage(format!(
                 "--http2-for: no subject is named `{name}`: name it as in '{name}=URL'"
             ))
         })?;
-        named.http2 = true;
+        subject.http2 = true;
     }
     match (compare.aa, subjects.len()) {
         (false, 0) => return built_in(),
@@ -478,8 +481,8 @@ fn subjects(compare: &Compare) -> Result<Vec<Subject>, Failure> {
         }
         (false, _) => {}
     }
-    for (place, subject) in subjects.iter().enumerate() {
-        if subjects[..place]
+    for (index, subject) in subjects.iter().enumerate() {
+        if subjects[..index]
             .iter()
             .any(|other| other.name == subject.name)
         {

@@ -24,7 +24,7 @@ pub struct TrustFlag {
 }
 
 impl TrustFlag {
-    /// Refuses the flag where it would have no effect: where no study file is named.
+    /// Refuses the flag if no study file is named, since it would have no effect.
     ///
     /// # Errors
     /// A usage failure if it is given.
@@ -39,7 +39,7 @@ impl TrustFlag {
     }
 }
 
-/// The most letters of commands that are shown: a person reads no more.
+/// The most letters of commands that are shown: no user would read more.
 const SHOWN_LETTERS_MAX: usize = 6_000;
 
 /// Prompts before the commands of the study file at `path` run for the first time.
@@ -60,8 +60,8 @@ pub fn confirm(
     let shown = study_file::file(path);
     let shown = shown.display();
     let list = list(&commands, &shown.to_string());
-    let is_person = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let kept = match (flag.trust, is_person) {
+    let is_interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let saved = match (flag.trust, is_interactive) {
         (true, _) => store.add_commands(&digest),
         (false, false) => return Err(refused(&shown.to_string(), &list)),
         (false, true) => {
@@ -78,7 +78,7 @@ pub fn confirm(
             }
         }
     };
-    if let Err(error) = kept {
+    if let Err(error) = saved {
         notify(&format!(
             "abx: cannot save that {shown} is trusted: {error}. Make the state folder writable, or \
              agree again next time"
@@ -95,7 +95,7 @@ fn refused(shown: &str, list: &str) -> Failure {
     ))
 }
 
-/// The commands, a line for each.
+/// The commands, one per line.
 fn list(commands: &[StudyCommand], shown: &str) -> String {
     let lines = commands.iter().map(|command| {
         let StudyCommand { purpose, text } = command;
@@ -112,7 +112,7 @@ fn list(commands: &[StudyCommand], shown: &str) -> String {
     }
 }
 
-/// The user's consent.
+/// What the user agrees to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Consent {
     /// These commands, until they change.
@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_runs_anything() {
-        // Method: both letters and words, in any case, and everything else.
+        // Method: the letters and the words for both kinds of consent, in small letters and
+        // capitals; then other lines.
         assert_eq!(["y\n", "YES"].map(consent), [Consent::Commands; 2]);
         assert_eq!(["a\n", "always"].map(consent), [Consent::Folder; 2]);
         for line in ["", "\n", "n", "yy", "no", "maybe y"] {
@@ -166,8 +167,8 @@ mod tests {
 
     #[test]
     fn no_command_hides_in_the_list() {
-        // Method: a command that clears the terminal and one that begins a line of its own; one so
-        // long that a part of it would be left out.
+        // Method: a command that clears the terminal, and one that begins a new line; one that is
+        // too long to be shown in full.
         let text = list(
             &[command("rm\u{1b}[2J -r"), command("a\n  db: b")],
             "s.toml",
@@ -182,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_alone_is_refused_where_nothing_is_asked() {
-        // Method: no study file, with the flag and without it.
+    fn the_flag_is_refused_without_a_study_file() {
+        // Method: no study file, with and without the flag.
         let refused = |trust| TrustFlag { trust }.refuse_without_file().err();
         assert!(refused(false).is_none());
         let message = refused(true).unwrap().message;

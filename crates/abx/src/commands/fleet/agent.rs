@@ -1,4 +1,4 @@
-//! `abx agent`: a part of the load that `abx run` or `abx compare` offers from elsewhere.
+//! `abx agent`: makes a part of the load of `abx run` or `abx compare` on another machine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,14 +66,14 @@ pub struct Agent {
     once: bool,
 }
 
-/// How often a bus that is not there is tried.
+/// How often the agent tries to connect to a bus that is not there yet.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// How often a wait looks whether it is to end.
+/// How often a wait checks whether the agent must stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Letters of a random name.
 const NAME_LETTERS: usize = 8;
 
-/// Waits for loads, and makes its part of each.
+/// Waits for loads, and makes this agent's part of each.
 pub fn agent(agent: &Agent) -> Result<End, Failure> {
     let plan = plan(agent)?;
     let stopper = Stopper::default();
@@ -119,7 +119,7 @@ fn plan(agent: &Agent) -> Result<AgentPlan, Failure> {
     })
 }
 
-/// The folder in which it keeps its counts.
+/// The folder in which the agent saves its counts.
 fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
     match &agent.finals {
         Some(folder) => std::path::absolute(folder).map_err(Failure::usage),
@@ -127,11 +127,11 @@ fn finals(agent: &Agent) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Connects, as soon as the bus is there; `None` when it is to end first.
+/// Connects as soon as the bus is there; `None` if the agent must stop before that.
 ///
 /// # Errors
-/// A failure when the bus is there, and refuses, when no bus can be at this address, or when this
-/// program has none: waiting would not help.
+/// A failure if waiting would not help: the bus refuses the agent, no bus can be at this address,
+/// or this build has no bus.
 fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Failure> {
     let mut is_reported = false;
     while !stopper.is_stopped() {

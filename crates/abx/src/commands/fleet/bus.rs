@@ -53,7 +53,7 @@ struct BusInit {
     agents: u16,
 }
 
-/// Only their owner reads them.
+/// Only the owner can read files and folder.
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
@@ -71,7 +71,7 @@ pub fn bus(args: &BusArgs) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-/// Writes all files, or none when one of them is there.
+/// Writes all files, or none if one of them exists.
 fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
     let cannot = |path: &Path, why: io::Error| {
         Failure::usage(format!("cannot write {}: {why}", path.display()))
@@ -86,19 +86,20 @@ fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
             )));
         }
     }
-    let made = DirBuilder::new()
+    DirBuilder::new()
         .recursive(true)
         .mode(FOLDER_MODE)
-        .create(folder);
-    made.map_err(|why| cannot(folder, why))?;
+        .create(folder)
+        .map_err(|why| cannot(folder, why))?;
     for file in files {
         let path = folder.join(&file.name);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(FILE_MODE);
-        let written = options
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(FILE_MODE)
             .open(&path)
-            .and_then(|mut it| it.write_all(file.text.as_bytes()));
-        written.map_err(|why| cannot(&path, why))?;
+            .and_then(|mut new| new.write_all(file.text.as_bytes()))
+            .map_err(|why| cannot(&path, why))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `abx collect`: turns the counts that agents have kept of a run into a record.
+//! `abx collect`: makes a record from the counts of a run that agents saved.
 
 use std::path::PathBuf;
 

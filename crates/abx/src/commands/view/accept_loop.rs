@@ -1,4 +1,4 @@
-//! Accepts connections: a thread for each, at most a few dozen at a time.
+//! Accepts connections: a thread per connection, at most a few dozen at a time.
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use super::request::{Access, read};
 use super::response::{ResponseStatus, ViewResponse};
 use super::site::Site;
 
-/// How many connections are looked after at a time; further ones wait in the
-/// listen queue, at most until one of these has used up its time.
+/// How many connections are served at a time. Others wait in the listen queue, at most until one of
+/// these has used up its time.
 const SLOTS: usize = 64;
-/// How long to wait when the machine has no room for another connection.
+/// How long to wait if the machine has no room for another connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
 /// Serves every connection.
@@ -28,18 +28,18 @@ pub fn run(listener: &TcpListener, site: Site) -> ! {
         };
         let site = Arc::clone(&site);
         let spawned = thread::Builder::new().spawn(move || {
-            attend(&site, &stream);
+            handle(&site, &stream);
             drop(slot);
         });
         if spawned.is_err() {
-            // Its connection is closed; the browser may send it again.
+            // The connection is closed; the browser may send its request again.
             thread::sleep(NO_ROOM);
         }
     }
 }
 
-/// One request, one response.
-fn attend(site: &Site, stream: &TcpStream) {
+/// Reads one request, and sends one response.
+fn handle(site: &Site, stream: &TcpStream) {
     let request = match read(stream) {
         Ok(request) => request,
         Err(error) => {
@@ -74,10 +74,10 @@ fn attend(site: &Site, stream: &TcpStream) {
 #[derive(Default)]
 struct Slots {
     taken: Mutex<usize>,
-    left: Condvar,
+    freed: Condvar,
 }
 
-/// One of them, given back when dropped.
+/// A slot, which is freed on drop.
 struct TakenSlot(Arc<Slots>);
 
 impl Slots {
@@ -85,7 +85,7 @@ impl Slots {
     fn take(slots: &Arc<Slots>) -> TakenSlot {
         let taken = slots.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = slots
-            .left
+            .freed
             .wait_while(taken, |taken| *taken >= SLOTS)
             .unwrap_or_else(PoisonError::into_inner);
         *taken += 1;
@@ -95,8 +95,8 @@ impl Slots {
 
 impl Drop for TakenSlot {
     fn drop(&mut self) {
-        let Slots { taken, left } = &*self.0;
+        let Slots { taken, freed } = &*self.0;
         *taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        left.notify_one();
+        freed.notify_one();
     }
 }

@@ -1,7 +1,8 @@
-//! Which names a browser may have reached this server by.
+//! The names by which a browser may reach this server.
 //!
-//! A page of another site can give its own name our address (DNS rebinding), and could then read
-//! our pages as its own. Its name is in `Host`, so only names that cannot be rebound are let in.
+//! Another site can let its name resolve to our address (DNS rebinding); its scripts could then
+//! read our pages as its own. `Host` has that name, so only names that cannot be rebound are
+//! admitted.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -12,13 +13,13 @@ pub struct HostNames {
 }
 
 impl HostNames {
-    /// Those of a server that listens on this address.
+    /// The names of a server that listens on this address.
     pub fn of(listening: IpAddr) -> HostNames {
         HostNames { listening }
     }
 
-    /// Whether the value of a `Host` header is one of them. Its port may be any,
-    /// since ports may be forwarded.
+    /// Whether the value of a `Host` header is one of the names. Any port is accepted, since ports
+    /// may be forwarded.
     pub fn admit(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else {
             return false;
@@ -29,13 +30,13 @@ impl HostNames {
         let Some(address) = address(name) else {
             return false;
         };
-        // An address is no name that could be given another address; which of
-        // its own a machine is reached by is not known when it listens on all.
+        // An address cannot be rebound. If the server listens on all addresses of the machine, it
+        // is not known which of them clients use.
         address.is_loopback() || self.listening.is_unspecified() || address == self.listening
     }
 }
 
-/// The part before the port; `None` when the rest is no port.
+/// The part before the port; `None` if the rest is not a port.
 fn without_port(host: &str) -> Option<&str> {
     let end = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,
@@ -62,9 +63,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_that_nobody_can_rebind_are_admitted() {
-        // Method: names as browsers send them and as attackers would, for a server
-        // on loopback, on one address and on all.
+    fn only_names_that_cannot_be_rebound_are_admitted() {
+        // Method: names as browsers and attackers send them, for servers on loopback addresses, on
+        // another address and on all addresses.
         let always = [
             "localhost",
             "LocalHost:80",
@@ -92,8 +93,8 @@ mod tests {
         let host_names = [on("127.0.0.1"), on("::1"), on("192.0.2.7"), on("0.0.0.0")];
         for names in host_names {
             assert!(always.iter().all(|name| names.admit(name)), "{names:?}");
-            let texts: Vec<_> = never.iter().filter(|name| names.admit(name)).collect();
-            assert!(texts.is_empty(), "{names:?}: {texts:?}");
+            let admitted: Vec<_> = never.iter().filter(|name| names.admit(name)).collect();
+            assert!(admitted.is_empty(), "{names:?}: {admitted:?}");
         }
         assert_eq!(
             host_names.map(|names| names.admit("192.0.2.7:80")),

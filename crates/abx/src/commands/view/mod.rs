@@ -53,11 +53,11 @@ pub struct View {
 /// Shows records until a signal comes.
 pub fn view(view: &View) -> Result<End, Failure> {
     let (index, what) = if view.records.is_empty() {
-        kept()?
+        saved_records()?
     } else {
-        named(&view.records)?
+        named_records(&view.records)?
     };
-    // Before any client can have the address: a signal must not meet the usual end.
+    // Before any client can have the address: from then on, signals must end the command normally.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::no_claim(format!("cannot wait for signals: {error}")))?;
     let wanted = SocketAddr::new(view.address, view.port);
@@ -70,8 +70,9 @@ pub fn view(view: &View) -> Result<End, Failure> {
         ))
     })?;
     let site = Site::new(index, view.address);
-    let opened = thread::Builder::new().spawn(move || accept_loop::run(&listener, site));
-    opened.map_err(|error| Failure::no_claim(format!("cannot start a thread: {error}")))?;
+    thread::Builder::new()
+        .spawn(move || accept_loop::run(&listener, site))
+        .map_err(|error| Failure::no_claim(format!("cannot start a thread: {error}")))?;
     if !view.address.is_loopback() {
         notify(&format!(
             "abx: {} is not a loopback address: anyone who can reach it can read these records",
@@ -84,7 +85,7 @@ pub fn view(view: &View) -> Result<End, Failure> {
     Ok(End::Done)
 }
 
-fn kept() -> Result<(RecordIndex, String), Failure> {
+fn saved_records() -> Result<(RecordIndex, String), Failure> {
     let folder = state_folder();
     let archive = Archive::open(&folder).map_err(Failure::usage)?;
     if let Some(problem) = archive.problem() {
@@ -96,13 +97,12 @@ fn kept() -> Result<(RecordIndex, String), Failure> {
     Ok((RecordIndex::Folder(folder), what))
 }
 
-/// The records that these words name. The content of a file is read later; that it is there is
-/// checked now.
-fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
+/// The records that these words name. Files are only checked for existence, and read later.
+fn named_records(words: &[String]) -> Result<(RecordIndex, String), Failure> {
     let path = |word: &String| -> Result<PathBuf, Failure> {
         let path = record_path(word)?;
         match std::fs::metadata(&path) {
-            Ok(about) if about.is_file() => Ok(path),
+            Ok(metadata) if metadata.is_file() => Ok(path),
             Ok(_) => Err(Failure::usage(format!(
                 "{} is not a file: give records, or nothing to see all saved ones",
                 path.display()
@@ -114,10 +114,10 @@ fn named(words: &[String]) -> Result<(RecordIndex, String), Failure> {
         }
     };
     let paths: Vec<PathBuf> = words.iter().map(path).collect::<Result<_, _>>()?;
-    let named_files = NamedFile::all(paths);
-    let what = match named_files.len() {
+    let files = NamedFile::all(paths);
+    let what = match files.len() {
         1 => "1 given record".to_owned(),
         count => format!("{count} given records"),
     };
-    Ok((RecordIndex::Files(named_files), what))
+    Ok((RecordIndex::Files(files), what))
 }

@@ -1,7 +1,5 @@
 //! From a request to a page.
 
-use std::path::Path;
-
 use abx_lab::history::HistoryError;
 use abx_report::{
     Listed, NamedRecord, NotShown, RecordPlace, bisect_html, index_html, side_by_side_html,
@@ -16,7 +14,7 @@ use crate::commands::saved::{SavedRecord, confirmed, read};
 /// How many records one page shows side by side.
 const SIDE_MOST: usize = 12;
 
-/// The page that a target names, path and query as they were sent.
+/// The page for a target, which is path and query as they were sent.
 pub fn respond(records: &RecordIndex, target: &str) -> ViewResponse {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let query = pairs(query);
@@ -35,9 +33,11 @@ pub fn respond(records: &RecordIndex, target: &str) -> ViewResponse {
 }
 
 fn index(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
-    let text = query.iter().find(|(key, _)| key == "text");
-    let text = text.map(|(_, value)| value.trim());
-    let text = text.filter(|text| !text.is_empty());
+    let text = query
+        .iter()
+        .find(|(key, _)| key == "text")
+        .map(|(_, value)| value.trim())
+        .filter(|text| !text.is_empty());
     let listed = match records {
         RecordIndex::Folder(_) => Listed::Folder { text },
         RecordIndex::Files(_) => Listed::Named,
@@ -137,11 +137,7 @@ fn open(records: &RecordIndex, id: &str) -> Result<SavedRecord, Unavailable> {
             other => other.to_string(),
         },
     })?;
-    read_record(&path)
-}
-
-fn read_record(path: &Path) -> Result<SavedRecord, Unavailable> {
-    read(path).map_err(|failure| Unavailable {
+    read(&path).map_err(|failure| Unavailable {
         status: ResponseStatus::Broken,
         why: failure.message,
     })
@@ -207,8 +203,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_names_ids_in_each_way_that_people_and_forms_write() {
-        // Method: commas, repeated names, codes, doubles, and signs that are no codes.
+    fn a_query_may_name_ids_in_several_ways() {
+        // Method: commas, repeated keys, escapes, an id that is named twice, and invalid escapes.
         let of = |query: &str| ids(&pairs(query));
         assert_eq!(of("ids=a1b2,C3d4"), ["a1b2", "c3d4"]);
         assert_eq!(of("ids=a1b2&ids=c3d4&other=x"), ["a1b2", "c3d4"]);

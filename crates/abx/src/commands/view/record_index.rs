@@ -11,13 +11,13 @@ use abx_verdict::history::{Entry, History, Outline, UnreadFile};
 /// Where the records are.
 #[derive(Debug)]
 pub enum RecordIndex {
-    /// All that are kept in this folder.
+    /// All records in this folder.
     Folder(PathBuf),
-    /// Those that were named on the command line.
+    /// The records that were named on the command line.
     Files(Vec<NamedFile>),
 }
 
-/// A record that was named.
+/// A record that was named on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
     id: String,
@@ -28,31 +28,30 @@ pub struct NamedFile {
 const LISTED_MOST: usize = 500;
 
 impl NamedFile {
-    /// These files, each with an id of its own. A file that was named twice is
-    /// there once.
+    /// These files, each with its own id. A file that was named twice is listed once.
     pub fn all(paths: Vec<PathBuf>) -> Vec<NamedFile> {
         let mut ids = BTreeSet::new();
-        let mut named_files: Vec<NamedFile> = Vec::new();
+        let mut files: Vec<NamedFile> = Vec::new();
         for path in paths {
-            if named_files.iter().any(|named_file| named_file.path == path) {
+            if files.iter().any(|file| file.path == path) {
                 continue;
             }
-            // As `abx history` would name it; two files of one name in two folders are
-            // distinguished by their whole paths.
+            // The id is that of `abx history`. Whole paths distinguish files of the same name in
+            // several folders.
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let by_path = id_of_file(&path.to_string_lossy());
             let candidates = [&short_id_of_file(&name), &by_path];
             let free = candidates.into_iter().find(|id| !ids.contains(*id));
             let id = free.unwrap_or(&by_path).to_owned();
             ids.insert(id.clone());
-            named_files.push(NamedFile { id, path });
+            files.push(NamedFile { id, path });
         }
-        named_files
+        files
     }
 }
 
 impl RecordIndex {
-    /// The records that hold `text`, or all, newest first.
+    /// The records that contain `text`, or all records, newest first.
     pub fn list(&self, text: Option<&str>) -> Result<History, HistoryError> {
         match self {
             RecordIndex::Folder(folder) => Archive::open(folder)?.list(&Query {
@@ -60,7 +59,7 @@ impl RecordIndex {
                 limit: Some(LISTED_MOST),
                 ..Query::default()
             }),
-            RecordIndex::Files(named_files) => Ok(list(named_files)),
+            RecordIndex::Files(files) => Ok(list(files)),
         }
     }
 
@@ -68,23 +67,19 @@ impl RecordIndex {
     pub fn find(&self, id: &str) -> Result<PathBuf, HistoryError> {
         match self {
             RecordIndex::Folder(folder) => find(id, folder),
-            RecordIndex::Files(named_files) => {
-                let named_file = named_files
-                    .iter()
-                    .find(|named_file| named_file.id.eq_ignore_ascii_case(id));
-                let none = || HistoryError::NoRecord {
+            RecordIndex::Files(files) => files
+                .iter()
+                .find(|file| file.id.eq_ignore_ascii_case(id))
+                .map(|file| file.path.clone())
+                .ok_or_else(|| HistoryError::NoRecord {
                     word: id.to_owned(),
-                };
-                named_file
-                    .map(|named_file| named_file.path.clone())
-                    .ok_or_else(none)
-            }
+                }),
         }
     }
 }
 
 /// The current content of the named files.
-fn list(named_files: &[NamedFile]) -> History {
+fn list(files: &[NamedFile]) -> History {
     let mut history = History {
         head: OutputKind::History.into(),
         folder: String::new(),
@@ -93,11 +88,11 @@ fn list(named_files: &[NamedFile]) -> History {
         unmeasured: 0,
         unread: Vec::new(),
     };
-    for NamedFile { id, path } in named_files {
+    for NamedFile { id, path } in files {
         let file = path.display().to_string();
-        let outline = read_text(path).map_err(|error| error.to_string());
-        let outline =
-            outline.and_then(|text| Outline::read(&text).map_err(|error| error.to_string()));
+        let outline = read_text(path)
+            .map_err(|error| error.to_string())
+            .and_then(|text| Outline::read(&text).map_err(|error| error.to_string()));
         match outline {
             Ok(outline) => history.entries.push(Entry {
                 id: id.clone(),
@@ -119,20 +114,15 @@ mod tests {
 
     #[test]
     fn each_file_has_an_id_of_its_own() {
-        // Method: a file, the same again, and one of the same name elsewhere.
+        // Method: a file, the same file again, one of the same name elsewhere, and another one.
         let paths = ["a/x.json", "a/x.json", "b/x.json", "a/y.json"].map(PathBuf::from);
-        let named_files = NamedFile::all(paths.into());
-        let ids: BTreeSet<&str> = named_files
-            .iter()
-            .map(|named_file| named_file.id.as_str())
-            .collect();
-        assert_eq!((named_files.len(), ids.len()), (3, 3));
-        assert_eq!(named_files[0].id, short_id_of_file("x.json"));
-        let index = RecordIndex::Files(named_files.clone());
-        assert_eq!(
-            index.find(&named_files[1].id).unwrap(),
-            PathBuf::from("b/x.json")
-        );
+        let files = NamedFile::all(paths.into());
+        let ids: BTreeSet<&str> = files.iter().map(|file| file.id.as_str()).collect();
+        assert_eq!((files.len(), ids.len()), (3, 3));
+        assert_eq!(files[0].id, short_id_of_file("x.json"));
+        let index = RecordIndex::Files(files.clone());
+        let path = index.find(&files[1].id).unwrap();
+        assert_eq!(path, PathBuf::from("b/x.json"));
         assert!(index.find("a/x.json").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Reads one request: bounded in size and time, and no more of it than is needed.
+//! Reads one request, bounded in size and time, and without its body.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -12,16 +12,16 @@ pub struct ViewRequest {
     pub access: Access,
     /// Path and query as sent.
     pub target: String,
-    /// The value of `Host`, where there is exactly one.
+    /// The value of `Host`, if there is exactly one.
     pub host: Option<String>,
 }
 
-/// The kind of its method.
+/// The kind of a request's method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Get,
     Head,
-    /// In a way that could change something.
+    /// A method that could change something.
     Other,
 }
 
@@ -33,20 +33,20 @@ pub enum ViewRequestError {
     TooLarge,
     /// It did not come in time.
     Late,
-    /// No client is left that waits for a response.
+    /// The client no longer waits for a response.
     Gone,
 }
 
 /// The longest head that is read, in bytes.
 pub const HEAD_BYTES_MOST: usize = 16 * 1024;
-/// How long a head may take to come.
+/// How long a head may take to arrive.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
 
-/// Reads the head of the one request of this connection. A body is not read.
+/// Reads the head of the only request on this connection. A body is not read.
 pub fn read(mut stream: &TcpStream) -> Result<ViewRequest, ViewRequestError> {
     let deadline = Instant::now() + HEAD_WITHIN;
     let mut server = Server::new();
-    let mut room = [0; 4096];
+    let mut buffer = [0; 4096];
     let mut total = 0;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -54,7 +54,7 @@ pub fn read(mut stream: &TcpStream) -> Result<ViewRequest, ViewRequestError> {
             return Err(ViewRequestError::Late);
         }
         let timeout = stream.set_read_timeout(Some(left));
-        let count = match timeout.and_then(|()| stream.read(&mut room)) {
+        let count = match timeout.and_then(|()| stream.read(&mut buffer)) {
             Ok(0) => return Err(ViewRequestError::Gone),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -62,7 +62,7 @@ pub fn read(mut stream: &TcpStream) -> Result<ViewRequest, ViewRequestError> {
             Err(_) => return Err(ViewRequestError::Gone),
         };
         total += count;
-        let mut input = &room[..count];
+        let mut input = &buffer[..count];
         match server.receive(&mut input) {
             Some(ServerEvent::Head(head)) if head.bytes.len() <= HEAD_BYTES_MOST => {
                 return Ok(ViewRequest::of(&head));
@@ -77,7 +77,7 @@ pub fn read(mut stream: &TcpStream) -> Result<ViewRequest, ViewRequestError> {
     }
 }
 
-/// Whether it only took too long.
+/// Whether an operation timed out.
 pub fn is_timeout(error: &io::Error) -> bool {
     use io::ErrorKind::{TimedOut, WouldBlock};
     matches!(error.kind(), WouldBlock | TimedOut)
@@ -97,7 +97,7 @@ impl ViewRequest {
     }
 }
 
-/// The value of the one `Host` in a head that keeps to the grammar.
+/// The value of the only `Host` in a valid head.
 fn host(head: &[u8]) -> Option<String> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
     let fields = lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(':'));
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_head_has_one_host_or_none() {
-        // Method: one in odd letters, none, two, and one in the value of another.
+        // Method: a header in mixed case, one in the value of another header, and two headers.
         let of = |text: &str| host(text.as_bytes());
         let text = "GET / HTTP/1.1\r\nA: b\r\nhOsT: localhost:80 \r\n\r\n";
         assert_eq!(of(text).as_deref(), Some("localhost:80"));

@@ -1,4 +1,4 @@
-//! Responses: a status and a page, on their way to a browser.
+//! Responses to a browser: a status and a page.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -15,7 +15,7 @@ pub struct ViewResponse {
     pub html: String,
 }
 
-/// The status codes that are used here.
+/// The status codes of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseStatus {
     Ok,
@@ -30,8 +30,8 @@ pub enum ResponseStatus {
 
 /// How long a browser may take to receive a page.
 const SENT_WITHIN: Duration = Duration::from_secs(60);
-/// The rest of a request with a response already, read so that the response is not lost by a reset:
-/// for how long, and how much.
+/// For how long, and how much of, the rest of a request is read after its response, so that a reset
+/// does not lose the response.
 const REST_WITHIN: Duration = Duration::from_secs(2);
 const REST_BYTES_MOST: usize = 256 * 1024;
 
@@ -44,7 +44,7 @@ impl ViewResponse {
         }
     }
 
-    /// A page that states why there is no other.
+    /// A page that states why there is no other page.
     pub fn notice(status: ResponseStatus, title: &str, text: &str) -> ViewResponse {
         ViewResponse {
             status,
@@ -52,7 +52,7 @@ impl ViewResponse {
         }
     }
 
-    /// The response to a request that could not be read; `None` when no client waits.
+    /// The response to a request that could not be read; `None` if no client waits for it.
     pub fn to_error(error: ViewRequestError) -> Option<ViewResponse> {
         let (status, title, text) = match error {
             ViewRequestError::Malformed => (
@@ -75,7 +75,8 @@ impl ViewResponse {
         Some(ViewResponse::notice(status, title, text))
     }
 
-    /// Sends it and ends the connection. A client that does not wait for all of it loses the rest.
+    /// Sends the response and ends the connection. A client that does not wait for all of it loses
+    /// the rest.
     pub fn send(&self, stream: &TcpStream, access: Access) {
         let mut bytes = self.head().into_bytes();
         if access != Access::Head {
@@ -148,14 +149,14 @@ fn write_within(mut stream: &TcpStream, mut bytes: &[u8], within: Duration) -> i
 /// response that the other side has not read yet.
 fn read_rest(mut stream: &TcpStream) {
     let deadline = Instant::now() + REST_WITHIN;
-    let mut room = [0; 4096];
+    let mut buffer = [0; 4096];
     let mut total = 0;
     while total < REST_BYTES_MOST {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
             return;
         }
-        match stream.read(&mut room) {
+        match stream.read(&mut buffer) {
             Ok(count) if count > 0 => total += count,
             _ => return,
         }

@@ -1,5 +1,5 @@
-//! Where progress is shown: one line that is redrawn on a terminal, lines one below the other in a
-//! file or a pipe.
+//! Where progress is shown: on a terminal one line that is redrawn, in a file or a pipe a new line
+//! each time.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::ui::end::notify;
 
-/// In a file, mere progress is printed this often, so that a job's log shows that the job runs.
-const EVERY: Duration = Duration::from_secs(5);
+/// How often a file gets a line of mere progress, so that a job's log shows that the job runs.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Where progress is shown.
 pub enum Display {
@@ -18,19 +18,21 @@ pub enum Display {
     /// A line on the terminal.
     Line {
         bar: ProgressBar,
-        /// Its text, without messages that interrupt it.
+        /// The last text, without messages that interrupt it.
         text: String,
     },
-    /// Lines on standard error, which is no terminal.
+    /// Lines on standard error, which is not a terminal.
     Lines {
         last: Instant,
     },
 }
 
-/// An event with a line of its own.
+/// How soon a file gets a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
+    /// At once, in a line of its own.
     Event,
+    /// When the next line is due, if the text is then still the latest.
     Movement,
 }
 
@@ -48,7 +50,7 @@ impl Display {
         Display::line()
     }
 
-    /// A line on a terminal, if a user may look at it; else `None`.
+    /// A line on a terminal that a user may be watching; otherwise `None`.
     pub fn on_terminal(quiet: bool) -> Option<Display> {
         let is_set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_job = is_set("CI").is_some_and(|value| value != "false");
@@ -59,7 +61,7 @@ impl Display {
 
     fn line() -> Display {
         let bar = ProgressBar::no_length();
-        // Cut where the terminal ends: a line that is broken cannot be redrawn.
+        // Cut at the width of the terminal: a line that wraps cannot be redrawn.
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
         }
@@ -67,7 +69,7 @@ impl Display {
         Display::Line { bar, text }
     }
 
-    /// Shows a text in the place of the last one, or below it when it is time.
+    /// Shows a text in place of the last one; in a file, below it if a line is due.
     pub fn show(&mut self, text: &str, urgency: Urgency) {
         match self {
             Display::None => {}
@@ -76,7 +78,7 @@ impl Display {
                 draw(bar, text);
             }
             Display::Lines { last } => {
-                if urgency == Urgency::Event || last.elapsed() >= EVERY {
+                if urgency == Urgency::Event || last.elapsed() >= LINE_INTERVAL {
                     notify(text);
                     *last = Instant::now();
                 }
@@ -84,7 +86,7 @@ impl Display {
         }
     }
 
-    /// Shows a text until [`Display::return_to_last`]; a file gets it when it is time.
+    /// Shows a text until [`Display::return_to_last`]; a file gets it if a line is due.
     pub fn interrupt(&mut self, text: &str) {
         match self {
             Display::Line { bar, .. } => draw(bar, text),
@@ -92,14 +94,14 @@ impl Display {
         }
     }
 
-    /// Shows the last text again where an interruption took its place.
+    /// Shows the last text again after an interruption.
     pub fn return_to_last(&mut self) {
         if let Display::Line { bar, text } = self {
             draw(bar, text);
         }
     }
 
-    /// Clears the line of a terminal; lines that were written to a file stay.
+    /// Clears the line on a terminal; lines in a file stay.
     pub fn clear(&self) {
         if let Display::Line { bar, .. } = self {
             bar.finish_and_clear();

@@ -1,5 +1,5 @@
-//! Shows the user the progress of a run: one line on a terminal, and nothing anywhere else. The
-//! workers of the generator report the figures at the end of each interval.
+//! The progress of a run: one line on a terminal, and nothing anywhere else. The generator's
+//! workers report their figures at the end of each interval.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use abx_report::{RunGoal, RunNow, opening_line, responses_line, run_line, verifi
 use super::display::{Display, Urgency};
 use super::waiting::waiting;
 
-/// The intervals that make up the recent figures: a second.
-const LATELY: usize = 10;
-/// Stretches of each column of the sparkline, and its columns.
+/// The number of intervals in the recent figures: a second.
+const RECENT: usize = 10;
+/// Intervals per column of the sparkline, and columns.
 const COLUMN: usize = 5;
 const COLUMNS: usize = 24;
 
@@ -24,16 +24,15 @@ pub struct RunWatch {
     goal: RunGoal,
     /// How long an interval is.
     interval: Duration,
-    /// The outcomes of all requests that were reported.
-    came: Outcomes,
+    outcomes: Outcomes,
     /// The last intervals, as far as workers have reported them, the newest last.
     intervals: VecDeque<Interval>,
-    /// How many there were before those.
-    before: usize,
+    /// How many older intervals were dropped.
+    dropped: usize,
 }
 
 impl RunWatch {
-    /// Follows a run that ends so; `None` if it would not be seen.
+    /// Follows a run with this end; `None` if no user would see it.
     pub fn new(quiet: bool, end: RunEnd) -> Option<RunWatch> {
         Some(RunWatch {
             display: Display::on_terminal(quiet)?,
@@ -42,80 +41,81 @@ impl RunWatch {
                 RunEnd::AfterRequests(count) => RunGoal::AfterRequests(count),
             },
             interval: end.interval(),
-            came: Outcomes::default(),
+            outcomes: Outcomes::default(),
             intervals: VecDeque::new(),
-            before: 0,
+            dropped: 0,
         })
     }
 
-    /// Takes note of an event.
+    /// Handles an event of the run.
     pub fn see(&mut self, progress: RunProgress) {
         match progress {
             RunProgress::Pending(Pending::Over) => self.display.return_to_last(),
             RunProgress::Pending(pending) => self.display.interrupt(&waiting_for_server(&pending)),
-            RunProgress::Intervals(reported_intervals) => {
-                reported_intervals
-                    .iter()
-                    .for_each(|reported_interval| self.count(reported_interval));
+            RunProgress::Intervals(intervals) => {
+                for reported in intervals {
+                    self.count(reported);
+                }
                 self.draw();
             }
         }
     }
 
-    /// Clears the line, which is not to stay.
+    /// Clears the line on the terminal.
     pub fn finish(&self) {
         self.display.clear();
     }
 
-    fn count(&mut self, reported_interval: &ReportedInterval) {
-        self.came.merge(&reported_interval.interval.outcomes);
-        // One that is long gone is shown in the sums only.
-        let Some(place) = reported_interval.number.checked_sub(self.before) else {
+    fn count(&mut self, reported: &ReportedInterval) {
+        self.outcomes.merge(&reported.interval.outcomes);
+        // An interval that was dropped is in the sums only.
+        let Some(index) = reported.number.checked_sub(self.dropped) else {
             return;
         };
-        if self.intervals.len() <= place {
-            self.intervals.resize_with(place + 1, Interval::default);
+        if self.intervals.len() <= index {
+            self.intervals.resize_with(index + 1, Interval::default);
         }
-        self.intervals[place].merge(&reported_interval.interval);
-        // In step with the columns, so that these keep their height as they move.
+        self.intervals[index].merge(&reported.interval);
+        // Only whole columns are dropped, so that the others keep their height as they move.
         while self.intervals.len() > COLUMN * (COLUMNS + 1) {
             self.intervals.drain(..COLUMN);
-            self.before += COLUMN;
+            self.dropped += COLUMN;
         }
     }
 
     fn draw(&mut self) {
-        // Other workers may still have to report the newest one.
-        let whole = self.intervals.len().saturating_sub(1);
-        if whole == 0 {
+        // Some workers may not have reported the newest interval yet.
+        let complete = self.intervals.len().saturating_sub(1);
+        if complete == 0 {
             return;
         }
-        let mut lately = Interval::default();
-        let last = self.intervals.range(whole.saturating_sub(LATELY)..whole);
+        let mut recent = Interval::default();
+        let start = complete.saturating_sub(RECENT);
+        let last = self.intervals.range(start..complete);
         let seconds = self.interval.as_secs_f64() * last.len() as f64;
-        last.for_each(|interval| lately.merge(interval));
+        last.for_each(|interval| recent.merge(interval));
         let intervals = self.intervals.make_contiguous();
-        let columns = intervals[..whole].chunks(COLUMN);
+        let columns = intervals[..complete].chunks(COLUMN);
         let rates: Vec<f64> = columns
             .map(|column| {
                 let ok: u64 = column.iter().map(|interval| interval.outcomes.ok()).sum();
                 ok as f64 / (self.interval.as_secs_f64() * column.len() as f64)
             })
             .collect();
-        let figure = u32::try_from(self.before + whole).unwrap_or(u32::MAX);
+        let count = u32::try_from(self.dropped + complete).unwrap_or(u32::MAX);
         let line = run_line(&RunNow {
-            elapsed: self.interval.saturating_mul(figure),
+            elapsed: self.interval.saturating_mul(count),
             goal: self.goal,
-            per_s: lately.outcomes.ok() as f64 / seconds,
-            quantiles_us: [0.5, 0.99].map(|share| lately.response.quantile_us(share)),
-            came: &self.came,
+            per_s: recent.outcomes.ok() as f64 / seconds,
+            quantiles_us: [0.5, 0.99].map(|share| recent.response.quantile_us(share)),
+            came: &self.outcomes,
             rates: &rates[rates.len().saturating_sub(COLUMNS)..],
         });
         self.display.show(&line, Urgency::Movement);
     }
 }
 
-/// The current wait, for the only server there is.
+/// The line for the current wait, without the name of the only server.
 fn waiting_for_server(pending: &Pending) -> String {
     const SERVER: &str = "the server";
     match *pending {
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    fn told(number: usize, ok: usize) -> ReportedInterval {
+    fn reported(number: usize, ok: usize) -> ReportedInterval {
         let mut interval = Interval::default();
         (0..ok).for_each(|_| interval.outcomes.add(Outcome::Ok));
         interval.response.record_us(100, ok as u64);
@@ -153,33 +153,33 @@ mod tests {
     }
 
     #[test]
-    fn hours_take_no_more_room_than_seconds() {
-        // Method: two workers report 10,000 intervals, one of them ten intervals late: few are
-        // kept, the sum is of all, and a column is as high as both together.
+    fn a_long_run_keeps_few_intervals() {
+        // Method: two workers report 10,000 intervals, one of them ten intervals late. Few are
+        // kept, the sum includes all, and every kept interval includes both workers.
         let mut watch = RunWatch {
             display: Display::None,
             goal: RunGoal::AfterRequests(1),
             interval: Duration::from_millis(100),
-            came: Outcomes::default(),
+            outcomes: Outcomes::default(),
             intervals: VecDeque::new(),
-            before: 0,
+            dropped: 0,
         };
         for number in 0..10_010 {
             if number < 10_000 {
-                watch.count(&told(number, 3));
+                watch.count(&reported(number, 3));
             }
             if let Some(late) = number.checked_sub(10) {
-                watch.count(&told(late, 2));
+                watch.count(&reported(late, 2));
             }
         }
         watch.draw();
-        assert_eq!(watch.came.ok(), 50_000);
-        assert_eq!(watch.before + watch.intervals.len(), 10_000);
+        assert_eq!(watch.outcomes.ok(), 50_000);
+        assert_eq!(watch.dropped + watch.intervals.len(), 10_000);
         assert!(watch.intervals.len() <= COLUMN * (COLUMNS + 1));
-        let each = watch
+        let mut ok = watch
             .intervals
             .iter()
             .map(|interval| interval.outcomes.ok());
-        assert_eq!(each.filter(|ok| *ok != 5).count(), 0);
+        assert!(ok.all(|ok| ok == 5));
     }
 }

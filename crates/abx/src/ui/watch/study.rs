@@ -1,5 +1,5 @@
-//! Shows the user how far a study is, and failures. Drawn between slices only, so that drawing
-//! never overlaps a measurement.
+//! The progress of a study, and failures. It is drawn between slices only, so that drawing never
+//! overlaps a measurement.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use abx_verdict::{Expectation, StudyRecord};
 use super::display::{Display, Urgency};
 use super::waiting::waiting;
 
-/// The state of a study that is being conducted.
+/// The state of a study that is running.
 pub struct Watch {
     display: Display,
     started: Instant,
@@ -25,20 +25,19 @@ pub struct Watch {
     limits: Vec<Expectation>,
     /// The results of the blocks so far.
     so_far: String,
-    /// The outcomes of each subject's requests so far, warm-up left out.
-    came: BTreeMap<String, Outcomes>,
-    /// How many blocks there will be, as far as one can tell.
+    /// The outcomes of each subject's requests so far, except during warm-ups.
+    outcomes: BTreeMap<String, Outcomes>,
+    /// How many blocks the study is expected to take.
     expected: u32,
-    /// Whether that rests on the spread of the blocks so far.
+    /// Whether `expected` follows from the spread of the blocks so far.
     is_estimated: bool,
-    /// How many blocks the budget has room for, by those so far.
+    /// How many blocks fit into the budget, judging by those so far.
     room: Option<u32>,
-    /// The length of another block, with the loads that are still open.
+    /// How long the next block will take, with the loads that are still open.
     next_block: Option<Duration>,
 }
 
-/// How many blocks there is room for after so many, when another one takes this long and so
-/// much time is left.
+/// How many blocks fit into the budget: those done, and as many more as the time left allows.
 fn room(done: u32, next_block: Duration, left: Duration) -> u32 {
     let more = left.as_secs_f64() / next_block.as_secs_f64().max(1e-3);
     done.saturating_add(more as u32)
@@ -59,7 +58,7 @@ impl Watch {
             ordered,
             limits: limits.to_vec(),
             so_far: String::new(),
-            came: BTreeMap::new(),
+            outcomes: BTreeMap::new(),
             expected: ordered.unwrap_or(BLOCKS_FOR_VERDICT as u32),
             is_estimated: false,
             room: None,
@@ -67,7 +66,7 @@ impl Watch {
         }
     }
 
-    /// Takes note of an event.
+    /// Handles an event of the study.
     pub fn see(&mut self, progress: &StudyProgress) {
         match progress {
             StudyProgress::Pilot => {
@@ -121,14 +120,14 @@ impl Watch {
         }
     }
 
-    /// Where the search for rates found capacities, a line for each objective.
+    /// Shows the capacities that the search for rates found, in a line per load.
     fn show_capacities(&mut self, capacities: &[FoundCapacity]) {
-        for alike in capacities.chunk_by(|capacity, next| capacity.load == next.load) {
-            let rates = alike.iter();
-            let rates: Vec<(&str, f64)> = rates
+        for of_load in capacities.chunk_by(|capacity, next| capacity.load == next.load) {
+            let rates: Vec<(&str, f64)> = of_load
+                .iter()
                 .map(|capacity| (capacity.subject.as_str(), capacity.per_s))
                 .collect();
-            let objective = alike[0].objective.to_string();
+            let objective = of_load[0].objective.to_string();
             let text = abx_report::capacities_line(&objective, &rates);
             self.display.show(&text, Urgency::Event);
         }
@@ -136,34 +135,34 @@ impl Watch {
 
     fn show_round(&mut self, block: u32, load: Option<&str>, (round, rounds): (u32, u32)) {
         let (under, part) = match load {
-            // Loads take different times, in random order.
+            // The loads of a block take different times, in random order.
             Some(load) => (format!("{load}, "), 0.0),
             None => (String::new(), f64::from(round) / f64::from(rounds.max(1))),
         };
-        let number = self.block(block + 1);
-        let place = format!("{number}, {under}round {} of {rounds}", round + 1);
+        let block_of = self.block(block + 1);
+        let place = format!("{block_of}, {under}round {} of {rounds}", round + 1);
         let text = self.text(&place, f64::from(block) + part);
         self.display.show(&text, Urgency::Movement);
     }
 
-    /// Clears the line, which is not to stay.
+    /// Clears the line on the terminal.
     pub fn finish(&self) {
         self.display.clear();
     }
 
-    /// The position of the study after so many blocks, its failures, and its results.
+    /// The place of the study after `done` blocks, the time left, failures and results.
     fn text(&self, place: &str, done: f64) -> String {
         let parts = [
             place.to_owned(),
             self.time_left(done),
-            abx_report::failures_line(&self.came),
+            abx_report::failures_line(&self.outcomes),
             self.so_far.clone(),
         ];
         let texts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         texts.join(" · ")
     }
 
-    /// A warning when the budget has no room for a verdict.
+    /// A warning if the time left has no room for a verdict.
     fn too_short(&self, left: Duration, each_block: Duration) -> Option<String> {
         let needed = each_block * BLOCKS_FOR_VERDICT as u32;
         (self.ordered.is_none() && left < needed).then(|| {
@@ -176,19 +175,19 @@ impl Watch {
         })
     }
 
-    /// The block of this number, from one. More than the budget has room for there will not be.
+    /// `block 3 of about 7`: the number counts from one, and the budget limits the total.
     fn block(&self, number: u32) -> String {
         let about = if self.ordered.is_some() { "" } else { "about " };
         let total = self.expected.min(self.room.unwrap_or(u32::MAX));
         format!("block {number} of {about}{}", total.max(number))
     }
 
-    /// Also what began in the discarded part of a slice: a failure is one.
+    /// Counts the outcomes of slices, including their discarded parts: a failure counts anywhere.
     fn count(&mut self, slices: &[SliceRecord]) {
         for slice in slices.iter().filter(|slice| slice.subject != CEILING) {
-            let came = self.came.entry(slice.subject.clone()).or_default();
-            came.merge(&slice.outcomes);
-            came.merge(&slice.discarded);
+            let outcomes = self.outcomes.entry(slice.subject.clone()).or_default();
+            outcomes.merge(&slice.outcomes);
+            outcomes.merge(&slice.discarded);
         }
     }
 
@@ -199,7 +198,7 @@ impl Watch {
             LimitState::Open => blocks_until_settled(record, &self.limits).unwrap_or(0),
             LimitState::OutOfReach => blocks_until_verdicts(record),
         };
-        // Before that, limits are not compared with any interval.
+        // With fewer blocks, limits are not compared with any interval.
         let fewest = if self.limits.is_empty() {
             BLOCKS_ORDERED
         } else {
@@ -218,7 +217,7 @@ impl Watch {
         }
     }
 
-    /// Empty before a pilot or a block has shown how long blocks take.
+    /// Empty until a pilot or a block has shown how long blocks take.
     fn time_left(&self, done: f64) -> String {
         let Some(each_block) = self.next_block else {
             return String::new();
@@ -238,18 +237,22 @@ impl Watch {
     }
 }
 
-/// How many blocks more it takes until each verdict stands, as far as one can tell.
+/// How many more blocks all verdicts are expected to take.
 fn blocks_until_verdicts(record: &StudyRecord) -> u32 {
     let conclusions = &record.conclusions;
     let is_open = |load: &str| {
         let load = record.measured.load(load);
         load.is_none_or(|load| !load.is_settled())
     };
-    let open = conclusions.primary().filter(|it| is_open(&it.load));
-    let primary = open.map(|comparison| comparison.blocks_more);
     let precise = abx_verdict::blocks_until_precise(&record.measured);
-    let each = primary.chain([precise]);
-    each.flatten().max().unwrap_or(0)
+    conclusions
+        .primary()
+        .filter(|comparison| is_open(&comparison.load))
+        .map(|comparison| comparison.blocks_more)
+        .chain([precise])
+        .flatten()
+        .max()
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -257,9 +260,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_blocks_are_told_than_the_budget_has_room_for() {
-        // Method: 848 blocks that precision takes, of which 14 can be had; and a number that
-        // was ordered.
+    fn the_budget_limits_the_total_of_blocks() {
+        // Method: 848 blocks that precision takes, with room for 14; 9 blocks, which fit; and a
+        // number that the user set.
         let mut watch = Watch::new(true, Duration::from_secs(120), None, &[]);
         watch.expected = 848;
         watch.room = Some(room(6, Duration::from_secs(8), Duration::from_secs(67)));
@@ -272,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn until_a_block_is_done_the_pilot_says_how_long_one_takes() {
-        // Method: a pilot that expects blocks of 5 min, and one block's rounds right after it.
+    fn the_pilot_sets_the_time_left_until_a_block_is_done() {
+        // Method: nothing measured yet; then a pilot that expects blocks of 5 min, and one block.
         let mut watch = Watch::new(true, Duration::from_secs(3_600), None, &[]);
         assert_eq!(watch.time_left(0.0), "");
         watch.see(&StudyProgress::Piloted {
@@ -288,9 +291,9 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_without_room_for_a_verdict_is_told() {
-        // Method: blocks of 10 s, and 70 s left for them, then a second less; a requested number of
-        // blocks may take any time.
+    fn a_budget_without_room_for_a_verdict_causes_a_warning() {
+        // Method: blocks of 10 s with 70 s left, and with a second less; a set number of blocks may
+        // take any time.
         let message = |left, ordered| {
             let watch = Watch::new(true, Duration::from_secs(100), ordered, &[]);
             watch.too_short(Duration::from_secs(left), Duration::from_secs(10))

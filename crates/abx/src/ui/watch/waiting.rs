@@ -1,8 +1,8 @@
-//! The current wait while nothing is measured, in a line.
+//! The line for a wait during which nothing is measured.
 
 use abx_lab::Pending;
 
-/// The current wait while nothing is measured.
+/// The line for the current wait; empty after its end.
 pub fn waiting(pending: &Pending) -> String {
     match *pending {
         Pending::Files {

@@ -13,7 +13,7 @@ use abx_wire::websocket::{Fault, MessageKind};
 use super::driver::{Door, Heard, Peer};
 use crate::support::{Home, Server, peers, wait_for};
 
-/// One of the scripts beside this file, for `ws` or for `websockets` by its ending.
+/// One of the scripts next to this file, for `ws` or for `websockets` by its ending.
 fn script(name: &str) -> Command {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/protocols/websocket/peers")
@@ -149,7 +149,7 @@ fn quarrel(port: &str) {
 }
 
 #[test]
-fn our_client_and_the_servers_of_others_understand_each_other() {
+fn our_client_works_with_foreign_servers() {
     // Method: every length form in both kinds, fragments with pings inside, pings and closes from
     // either side, a chosen subprotocol, and frames that they refuse.
     for name in ["ws_server.cjs", "websockets_server.py"] {
@@ -185,7 +185,7 @@ fn subprotocols_are_offered_and_the_choice_of_the_server_is_checked() {
 }
 
 #[test]
-fn a_load_ends_with_a_word_on_each_connection() {
+fn a_load_ends_with_a_close_frame_on_each_connection() {
     // Method: each shape over three connections; a foreign server
     // writes down the code of each close, also of the connections that looked first.
     let home = Home::new();
@@ -209,7 +209,7 @@ fn a_load_ends_with_a_word_on_each_connection() {
 }
 
 #[test]
-fn the_clients_of_others_and_our_server_understand_each_other() {
+fn foreign_clients_work_with_our_server() {
     // Method: they check an echo of every length form, fragments, pings, a chat and closes
     // themselves, and print "ok" in the end.
     let server = Server::start(&["--websocket"]);
@@ -225,7 +225,7 @@ fn the_clients_of_others_and_our_server_understand_each_other() {
 }
 
 #[test]
-fn our_client_speaks_through_the_tunnel_of_lighttpd() {
+fn our_client_works_through_the_tunnel_of_lighttpd() {
     // Method: it hands payloads to a server of plain bytes, which sends them back; messages may
     // come back cut elsewhere, so bytes are compared. A server without a tunnel refuses the
     // handshake.

@@ -38,7 +38,7 @@ fn a_run_counts_messages_that_came_back() {
 }
 
 #[test]
-fn a_broadcast_is_done_when_all_have_it() {
+fn a_broadcast_is_complete_when_every_client_has_it() {
     // Method: 50 of them in a room of eight; no other is nearer than the first.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "--shape broadcast -n 50 -c 8", 0);
@@ -54,7 +54,7 @@ fn a_broadcast_is_done_when_all_have_it() {
 }
 
 #[test]
-fn listeners_who_never_get_a_broadcast_are_found() {
+fn listeners_that_never_get_a_broadcast_are_found() {
     // Method: an echo sends a message only to its sender.
     let server = Server::start(&["--websocket"]);
     let words = "--shape broadcast -n 3 -c 4 --timeout 1s";
@@ -66,7 +66,7 @@ fn listeners_who_never_get_a_broadcast_are_found() {
 }
 
 #[test]
-fn messages_of_others_are_no_echo() {
+fn foreign_messages_are_not_echoes() {
     // Method: a room that looked like an echo as long as it had no other member.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "-n 200 -c 8", 3);
@@ -223,7 +223,7 @@ fn a_study_file_has_every_shape() {
 }
 
 #[test]
-fn what_says_nothing_of_a_shape_is_refused_with_a_remedy() {
+fn flags_without_meaning_for_a_shape_are_refused_with_a_remedy() {
     // Method: one flag too many for each way to be wrong; nothing is started.
     let home = Home::new();
     for (words, part) in [

@@ -37,7 +37,7 @@ fn text(payload: &str) -> Heard {
 }
 
 #[test]
-fn an_echo_is_each_message_as_it_came() {
+fn an_echo_returns_each_message_unchanged() {
     // Method: both kinds, lengths around each form of a frame's length and above the buffers of
     // sockets, fragments with pings between; then an orderly close.
     for model in ["event", "thread", "thread-per-request", "hybrid"] {
@@ -64,7 +64,7 @@ fn echo_each_message(mut peer: Peer) {
 }
 
 #[test]
-fn what_breaks_the_protocol_is_told_its_code_and_closed() {
+fn a_protocol_violation_closes_the_connection_with_its_code() {
     // Method: a text that is none, and one byte more than the largest message.
     let server = Server::start(&["--websocket"]);
     for (kind, payload, code) in [
@@ -79,7 +79,7 @@ fn what_breaks_the_protocol_is_told_its_code_and_closed() {
 }
 
 #[test]
-fn the_content_is_served_beside_and_handshakes_elsewhere_get_it() {
+fn content_is_served_too_even_to_handshakes_at_other_paths() {
     // Method: plain requests and handshakes, at paths with and without a WebSocket, right and
     // wrong, and on a server without that option.
     let server = Server::start(&["--websocket"]);
@@ -118,7 +118,7 @@ fn the_content_is_served_beside_and_handshakes_elsewhere_get_it() {
 }
 
 #[test]
-fn only_the_event_model_has_rooms_and_some_speak_none_of_it() {
+fn only_the_event_model_has_rooms_and_some_models_have_no_websocket() {
     // Method: the flag with each other model.
     let home = Home::new();
     for (model, choice) in [
@@ -141,7 +141,7 @@ fn only_the_event_model_has_rooms_and_some_speak_none_of_it() {
 }
 
 #[test]
-fn a_room_hears_each_message_once_and_no_other_room_does() {
+fn each_message_reaches_its_room_once_and_no_other_room() {
     // Method: three members of one room and one of another; each sends a message and waits for its
     // own, then all receive all, in one order.
     let server = Server::start(&["--websocket"]);
@@ -182,7 +182,7 @@ fn a_room_hears_each_message_once_and_no_other_room_does() {
 }
 
 #[test]
-fn frames_written_apart_are_whole_messages_all_the_same() {
+fn frames_written_in_two_parts_are_complete_messages() {
     // Method: an echo with and without small segments that wait, of messages with
     // and without a payload, several at once and large ones.
     for flags in [
@@ -256,7 +256,7 @@ fn a_client_that_does_not_read_is_not_read_from() {
 }
 
 #[test]
-fn a_member_that_does_not_read_is_told_to_go_and_the_others_go_on() {
+fn a_member_that_does_not_read_is_closed_and_others_continue() {
     // Method: one member never reads while another sends 64 kB again and again, more than all
     // buffers hold, until the room has one member only. The slow one must then read whole messages
     // and a close with 1008.

@@ -24,10 +24,10 @@ fn folder() -> PathBuf {
 /// How a subject is started, with its installations.
 fn launch(spec: &SubjectSpec, folder: &Path, provisions: &[Provision]) -> Launch {
     let mut subject = spec.subject(folder).unwrap();
-    let mut own_provisions = provisions.iter();
-    if let Some(had) = own_provisions.find(|provision| provision.subject() == spec.name) {
-        assert!(had.missing().is_empty(), "{had:?}");
-        had.equip(&mut subject.source);
+    let mut provisions = provisions.iter();
+    if let Some(provision) = provisions.find(|provision| provision.subject() == spec.name) {
+        assert!(provision.missing().is_empty(), "{provision:?}");
+        provision.equip(&mut subject.source);
     }
     match subject.source {
         Source::Command(launch) => launch,
@@ -166,7 +166,7 @@ fn neglect(port: &str) {
 }
 
 #[test]
-fn every_subject_of_the_study_speaks_as_our_server_does() {
+fn every_subject_of_the_study_behaves_like_our_server() {
     // Method: the needs of subjects are installed by a run, as users install them; then each is
     // started by its own command, and one client talks to all of them alike.
     WEBSOCKET.expect_measured(&WEBSOCKET.json());
