@@ -159,13 +159,13 @@ fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
     canvas.y += 6.0;
     for row in rows {
         let y = canvas.y;
-        let sign = format!("sign {}", class(row.one.verdict));
-        canvas.text(&sign, EDGE, y + 16.0, mark(row.one.verdict));
+        let sign = format!("sign {}", class(row.comparison.verdict));
+        canvas.text(&sign, EDGE, y + 16.0, mark(row.comparison.verdict));
         let at = [EDGE + SIGN, y + 16.0];
         let mut below = names("name", at, (&row.pair(), NAME_LETTERS), canvas);
         let mut message = format!("{}, {}", row.verdict(), interval(row));
         if is_many {
-            message = format!("{message}, {}", clean_name(&row.one.load));
+            message = format!("{message}, {}", clean_name(&row.comparison.load));
         }
         let at = [EDGE + SIGN, y + 32.0 + below];
         below += names("note", at, (&message, ROW_LETTERS), canvas);
