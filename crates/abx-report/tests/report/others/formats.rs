@@ -58,9 +58,9 @@ fn hostile() -> StudyRecord {
     let void = new_finding(FindingId::FailedRequests, WORDS)
         .at(Level::Void)
         .with_remedy(WORDS);
-    let mut this_comparison = comparison("127.0.0.1:8081", None, Verdict::Invalid);
-    this_comparison.findings = vec![0];
-    record.conclusions.comparisons = vec![this_comparison];
+    let mut comparison = comparison("127.0.0.1:8081", None, Verdict::Invalid);
+    comparison.findings = vec![0];
+    record.conclusions.comparisons = vec![comparison];
     record.conclusions.validity = Validity::of(vec![void]);
     record
 }

@@ -119,7 +119,7 @@ fn with_record(record: &StudyRecord) -> String {
 }
 
 #[test]
-fn a_page_names_its_record_and_holds_it_if_that_is_asked_for() {
+fn a_page_names_its_record_and_embeds_it_on_request() {
     // Method: a page of a record with an id, and with a file of a hostile name beside the page.
     let record = study();
     let place = RecordPlace {
@@ -443,7 +443,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_text_gets_out_of_where_it_stands(
+    fn no_text_escapes_its_element(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
         // Method: texts that try to, in every place that a subject or a study

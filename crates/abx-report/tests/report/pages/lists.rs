@@ -85,7 +85,7 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
 }
 
 #[test]
-fn nothing_side_by_side_is_told() {
+fn pages_without_comparisons_explain_that() {
     // Method: no record at all, and a run alone, which compares nothing.
     let run = run();
     for records in [&[][..], &[side("77aa00", &run)]] {

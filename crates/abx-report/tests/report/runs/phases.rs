@@ -125,7 +125,7 @@ fn bars_of_all_subjects_are_on_one_axis() {
 }
 
 #[test]
-fn what_was_not_recorded_is_said_to_be_not_recorded() {
+fn a_note_replaces_phases_that_were_not_recorded() {
     // Method: records without phases, and a run without any response.
     let mut run_record = run();
     figures(&mut run_record).phases = None;

@@ -65,7 +65,7 @@ fn every_primary_verdict_stands_in_the_overview() {
 }
 
 #[test]
-fn what_compares_little_has_no_matrix() {
+fn a_study_with_few_comparisons_has_no_matrix() {
     // Method: two servers under one load and under two, and a large study.
     let mut one = record_of("nginx-sendfile");
     let last = one.measured.loads.pop().unwrap().name;
@@ -88,7 +88,7 @@ fn what_compares_little_has_no_matrix() {
 }
 
 #[test]
-fn leaders_are_told_by_what_they_lead() {
+fn leaders_are_named_with_their_loads() {
     // Method: one that leads two loads by throughput and one by memory, and two loads of
     // which all share the first place, by different metrics.
     let mut record = record_of("websocket");
