@@ -26,7 +26,7 @@ fn a_picture_of_a_study() {
 
 #[test]
 fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
-    // Method: words of the file; the only address is the name of the format.
+    // Method: words in the file; the only URL is the name of the format.
     let svg = study_svg(&measured(3, 2));
     assert!(svg.contains("@media (prefers-color-scheme: dark)"));
     assert_eq!(svg.matches("://").count(), 1, "{svg}");

@@ -170,7 +170,7 @@ fn nothing_responded() {
 
 #[test]
 fn an_open_loop_that_kept_its_rate() {
-    // Method: what was requested beside what was achieved, and how late sends were.
+    // Method: the requested and the achieved rate, and how late sends were.
     assert_snapshot!(study_text(&open_run(), ReportExtent::Full, &Style::plain()));
 }
 
@@ -186,7 +186,7 @@ fn an_open_loop_that_was_overloaded() {
 
 #[test]
 fn an_open_loop_that_was_overloaded_in_ascii() {
-    // Method: the same without letters beyond ASCII; columns still line up.
+    // Method: the overloaded run without letters beyond ASCII; columns still line up.
     let style = Style {
         unicode: false,
         ..Style::plain()
@@ -246,7 +246,7 @@ fn arrivals_are_worded_as_requested() {
 
 #[test]
 fn a_limit_of_times_does_not_limit_throughput() {
-    // Method: a bound about times alone.
+    // Method: a limit of times alone.
     let mut record = run();
     record.conclusions.validity.findings = vec![finding(Level::Bound).of_times()];
     let text = study_text(&record, ReportExtent::Full, &Style::plain());
@@ -264,7 +264,7 @@ fn a_run_at_its_limit_reports_an_at_least() {
 
 #[test]
 fn json_is_the_record_on_one_line() {
-    // Method: there and back.
+    // Method: written and read again.
     let record = StudyRecord::judged(abx_fixtures::run());
     let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);

@@ -41,8 +41,8 @@ fn head(
 
 #[test]
 fn the_result_of_expectations_heads_every_report() {
-    // Method: one that passes although the verdict is `slower`, one that fails although it is
-    // `faster`, one that is open, and all three; the first words of each view.
+    // Method: an expectation that passes although the verdict is `slower`, one that fails although
+    // it is `faster`, an undecided one, and all three; the first words of each report.
     let mut slower = study();
     slower.conclusions.comparisons = vec![comparison(
         "lighttpd",
@@ -92,7 +92,7 @@ fn the_result_of_expectations_heads_every_report() {
 
 #[test]
 fn many_checks_that_passed_are_counted_and_full_has_them() {
-    // Method: ten that pass and one that fails.
+    // Method: ten expectations that pass and one that fails.
     let record = study();
     let mut texts = vec!["lighttpd >= nginx"; 10];
     texts.push("lighttpd <= nginx");

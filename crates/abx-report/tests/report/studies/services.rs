@@ -7,8 +7,8 @@ use abx_verdict::StudyRecord;
 
 #[test]
 fn every_report_has_the_costs_of_services() {
-    // Method: a service that used 30 of each 100 ms, beside 9,000 responses of `old`; and the
-    // same study without one.
+    // Method: a service that used 30 of each 100 ms, with 9,000 responses of `old`; and the same
+    // study without services.
     let mut record = serve(pair(), "db");
     all_slices(&mut record).for_each(|slice| slice.services_cpu_ns = vec![Some(30 * MS)]);
     let record = StudyRecord::judged(record);

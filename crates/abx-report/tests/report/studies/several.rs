@@ -84,8 +84,8 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
 
 #[test]
 fn an_interval_that_excludes_1_beside_undecided_has_a_reason() {
-    // Method: a memory among ten whose interval excludes 1 and which is undecided, in Markdown; the
-    // same with an interval that includes 1, and with a verdict.
+    // Method: an undecided memory among ten whose interval excludes 1, in Markdown; then with an
+    // interval that includes 1, and with a verdict.
     let markdown = |ratio, verdict| {
         let mut record = study();
         let mut memory = comparison("lighttpd", Some(ratio), verdict);
@@ -125,8 +125,8 @@ fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
 
 #[test]
 fn capacities_are_drawn_without_any_sweep() {
-    // Method: one that was found and one beyond the rates; each row has its
-    // figures with their unit, a bar, and the margin beside the baseline's.
+    // Method: a capacity within the rates and one beyond them; each row has its figures with
+    // their unit, a bar, and the margin around the baseline's capacity.
     let mut record = study();
     record.conclusions.capacities = vec![
         capacity("nginx", Some(31_240.0)),
@@ -154,8 +154,8 @@ fn capacities_are_drawn_without_any_sweep() {
 
 #[test]
 fn rates_that_looked_for_a_capacity_are_folded_away() {
-    // Method: the same load once alone and once as a rate of a grid; its table of
-    // figures must stand in the open, and within what is folded.
+    // Method: the same load on its own and as a rate of a search; its table of figures must be
+    // visible, and within the folded part.
     let folded = |record: &StudyRecord| {
         let html = study_html(record, &[]);
         let figures = html.find(" id=\"figures\"").expect("a section");

@@ -1,5 +1,5 @@
 //! The end report of a study. Every text is a file under `snapshots/`, to be
-//! read by the person who changes it.
+//! read by the author of a change.
 
 use abx_verdict::{
     Bounds, Comparison, Declared, Metric, Role, StudyRecord, Summary, Undisturbed, Validity,
@@ -285,7 +285,7 @@ fn at_most() {
 
 #[test]
 fn against_itself() {
-    // Method: a false alarm, so that every sentence about it is there.
+    // Method: a false alarm, so that the report has every sentence about it.
     let mut record = with(comparison(
         "nginx-again",
         Some([1.015, 1.002, 1.032]),
@@ -391,8 +391,8 @@ fn a_note_explains_memory_over_all_loads() {
 
 #[test]
 fn loads_and_subjects_that_were_settled_before_others_are_named() {
-    // Method: twenty blocks of three loads: one that was settled after seven, one under which
-    // a subject was, and one that took all; then none that was settled early.
+    // Method: twenty blocks of three loads: one settled after seven, one with a subject that was
+    // settled early, and one that took all blocks; then no load that was settled early.
     let settled = |subject: Option<&str>, blocks| Settled {
         subject: subject.map(str::to_owned),
         blocks,
@@ -420,7 +420,7 @@ fn loads_and_subjects_that_were_settled_before_others_are_named() {
 
 #[test]
 fn who_reports_which_version_is_clear_among_several() {
-    // Method: two of the same version and a third of another one, and a budget of minutes.
+    // Method: two subjects of the same version and one of another, and a budget of minutes.
     let mut record = study();
     record.measured.subjects.push(subject("apache-event"));
     record.measured.subjects[2].version = Some("Apache/2.4".to_owned());
@@ -509,7 +509,7 @@ fn interrupted_without_blocks() {
 
 #[test]
 fn open_loop_that_one_subject_did_not_keep_up_with() {
-    // Method: lighttpd responded to all that was offered, nginx to nine in ten of it.
+    // Method: lighttpd responded to all requests due, nginx to nine in ten.
     let mut comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
     comparison.at_least = true;
     comparison.own_findings = vec![
@@ -594,8 +594,8 @@ fn progress_has_the_first_comparison_so_far() {
 
 #[test]
 fn failures_are_counted_by_subject_and_outcome() {
-    // Method: one subject without, one with two kinds and one of no fault of its
-    // own, and one with a long name; and no subject.
+    // Method: a subject without failures, one with two kinds and one outcome that is no failure,
+    // and one with a long name; and no subject.
     let came = |text| outcomes(text);
     let pairs = [
         ("good", came(r#"{"ok":90}"#)),
@@ -615,7 +615,7 @@ fn failures_are_counted_by_subject_and_outcome() {
 
 #[test]
 fn lines_about_waiting_have_their_limit() {
-    // Method: each thing that is waited for, the last one a moment too long.
+    // Method: each kind of waiting, one of them longer than its limit.
     let [six, ten] = [6, 10].map(Duration::from_secs);
     let responses = responses_line("half", 1_310, six, ten);
     assert_eq!(
@@ -637,7 +637,7 @@ fn lines_about_waiting_have_their_limit() {
 
 #[test]
 fn json_is_the_record_on_one_line() {
-    // Method: there and back.
+    // Method: written and read again.
     let record = StudyRecord::judged(study().measured);
     let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);
