@@ -126,7 +126,7 @@ fn firsts_and_others<'a>(
     pairs: &[&'a CpuDifference],
 ) -> (Vec<&'a CpuDifference>, Vec<&'a CpuDifference>) {
     let mut by_size = pairs.to_vec();
-    by_size.sort_by(|one, other| log_ratio(other).total_cmp(&log_ratio(one)));
+    by_size.sort_by(|a, b| log_ratio(b).total_cmp(&log_ratio(a)));
     let (mut firsts, mut others) = (Vec::<&CpuDifference>::new(), Vec::new());
     for pair in by_size {
         let is_known = firsts.iter().any(|first| names(first) == names(pair));
@@ -135,8 +135,8 @@ fn firsts_and_others<'a>(
     (firsts, others)
 }
 
-/// At most `most` pairs, in their order. The load under which two subjects differ most counts
-/// before any other load.
+/// At most `most` pairs, in their order. The load under which two subjects differ most has
+/// priority over other loads.
 fn largest<'a>(pairs: &[&'a CpuDifference], most: usize) -> Vec<&'a CpuDifference> {
     let (firsts, others) = firsts_and_others(pairs);
     let chosen: Vec<_> = firsts.into_iter().chain(others).take(most).collect();
