@@ -1,13 +1,12 @@
 //! Turns records into text, HTML, JSON, and the formats of other programs.
 //!
-//! Nothing is judged here: verdicts, ratios and findings are those of the
-//! record. Figures only get units that people read. Start at [`study_text`] or
-//! [`study_html`].
+//! Nothing is judged here: verdicts, ratios and findings come from the record. Reports only add
+//! words and units. Start at [`study_text`] or [`study_html`].
 //!
-//! Folders use those before them: `words` what all reports share, `html` and `markdown` the
-//! languages of pages, `document` the parts of reports and how each language shows them, `sections`
-//! a file for each theme, which makes such parts, `reports` whole texts and pages, `formats` those
-//! for other programs.
+//! Each folder uses only the folders before it. `words` has what all reports share. `html` and
+//! `markdown` are the languages of pages. `document` has the parts of reports, and shows them in
+//! each language. `sections` makes such parts, with a file for each theme. `reports` assembles
+//! whole texts and pages. `formats` has texts for other programs.
 
 mod document;
 mod formats;
@@ -48,7 +47,7 @@ pub use sections::compared::grid::verdict_matrix;
 pub use words::style::{ReportExtent, Style};
 pub use words::units::plural;
 
-/// How reports are laid out, for crates that print reports of their own.
+/// The layout of reports, for crates that print reports of their own.
 pub mod printing {
     pub use crate::document::Table;
     pub use crate::words::style::{Style, Tint};

@@ -1,4 +1,4 @@
-//! The language of Markdown: tables, code, and text that shows as it stands.
+//! The language of Markdown: tables, code, and escaped text.
 
 use crate::words::prose::{SentencePart, parts};
 use crate::words::wrap::{clean, clean_name};
@@ -12,7 +12,7 @@ pub(crate) fn row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// Text that Markdown shows as it stands, on one line, within a table too.
+/// Text on one line that Markdown shows literally, also within a table.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::new();
     let text = clean(text);
@@ -23,7 +23,7 @@ pub(crate) fn escape(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // It would mention a user of that name.
+            // Unescaped, this would mention a user of that name.
             '@' if letters.peek().is_some_and(|next| next.is_alphanumeric()) => {
                 out.push_str("@<!-- -->");
             }
@@ -45,8 +45,8 @@ pub(crate) fn quoting(text: &str) -> String {
     parts(text).map(markdown).collect()
 }
 
-/// Text as code, with more backticks around it than there are in it. Only the
-/// bar needs its backslash there, for tables.
+/// Text as code, with more backticks around it than it contains in a row. Within tables, only the
+/// bar needs a backslash there.
 pub(crate) fn code(text: &str) -> String {
     let text = clean_name(text).replace('|', "\\|");
     let ticks = "`".repeat(longest_ticks(&text) + 1);

@@ -1,11 +1,11 @@
-//! Figures with a heading, a legend and what explains them.
+//! Figures with a heading, a legend and a note.
 
 use super::table::Table;
 use crate::html::markup::{Element, Markup, element, folded};
 
-/// A plot or table with its heading, what explains it, and the same as a table.
+/// A plot with its heading, a legend, a note, and its values as a table.
 pub(crate) struct CaptionedFigure {
-    /// The title above it; nothing if the section states it.
+    /// The title above it; `None` if the section states it.
     pub(crate) title: Option<String>,
     pub(crate) legend: Markup,
     pub(crate) body: Markup,
@@ -30,7 +30,7 @@ impl CaptionedFigure {
     }
 }
 
-/// Figures in two columns where there is room and more than one.
+/// Several figures in two columns if the page has room.
 pub(crate) fn side_by_side(figures: Vec<CaptionedFigure>) -> Markup {
     let frame = match figures.len() {
         0 => return Markup::new(),

@@ -1,5 +1,5 @@
-//! Documents as a page shows them. A screen reader can walk their tables: caption, scopes, and a
-//! frame that scrolls by itself.
+//! Documents as HTML. For screen readers, tables have captions, scopes, and a frame that scrolls
+//! by itself.
 
 use super::parts::{Document, DocumentPart, Statement};
 use super::table::{CellKind, Table};
@@ -61,7 +61,7 @@ impl DocumentPart {
     }
 }
 
-/// One statement, with its sign, what else is to be known, and what limits it.
+/// One statement, with its sign, its remarks and the findings that limit it.
 fn card(statement: Statement) -> Element {
     let remark = || element("p").class("remark");
     let remarks = statement.remarks.iter().map(|text| remark().text(text));

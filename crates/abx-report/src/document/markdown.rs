@@ -1,4 +1,4 @@
-//! Documents as Markdown shows them: each part apart from the others.
+//! Documents as Markdown.
 
 use super::parts::{Document, DocumentPart, Statement};
 use super::table::{CellKind, Table};
@@ -9,18 +9,18 @@ use crate::words::style::{LINE, mark};
 
 impl Document {
     pub(crate) fn markdown(&self) -> String {
-        // What limits a result is one list.
-        let is_entry = |part: &&DocumentPart| matches!(part, DocumentPart::Limit { .. });
+        // Successive limits are one list.
+        let is_limit = |part: &DocumentPart| matches!(part, DocumentPart::Limit { .. });
         let chunks = self
             .0
-            .chunk_by(|part, next| is_entry(&part) && is_entry(&next));
+            .chunk_by(|part, next| is_limit(part) && is_limit(next));
         let texts = chunks.map(|chunk| chunk.iter().map(DocumentPart::markdown).collect());
         let texts: Vec<String> = texts.filter(|text: &String| !text.is_empty()).collect();
         texts.join("\n")
     }
 }
 
-/// Sections behind what stands above them; empty ones are left out.
+/// Sections after the texts above them, without the empty ones.
 pub(crate) fn sections_markdown<const N: usize>(
     head: [String; N],
     sections: &[Document],
@@ -83,7 +83,7 @@ impl Table {
     /// Names at the left, figures at the right.
     pub(crate) fn markdown(&self) -> String {
         let table = self.narrow();
-        let line = (0..table.headers.len()).map(|column| match (column, table.cells) {
+        let rule = (0..table.headers.len()).map(|column| match (column, table.cells) {
             (0, _) | (_, CellKind::Words) => "---".to_owned(),
             _ => "---:".to_owned(),
         });
@@ -92,7 +92,7 @@ impl Table {
             row(&cells.collect::<Vec<_>>())
         };
         let rows: String = table.rows.iter().map(escaped).collect();
-        let line = row(&line.collect::<Vec<_>>());
-        format!("{}{line}{rows}", escaped(&table.headers))
+        let rule = row(&rule.collect::<Vec<_>>());
+        format!("{}{rule}{rows}", escaped(&table.headers))
     }
 }

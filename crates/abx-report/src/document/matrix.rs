@@ -1,5 +1,4 @@
-//! Verdicts where rows and columns meet. HTML and Markdown are written here, and text in
-//! `matrix_text`.
+//! A matrix of verdicts or figures, as HTML and Markdown. `matrix_text` has its text.
 
 use abx_verdict::Verdict;
 
@@ -14,7 +13,7 @@ pub(crate) struct Matrix {
     pub(crate) caption: String,
     pub(crate) headers: Vec<MatrixHeader>,
     pub(crate) rows: Vec<MatrixRow>,
-    /// Explains the marks that are there.
+    /// The meanings of the marks that occur.
     pub(crate) legend: String,
     pub(crate) detail: CellDetail,
 }
@@ -27,7 +26,7 @@ pub(crate) struct MatrixHeader {
 }
 
 impl MatrixHeader {
-    /// One without a unit.
+    /// A header without a unit.
     pub(crate) fn named(name: String) -> MatrixHeader {
         MatrixHeader {
             name,
@@ -35,7 +34,7 @@ impl MatrixHeader {
         }
     }
 
-    /// Both on one line, the name as `show` writes it.
+    /// Name and unit on one line, the name written by `show`.
     pub(crate) fn with(&self, show: impl Fn(&str) -> String) -> String {
         let name = show(&self.name);
         match self.unit.as_str() {
@@ -46,15 +45,15 @@ impl MatrixHeader {
 }
 
 pub(crate) struct MatrixRow {
-    /// The question that this row is the first to answer; it stands above the row.
+    /// The question above this row and the rows after it that answer it.
     pub(crate) question: Option<String>,
     pub(crate) name: MatrixHeader,
-    /// As many as there are headers.
+    /// One cell per header.
     pub(crate) cells: Vec<MatrixCell>,
 }
 
 impl MatrixRow {
-    /// A row of figures, of which some may be empty.
+    /// A row of figures, some of which may be empty.
     pub(crate) fn of_figures(name: String, figures: impl Iterator<Item = String>) -> MatrixRow {
         MatrixRow {
             question: None,
@@ -70,10 +69,10 @@ pub(crate) enum MatrixCell {
     Verdict(MatrixVerdict),
 }
 
-/// How much of a verdict a text has room for.
+/// How much of a verdict a text shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CellDetail {
-    /// The ratio of what is decided, and the mark.
+    /// The mark, and the ratio if the verdict is decided.
     Mark,
     /// Ratio, interval and mark.
     Interval,
@@ -86,14 +85,14 @@ pub(crate) enum CellDetail {
 pub(crate) struct CellRatio {
     /// Empty without a ratio.
     pub(crate) text: String,
-    /// What the text prints.
+    /// The number that the text prints.
     pub(crate) value: f64,
     /// Whether the true ratio may be further from 1.
     pub(crate) is_bound: bool,
 }
 
 impl CellRatio {
-    /// One that is not a bound.
+    /// A ratio that is not a bound.
     pub(crate) fn of(text: String, value: f64) -> CellRatio {
         CellRatio {
             text,
@@ -113,14 +112,14 @@ pub(crate) struct MatrixVerdict {
     pub(crate) flags: String,
     /// Whether the ratio is of another metric than the column's.
     pub(crate) is_other_metric: bool,
-    /// Leads to the details of a page.
+    /// The id of the details in a page.
     pub(crate) link: String,
     /// The verdict as a sentence.
     pub(crate) sentence: String,
 }
 
 impl MatrixVerdict {
-    /// `1.64 (1.57–1.71)`, as far as it is known.
+    /// `1.64 (1.57–1.71)`, or the ratio alone without an interval.
     pub(crate) fn figures(&self) -> String {
         match self.interval.as_str() {
             "" => self.ratio.text.clone(),
@@ -189,27 +188,25 @@ impl Matrix {
             .class("matrix")
             .add(element("thead").add(head))
             .add(element("tbody").add_all(rows.flatten()));
-        // A caption would be as wide as the table, and cut where that scrolls.
+        // A caption would be as wide as the table, and cut off if the table scrolls.
         let heading = element("h3").text(&self.caption);
         let legend = format!("A cell leads to its details. {}", capitalized(&self.legend));
         let frame = scrolling(&self.caption, table);
         [heading, frame, note(&legend)].into_iter().collect()
     }
 
-    /// Tables of a few columns each, as a page is no wider.
+    /// Tables of a few columns each, because a page is no wider.
     pub(crate) fn markdown(&self) -> String {
         let columns: Vec<usize> = (0..self.headers.len()).collect();
-        let header = |column: &usize| &self.headers[*column];
-        let same_stem =
-            |column: &usize, next: &usize| stem(&header(column).name) == stem(&header(next).name);
-        let together: Vec<&[usize]> = match self.detail {
+        let header_stem = |column: &usize| stem(&self.headers[*column].name);
+        let groups: Vec<&[usize]> = match self.detail {
             CellDetail::Whole => vec![&columns],
             CellDetail::Mark | CellDetail::Interval => columns
-                .chunk_by(same_stem)
+                .chunk_by(|column, next| header_stem(column) == header_stem(next))
                 .flat_map(|chunk| chunk.chunks(COLUMNS_MAX))
                 .collect(),
         };
-        let tables = together.into_iter().map(|columns| self.part(columns));
+        let tables = groups.into_iter().map(|columns| self.part(columns));
         tables.collect::<Vec<_>>().join("\n")
     }
 
@@ -218,7 +215,7 @@ impl Matrix {
             .iter()
             .map(|column| self.headers[*column].with(code_of));
         let headers: Vec<String> = std::iter::once(String::new()).chain(headers).collect();
-        let line = vec!["---".to_owned(); headers.len()];
+        let rule = vec!["---".to_owned(); headers.len()];
         let rows = self.rows.iter().filter_map(|matrix_row| {
             let cells: Vec<String> = columns
                 .iter()
@@ -233,11 +230,11 @@ impl Matrix {
             let cells: Vec<String> = std::iter::once(name).chain(cells).collect();
             (!is_empty).then(|| row(&cells))
         });
-        row(&headers) + &row(&line) + &rows.collect::<String>()
+        row(&headers) + &row(&rule) + &rows.collect::<String>()
     }
 }
 
-/// A row of a page's matrix that heads those after it.
+/// A row of a page's matrix with a question, which heads the rows after it.
 fn question(text: &str, columns: usize) -> Element {
     let cell = element("th").with("scope", "rowgroup");
     let cell = cell.with("colspan", columns).text(text);
@@ -250,7 +247,7 @@ fn code_of(name: &str) -> String {
     names.join(" ÷ ")
 }
 
-/// What the loads of a sweep have in common: `kept` of `kept-c50`.
+/// The part of the name that the loads of a sweep share: `kept` of `kept-c50`.
 pub(super) fn stem(load: &str) -> &str {
     load.rsplit_once('-').map_or(load, |(stem, _)| stem)
 }

@@ -35,12 +35,11 @@ impl TextColumn {
     pub(super) fn of(header: &MatrixHeader, cells: Vec<TextCell>) -> TextColumn {
         let MatrixHeader { name, unit } = header;
         let widest = cells.iter().map(|cell| letters(&cell.text)).max();
-        let headers = [name, unit].map(|text| {
+        let headers: [Vec<String>; 2] = [name, unit].map(|text| {
             let most = header_width(text).max(widest.unwrap_or_default());
             let lines = label_lines(text, most).into_iter();
             let lines = lines.map(|line| line.trim_start().to_owned());
-            let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-            lines
+            lines.filter(|line| !line.is_empty()).collect()
         });
         let texts = headers.iter().flatten().map(|text| letters(text));
         let width = texts.chain(widest).max().unwrap_or_default();
@@ -53,7 +52,7 @@ impl TextColumn {
     }
 }
 
-/// So narrow that no part of a name is broken, except one that is longer than any usual one.
+/// The smallest width that breaks no part of a name, unless the part is unusually long.
 fn header_width(name: &str) -> usize {
     let parts = name.split_inclusive([' ', '-', '_', '/']);
     let longest = parts.map(letters).max().unwrap_or_default();
@@ -77,7 +76,7 @@ impl TextCell {
         }
     }
 
-    /// What is undecided is most of a matrix: colour is for what is decided.
+    /// Most of a matrix is undecided, so only decided verdicts have a colour.
     pub(super) fn tint_of(verdict: Verdict) -> Option<Tint> {
         Some(tint(verdict)).filter(|tint| matches!(tint, Tint::Good | Tint::Bad))
     }
@@ -123,7 +122,7 @@ pub(super) fn letters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// What continues a label is indented by so much.
+/// The indent of a label's further lines.
 const INDENT: usize = 2;
 const HEADER_MIN: usize = 6;
 const HEADER_MAX: usize = 16;

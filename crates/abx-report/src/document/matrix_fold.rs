@@ -6,15 +6,15 @@ use super::matrix_column::{TextCell, TextColumn};
 use crate::words::ratio::Further;
 use crate::words::style::Style;
 
-/// Columns next to each other whose loads have a stem in common, in the same unit.
+/// Adjacent columns whose loads share a stem and a unit.
 pub(super) struct Fold<'a> {
     headers: &'a [MatrixHeader],
-    /// The cells of each row, as many as there are headers.
+    /// The cells of each row, one per header.
     rows: Vec<&'a [MatrixCell]>,
 }
 
-/// All columns of a matrix in their order. Those whose ratios are of different metrics stay
-/// apart.
+/// All columns of a matrix in their order. Columns with ratios of different metrics are not
+/// folded.
 pub(super) fn folds(matrix: &Matrix) -> Vec<Fold<'_>> {
     let together = |header: &MatrixHeader, next: &MatrixHeader| {
         stem(&header.name) == stem(&next.name) && header.unit == next.unit
@@ -26,8 +26,8 @@ pub(super) fn folds(matrix: &Matrix) -> Vec<Fold<'_>> {
         if fold.is_of_one_metric() {
             folds.push(fold);
         } else {
-            let each = headers.chunks(1).enumerate();
-            folds.extend(each.map(|(at, header)| Fold::of(matrix, header, from + at)));
+            let single = headers.chunks(1).enumerate();
+            folds.extend(single.map(|(at, header)| Fold::of(matrix, header, from + at)));
         }
         from += headers.len();
     }
@@ -66,7 +66,7 @@ impl<'a> Fold<'a> {
         TextColumn::of(&header, cells.collect())
     }
 
-    /// What follows the stem in the name of each load.
+    /// The part of each load's name after the stem.
     fn suffixes(&self) -> Vec<&str> {
         let suffix = |header: &'a MatrixHeader| {
             let name = header.name.as_str();
@@ -110,8 +110,8 @@ fn cell(cells: &[MatrixCell], style: &Style) -> TextCell {
     }
 }
 
-/// The smallest and the largest of these ratios, as they are printed: `2.23–2.56`. Bounds on one
-/// side of 1 have one end; bounds among others are a bound of the end on their side.
+/// The smallest and the largest of these ratios: `2.23–2.56`. If all are bounds on one side of 1,
+/// only the end nearest to 1. A bound among other ratios makes the end on its side a bound.
 fn range(decided: &[&MatrixVerdict], style: &Style) -> String {
     let mut ratios: Vec<&CellRatio> = decided.iter().map(|cell| &cell.ratio).collect();
     ratios.sort_by(|a, b| a.value.total_cmp(&b.value));
@@ -139,7 +139,7 @@ fn range(decided: &[&MatrixVerdict], style: &Style) -> String {
     }
 }
 
-/// On which side the true ratio may be; `None` for one that is not a bound.
+/// The side on which the true ratio may lie; `None` for a ratio that is not a bound.
 fn bound_of(ratio: &CellRatio) -> Option<Further> {
     ratio.is_bound.then_some(if ratio.value > 1.0 {
         Further::AtLeast
@@ -148,7 +148,7 @@ fn bound_of(ratio: &CellRatio) -> Option<Further> {
     })
 }
 
-/// Which load each mark of a cell is of, for the legend; empty if nothing was folded.
+/// The loads of a cell's marks in their order, for the legend; empty if nothing was folded.
 pub(super) fn order_of_marks(folds: &[Fold]) -> String {
     let mut orders: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     for fold in folds.iter().filter(|fold| fold.headers.len() > 1) {
@@ -158,13 +158,13 @@ pub(super) fn order_of_marks(folds: &[Fold]) -> String {
             None => orders.push((vec![name], suffixes)),
         }
     }
-    let each = orders
+    let texts = orders
         .iter()
         .map(|(names, suffixes)| format!("{} under {}", suffixes.join(" "), names.join(", ")));
-    let each: Vec<String> = each.collect();
-    match &each[..] {
+    let texts: Vec<String> = texts.collect();
+    match &texts[..] {
         [] => String::new(),
-        _ => format!("; marks in the order {}", each.join("; ")),
+        _ => format!("; marks in the order {}", texts.join("; ")),
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
     use super::super::matrix::MatrixRow;
     use super::*;
 
-    /// A bound begins with its sign.
+    /// A cell with this ratio, which begins with a sign if it is a bound.
     fn verdict(verdict: Verdict, ratio: &str) -> MatrixCell {
         let digits = ratio.trim_start_matches(['≥', '≤']);
         let ratio = CellRatio {
@@ -224,7 +224,7 @@ mod tests {
         // Method: a sweep with every kind of cell, a load of its own, and a second sweep of which
         // one load has another metric.
         let (faster, slower) = (Verdict::Faster, Verdict::Slower);
-        let other = match verdict(Verdict::Less, "0.81") {
+        let other_metric = match verdict(Verdict::Less, "0.81") {
             MatrixCell::Verdict(cell) => MatrixCell::Verdict(MatrixVerdict {
                 is_other_metric: true,
                 ..cell
@@ -239,7 +239,7 @@ mod tests {
             ("kept-c5", verdict(Verdict::Invalid, "")),
             ("single", verdict(faster, "2.00")),
             ("fresh-c1", verdict(faster, "1.30")),
-            ("fresh-c2", other),
+            ("fresh-c2", other_metric),
         ]);
         let cells = ["0.90–1.20 ▲?▼·–", "2.00 ▲", "1.30 ▲", "0.81 ▲"];
         assert_eq!(folded(&matrix), cells);

@@ -13,23 +13,23 @@ impl Matrix {
             .map(|column| TextColumn::new(self, column, style))
             .collect();
         let tables = self.tables(&columns, GAP, style);
-        let whole = tables.concat();
+        let usual = tables.concat();
         if self.detail == CellDetail::Mark && tables.len() > 1 {
             let folds = folds(self);
             let columns: Vec<TextColumn> = folds.iter().map(|fold| fold.column(style)).collect();
             let folded = self.tables(&columns, GAP, style).concat();
-            if folded.lines().count() < whole.lines().count() {
+            if folded.lines().count() < usual.lines().count() {
                 let legend = format!("{}{}", self.legend, order_of_marks(&folds));
                 return folded + &style.note(&legend);
             }
         }
         let closer = self.tables(&columns, CLOSER, style).concat();
-        let is_shorter = closer.lines().count() < whole.lines().count();
+        let is_shorter = closer.lines().count() < usual.lines().count();
         let is_of_figures = columns.iter().all(|column| column.is_of_figures);
         let shown = if is_of_figures && is_shorter {
             closer
         } else {
-            whole
+            usual
         };
         shown + &style.note(&self.legend)
     }
@@ -43,10 +43,9 @@ impl Matrix {
             style,
         };
         let tables = abreast(columns, gap, width - frame.name_width).into_iter();
-        let tables = tables.enumerate().map(|(number, together)| {
-            // Below the first table the rows have the same order.
-            self.table(&frame, together, number == 0)
-        });
+        // Only the first table has questions: the rows of the others have the same order.
+        let tables = tables.enumerate();
+        let tables = tables.map(|(number, columns)| self.table(&frame, columns, number == 0));
         tables.collect()
     }
 
@@ -65,8 +64,9 @@ impl Matrix {
         let mut out = headers(frame, columns);
         let mut question = None;
         for (row, name) in self.names().into_iter().enumerate() {
-            let own = self.rows[row].question.as_ref();
-            question = own.filter(|_| has_questions).or(question);
+            // A question whose first row is left out moves to the next row.
+            let row_question = self.rows[row].question.as_ref();
+            question = row_question.filter(|_| has_questions).or(question);
             if columns
                 .iter()
                 .all(|column| column.cells[row].text.is_empty())
@@ -89,16 +89,16 @@ impl Matrix {
     }
 }
 
-/// What all tables of a matrix have in common: the columns of their names, what is between
-/// their other columns, and how they are shown.
+/// The layout of all tables of a matrix: the width of names, the gap between columns, and the
+/// style.
 struct Frame<'a> {
     name_width: usize,
     gap: &'a str,
     style: &'a Style,
 }
 
-/// So wide that all tables together take the fewest lines: names on one line each leave less
-/// room for columns, and so make more tables.
+/// The width of names with which all tables together take the fewest lines: wider names leave
+/// less room for columns, which makes more tables.
 fn name_width(names: &[String], columns: &[TextColumn], gap: &str, width: usize) -> usize {
     let longest = names.iter().map(|name| letters(name)).max();
     let widest = columns.iter().map(|column| gap.len() + column.width).max();
@@ -116,19 +116,19 @@ fn name_width(names: &[String], columns: &[TextColumn], gap: &str, width: usize)
     widths.min_by_key(lines).unwrap_or(most)
 }
 
-/// As many columns next to each other as there is room for, at least one.
+/// The columns in groups that each fit into `room`, with at least one column.
 fn abreast<'a>(columns: &'a [TextColumn], gap: &str, room: usize) -> Vec<&'a [TextColumn]> {
     let mut tables = Vec::new();
     let mut rest = columns;
     while !rest.is_empty() {
-        let mut taken = 0;
-        let fits = rest.iter().take_while(|column| {
-            taken += gap.len() + column.width;
-            taken <= room
+        let mut width = 0;
+        let fitting = rest.iter().take_while(|column| {
+            width += gap.len() + column.width;
+            width <= room
         });
-        let (together, after) = rest.split_at(fits.count().max(1));
-        tables.push(together);
-        rest = after;
+        let (table, others) = rest.split_at(fitting.count().max(1));
+        tables.push(table);
+        rest = others;
     }
     tables
 }
@@ -142,23 +142,23 @@ fn header_lines(columns: &[TextColumn]) -> usize {
     lines(0).max().unwrap_or_default() + lines(1).max().unwrap_or_default()
 }
 
-/// Names end on one line, and units begin on the next one.
+/// All names end on the same line, and units begin on the next one.
 fn headers(frame: &Frame, columns: &[TextColumn]) -> String {
     let Frame {
         name_width, gap, ..
     } = *frame;
     let names = columns.iter().map(|column| column.headers[0].len());
-    let of_names = names.max().unwrap_or_default();
+    let name_lines = names.max().unwrap_or_default();
     let mut out = String::new();
     for line in 0..header_lines(columns) {
         out.push_str(&" ".repeat(name_width));
         for column in columns {
             let [name, unit] = &column.headers;
-            let at = (line + name.len()).checked_sub(of_names);
-            let text = if line < of_names {
+            let at = (line + name.len()).checked_sub(name_lines);
+            let text = if line < name_lines {
                 at.and_then(|at| name.get(at))
             } else {
-                unit.get(line - of_names)
+                unit.get(line - name_lines)
             };
             let text = text.map_or("", String::as_str);
             let width = column.width;
@@ -174,5 +174,5 @@ fn headers(frame: &Frame, columns: &[TextColumn]) -> String {
 }
 
 const GAP: &str = "  ";
-/// Between figures, which line up at the right, if that takes fewer lines.
+/// The gap between columns of figures, which line up at the right, if it saves lines.
 const CLOSER: &str = " ";

@@ -1,4 +1,4 @@
-//! One model of a theme: a theme makes parts, and text, HTML and Markdown are made of them.
+//! The model of reports: sections are made of parts, which text, HTML and Markdown each render.
 
 mod figure;
 mod html;

@@ -1,4 +1,4 @@
-//! The contents of a theme, in parts that text, HTML and Markdown each show in their way.
+//! The parts of a section, which text, HTML and Markdown each render in their own way.
 
 use abx_evidence::Level;
 use abx_verdict::Verdict;
@@ -9,48 +9,48 @@ use super::table::Table;
 use crate::html::markup::{Element, Markup};
 
 pub(crate) enum DocumentPart {
-    /// Stands above what follows; a table of a page states it in its caption.
+    /// Heads the next part. A page has none, because its tables have captions.
     Heading(String),
     Paragraph(String),
-    /// A question that the study asks, above its answers.
+    /// A question of the study, above the sentences that answer it.
     Question(String),
-    /// Explains what stands above it.
+    /// Explains the part above it.
     Note(String),
     Table(Table),
     /// Verdicts at a glance.
     Matrix(Matrix),
-    /// Names with their values, in a text the values behind so many columns.
+    /// Names with their values, which start at this column of a text.
     Pairs {
         caption: &'static str,
         pairs: Vec<(&'static str, String)>,
         columns: usize,
     },
     Statements(Vec<Statement>),
-    /// What limits a result: what was seen, and what to do about it.
+    /// A limit of the result: the messages of its findings, and their remedies.
     Limit {
         level: Level,
         seen: Vec<String>,
         remedies: Vec<String>,
     },
-    /// Lines that stay as they are: something to type, or a drawing of letters.
+    /// Lines that are printed unchanged: a command, or a drawing of characters.
     Verbatim(String),
-    /// What a reader opens who wants to know more; a text shows it.
+    /// A summary, and details that a page folds. A text shows only the details.
     Folded(String, Document),
-    /// What only a page can show, and what stands for it elsewhere.
+    /// Markup for a page, and its replacement elsewhere.
     Picture {
         page: Markup,
         otherwise: Document,
     },
-    /// Between tables that stand for themselves.
+    /// An empty line of a text.
     Gap,
 }
 
-/// One sentence with the sign of its verdict, and what else is to be known of it.
+/// One sentence with the sign of its verdict, and remarks.
 pub(crate) struct Statement {
     pub(crate) verdict: Verdict,
     pub(crate) sentence: String,
     pub(crate) remarks: Vec<String>,
-    /// Links of a page to what limits it.
+    /// Links of a page to the findings that limit the verdict.
     pub(crate) reasons: Option<Element>,
 }
 
@@ -79,7 +79,7 @@ impl Document {
         self.0.push(DocumentPart::Note(text.into()));
     }
 
-    /// A table and what explains it; nothing without one.
+    /// A table with its legend; nothing without a table.
     pub(crate) fn table(&mut self, table: Option<Table>, legend: &str) {
         let Some(table) = table else {
             return;
@@ -102,14 +102,14 @@ impl Document {
         self.0.push(DocumentPart::Picture { page, otherwise });
     }
 
-    /// What a page alone shows; nothing without any.
+    /// Figures, which only a page shows; nothing without any.
     pub(crate) fn figures(&mut self, figures: Vec<CaptionedFigure>) {
         if !figures.is_empty() {
             self.picture(side_by_side(figures), Document::default());
         }
     }
 
-    /// Unless there is nothing to be folded.
+    /// Nothing if `inside` is empty.
     pub(crate) fn folded(&mut self, summary: impl Into<String>, inside: Document) {
         if !inside.is_empty() {
             self.0.push(DocumentPart::Folded(summary.into(), inside));
@@ -120,7 +120,7 @@ impl Document {
         self.0.extend(other.0);
     }
 
-    /// The same with a note at its end, unless there is nothing.
+    /// The document with a note at its end, unless it is empty.
     pub(crate) fn explained(mut self, note: &str) -> Document {
         if !self.is_empty() {
             self.note(note);
@@ -128,7 +128,7 @@ impl Document {
         self
     }
 
-    /// Others after each other, with a gap between them.
+    /// Documents one after another, with gaps between them.
     pub(crate) fn joined(documents: impl IntoIterator<Item = Document>) -> Document {
         let mut out = Document::default();
         for document in documents {
@@ -141,7 +141,7 @@ impl Document {
     }
 }
 
-/// A paragraph for each.
+/// A paragraph for each text.
 impl<T: Into<String>> FromIterator<T> for Document {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Document {
         let paragraph = |text: T| DocumentPart::Paragraph(text.into());

@@ -1,24 +1,24 @@
-//! Columns that line up, or a list of figures for each row where they do not fit.
+//! Tables: on a terminal columns that line up, or a list of figures per row if they do not fit.
 
 use crate::words::labels::label_lines;
 use crate::words::units::UNKNOWN;
 use crate::words::wrap::{shorten, wrap};
 
-/// Rows under headers, which text, HTML and Markdown each show in their way.
+/// Rows under headers, which text, HTML and Markdown each render in their own way.
 #[derive(Clone)]
 pub struct Table {
-    /// What it shows; on the terminal a paragraph above it states this.
+    /// The caption on a page; on a terminal a paragraph above the table replaces it.
     pub(crate) caption: String,
     pub(crate) headers: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// How many columns, from the left, name the row. Text and Markdown take one.
+    /// How many columns, from the left, name the row. Text and Markdown treat one as the name.
     pub(crate) names: usize,
     pub(crate) cells: CellKind,
-    /// Columns for which only a page has room, the last one first.
+    /// Columns that only a page has room for, the last one first.
     pub(crate) wide: Vec<usize>,
 }
 
-/// What stands in the cells that name no row.
+/// The content of the cells that name no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CellKind {
     /// At the right.
@@ -53,8 +53,8 @@ impl Table {
         table.captioned(caption).of_words()
     }
 
-    /// Only a page shows the columns of these headers, and of those the ones in which anything
-    /// is known.
+    /// Only a page shows the columns with these headers, and of them only columns with a known
+    /// value.
     pub(crate) fn with_wide(mut self, headers: &[&str]) -> Table {
         for column in (1..self.headers.len()).rev() {
             if !headers.contains(&self.headers[column].as_str()) {
@@ -70,7 +70,7 @@ impl Table {
         self
     }
 
-    /// The table without what only a page shows.
+    /// The table without the columns that only a page shows.
     pub(crate) fn narrow(&self) -> Table {
         let mut table = self.clone();
         for column in std::mem::take(&mut table.wide) {
@@ -93,7 +93,7 @@ impl Table {
         }
     }
 
-    /// The same with words in its cells, at the left and in as many lines as they need.
+    /// The table with words in its cells, at the left and on as many lines as they need.
     #[must_use]
     pub fn of_words(self) -> Table {
         Table {
@@ -106,19 +106,19 @@ impl Table {
         Table { names, ..self }
     }
 
-    /// The table in lines of at most `width` columns. Long names take several of them, as
-    /// long as a list takes no fewer.
+    /// The table in lines of at most `width` columns. Long names take several lines, unless a
+    /// list would take fewer.
     #[must_use]
     pub fn text(&self, width: usize) -> String {
         if !self.wide.is_empty() {
             return self.narrow().text(width);
         }
-        let figures: Vec<usize> = (1..self.headers.len())
+        let widths: Vec<usize> = (1..self.headers.len())
             .map(|column| self.width(column))
             .collect();
-        let taken: usize = figures.iter().map(|figure| figure + GAP.len()).sum();
+        let figures: usize = widths.iter().map(|width| GAP.len() + width).sum();
         let longest = self.width(0);
-        let room = width.saturating_sub(taken).min(longest);
+        let room = width.saturating_sub(figures).min(longest);
         if room < longest && self.headers.iter().any(|header| header == LONG_UNIT) {
             return self.with_short_unit().text(width);
         }
@@ -136,7 +136,7 @@ impl Table {
                     continue;
                 }
                 out.push_str(&format!("{name:room$}"));
-                for (cell, width) in row[1..].iter().zip(&figures) {
+                for (cell, width) in row[1..].iter().zip(&widths) {
                     out.push_str(&format!("{GAP}{cell:>width$}"));
                 }
                 out.push('\n');
@@ -145,7 +145,7 @@ impl Table {
         out
     }
 
-    /// The same with the shorter name of the commonest unit, so that names keep their lines.
+    /// The table with a shorter name of the commonest unit, so that names fit on one line.
     fn with_short_unit(&self) -> Table {
         let mut table = self.clone();
         for header in &mut table.headers {
@@ -156,11 +156,11 @@ impl Table {
         table
     }
 
-    /// What the names are, which may hold a unit; then each row as its name and
-    /// one line for each figure.
+    /// The header of the names, which may have a unit, then each row as its name and one line for
+    /// each figure.
     fn list(&self, width: usize) -> String {
-        let longest = self.headers[1..].iter().map(|header| letters(header));
-        let label = longest.max().unwrap_or_default();
+        let labels = self.headers[1..].iter().map(|header| letters(header));
+        let label = labels.max().unwrap_or_default();
         let room = width.saturating_sub(2 * GAP.len() + label);
         let mut out = wrap(&format!("{}:", self.headers[0]), "", "", width);
         for row in &self.rows {
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn names_that_would_take_more_lines_than_a_list_are_listed() {
-        // Method: two names of three parts, and room for one of them on a line.
+        // Method: two names of three parts, and room for one part on a line.
         let text = table(["aaaaaaaa-1-zzzzzzzz", "aaaaaaaa-2-zzzzzzzz"]).text(22);
         let first: Vec<&str> = text.lines().take(2).collect();
         assert_eq!(first, ["name:", "aaaaaaaa-1-zzzzzzzz"]);
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_commonest_unit_is_shortened_so_that_names_keep_their_lines() {
-        // Method: room for the names beside the long unit, and beside the short one alone.
+        // Method: room for the names with the long unit, and with the short one only.
         let row = ["nginx-1.24.0", "41,235"].map(str::to_owned);
         let table = Table::new(["name", "requests/s"], [row]);
         assert!(table.text(24).starts_with("name          requests/s\n"));

@@ -1,4 +1,4 @@
-//! Documents as a terminal shows them.
+//! Documents as text for a terminal.
 
 use abx_evidence::Level;
 
@@ -65,7 +65,7 @@ fn limit(level: Level, seen: &[String], remedies: &[String], style: &Style) -> S
     out
 }
 
-/// Sections with a line between them; empty ones are left out.
+/// Sections with an empty line between them, without the empty ones.
 pub(crate) fn sections_text(sections: impl IntoIterator<Item = Document>, style: &Style) -> String {
     let texts = sections.into_iter().map(|section| section.text(style));
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();

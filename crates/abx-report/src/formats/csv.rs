@@ -9,19 +9,19 @@ use crate::formats::series::word;
 use crate::words::verdict::is_of_throughput;
 use crate::words::wrap::clean;
 
-/// Every slice of a study in the order in which it was measured, those of
-/// blocks that did not end among them. What could not be read is empty.
+/// Every slice of a study in the order of measurement, also of incomplete blocks. Values that could
+/// not be read are empty.
 #[must_use]
 pub fn slices_csv(record: &StudyRecord) -> String {
-    let of_round = ["block", "block_complete", "load", "round", "disturbed"].map(str::to_owned);
-    let of_slice = named_cells(&SliceRecord::default());
-    let names = of_slice.into_iter().map(|(name, _)| name);
-    let mut out = row(of_round.into_iter().chain(names));
+    let round_names = ["block", "block_complete", "load", "round", "disturbed"].map(str::to_owned);
+    let slice_names = named_cells(&SliceRecord::default()).into_iter();
+    let slice_names = slice_names.map(|(name, _)| name);
+    let mut out = row(round_names.into_iter().chain(slice_names));
     for block in &record.measured.blocks {
         for part in &block.loads {
             for (number, round) in part.rounds.iter().enumerate() {
                 let disturbed = round.disturbed.iter().map(|cause| word(&json!(cause)));
-                let of_round = [
+                let round_cells = [
                     block.index.to_string(),
                     block.complete.to_string(),
                     part.load.clone(),
@@ -30,7 +30,7 @@ pub fn slices_csv(record: &StudyRecord) -> String {
                 ];
                 for slice in &round.slices {
                     let cells = named_cells(slice).into_iter().map(|(_, cell)| cell);
-                    out.push_str(&row(of_round.iter().cloned().chain(cells)));
+                    out.push_str(&row(round_cells.iter().cloned().chain(cells)));
                 }
             }
         }
@@ -38,8 +38,8 @@ pub fn slices_csv(record: &StudyRecord) -> String {
     out
 }
 
-/// The columns of a slice, in the order of its fields: the name and what stands in it. What
-/// has several values has a column for each, or one for all.
+/// The columns of a slice, in the order of its fields: the name and the cell. A field of several
+/// values has a column for each value, or one for all.
 fn named_cells(slice: &SliceRecord) -> Vec<(String, String)> {
     let values = json!(slice);
     let mut cells = Vec::new();
@@ -54,19 +54,14 @@ fn named_cells(slice: &SliceRecord) -> Vec<(String, String)> {
             "stopped_responding" => push("stopped_answering", slice.stopped_responding.to_string()),
             "phases" => {
                 push("phase_requests", slice.phases.requests.to_string());
-                push(
-                    "waiting_ns_sum",
-                    slice.phases.of(Phase::Waiting).to_string(),
-                );
-                push(
-                    "connect_ns_sum",
-                    slice.phases.of(Phase::Connect).to_string(),
-                );
-                push(
-                    "first_byte_ns_sum",
-                    slice.phases.of(Phase::FirstByte).to_string(),
-                );
-                push("body_ns_sum", slice.phases.of(Phase::Body).to_string());
+                for (name, phase) in [
+                    ("waiting_ns_sum", Phase::Waiting),
+                    ("connect_ns_sum", Phase::Connect),
+                    ("first_byte_ns_sum", Phase::FirstByte),
+                    ("body_ns_sum", Phase::Body),
+                ] {
+                    push(name, slice.phases.of(phase).to_string());
+                }
             }
             _ => push(field, cell(values.get(field))),
         }
@@ -74,13 +69,14 @@ fn named_cells(slice: &SliceRecord) -> Vec<(String, String)> {
     cells
 }
 
-/// Every comparison of a study beside the baseline, the primary ones first.
+/// Every comparison of a study, the primary ones first.
 #[must_use]
 pub fn comparisons_csv(record: &StudyRecord) -> String {
     let mut out = row(COMPARISON.map(|(name, _)| name.to_owned()));
     for comparison in &record.conclusions.comparisons {
         let limits = comparison.limits(&record.conclusions.validity);
-        // Why CPU per response stands in for throughput limits no ratio of CPU per response.
+        // A finding that limits only throughput does not limit the CPU per response that stands in
+        // for it.
         let limits = limits.filter(|finding| !is_of_throughput(finding));
         let ids: Vec<&str> = limits.map(|finding| finding.id.name()).collect();
         let mut value = json!(comparison);
@@ -91,7 +87,7 @@ pub fn comparisons_csv(record: &StudyRecord) -> String {
     out
 }
 
-/// A value of a record, as it is without quotes.
+/// A value of a record, without quotes.
 fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -105,7 +101,7 @@ fn cell(value: Option<&Value>) -> String {
     }
 }
 
-/// The name of a column, and where in a comparison its value is.
+/// The name of a column, and the JSON pointer of its value in a comparison.
 const COMPARISON: [(&str, &str); 28] = [
     ("metric", "/metric"),
     ("role", "/role"),
@@ -156,8 +152,8 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// A bounded field without control characters that a spreadsheet takes for text or a number, and
-/// never for a formula.
+/// A field of limited length without control characters, which a spreadsheet reads as text or a
+/// number and never as a formula.
 fn harmless(field: &str) -> String {
     let field = clean(field);
     let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
@@ -173,8 +169,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_with_signs_of_their_own_are_quoted() {
-        // Method: each letter that means something, and one that does not.
+    fn fields_with_special_letters_are_quoted() {
+        // Method: each letter with a meaning in CSV, and one without.
         let fields = ["a,b", "a\"b", "a\nb", "a b"].map(str::to_owned);
         assert_eq!(row(fields), "\"a,b\",\"a\"\"b\",\"a\nb\",a b\n");
     }

@@ -25,42 +25,42 @@ pub struct ExportedText {
 pub struct Exporter {
     /// The flag that requests it, such as `--csv`.
     pub flag: &'static str,
-    /// The texts of a record that is found there, with the results of its expectations.
+    /// Makes the texts of a record.
     pub texts: StudyTexts,
 }
 
-/// What makes the texts of a record.
+/// Makes the texts of a record with the results of its expectations and the record's place.
 pub type StudyTexts = fn(&StudyRecord, &[ExpectationResult], RecordPlace) -> Vec<ExportedText>;
 
 /// All formats.
 pub const EXPORTERS: [Exporter; 11] = [
-    exporter("--json", |record, _, _| whole(record_json(record))),
+    exporter("--json", |record, _, _| single(record_json(record))),
     exporter("--html", |record, results, place| {
-        whole(study_html(record, results, place))
+        single(study_html(record, results, place))
     }),
     exporter("--markdown", |record, results, _| {
-        whole(study_markdown(record, results))
+        single(study_markdown(record, results))
     }),
     exporter("--prometheus", |record, results, _| {
-        whole(study_openmetrics(record, results))
+        single(study_openmetrics(record, results))
     }),
     exporter("--otlp", |record, results, _| {
-        whole(study_otlp(record, results))
+        single(study_otlp(record, results))
     }),
-    exporter("--svg", |record, _, _| whole(study_svg(record))),
+    exporter("--svg", |record, _, _| single(study_svg(record))),
     exporter("--csv-comparisons", |record, _, _| {
-        whole(comparisons_csv(record))
+        single(comparisons_csv(record))
     }),
-    exporter("--csv", |record, _, _| whole(slices_csv(record))),
+    exporter("--csv", |record, _, _| single(slices_csv(record))),
     exporter("--junit", |record, results, _| {
-        whole(study_junit(record, results))
+        single(study_junit(record, results))
     }),
     exporter("--folded", |record, _, _| {
         let text = study_folded(record);
         if text.is_empty() {
             Vec::new()
         } else {
-            whole(text)
+            single(text)
         }
     }),
     exporter("--hgrm", |record, _, _| {
@@ -76,6 +76,6 @@ const fn exporter(flag: &'static str, texts: StudyTexts) -> Exporter {
     Exporter { flag, texts }
 }
 
-fn whole(text: String) -> Vec<ExportedText> {
+fn single(text: String) -> Vec<ExportedText> {
     vec![ExportedText { of: None, text }]
 }

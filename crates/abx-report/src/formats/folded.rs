@@ -1,9 +1,9 @@
-//! Call chains with how often each was sampled, as tools read them that draw flame graphs.
+//! Call chains with their sample counts, in the format that tools for flame graphs read.
 
 use abx_verdict::StudyRecord;
 
-/// A line `subject;load;outermost;…;innermost COUNT` for each call chain that was sampled, all
-/// blocks together; nothing if none was.
+/// A line `subject;load;outermost;…;innermost COUNT` for each sampled call chain, all blocks
+/// together; empty without samples.
 pub(crate) fn study_folded(record: &StudyRecord) -> String {
     let measured = &record.measured;
     let mut out = String::new();

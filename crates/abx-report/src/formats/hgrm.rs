@@ -14,7 +14,7 @@ pub struct Percentiles {
     pub text: String,
 }
 
-/// A percentile distribution of each subject under each load that was measured.
+/// A percentile distribution for each subject under each measured load.
 #[must_use]
 pub fn study_hgrm(record: &StudyRecord) -> Vec<Percentiles> {
     let mut percentiles = Vec::new();
@@ -34,8 +34,8 @@ pub fn study_hgrm(record: &StudyRecord) -> Vec<Percentiles> {
     percentiles
 }
 
-/// Source: `outputPercentileDistribution` of HdrHistogram, with 5 ticks for
-/// each half of the distance to 100 %, as its tools expect.
+/// Source: `outputPercentileDistribution` of HdrHistogram, with 5 ticks for each half of the
+/// distance to 100 %, as its tools expect.
 fn distribution(times: &Histogram) -> String {
     let times = times.to_hdr();
     let mut out = format!(
@@ -57,7 +57,7 @@ fn distribution(times: &Histogram) -> String {
         writeln!(out, "{value:>12.3} {quantile:>14.12} {count:>10}{beyond}")
             .expect("strings take everything");
     }
-    // As many as it takes to distinguish the digits up to twice their number.
+    // Enough to distinguish values of this precision up to twice their power of ten.
     let sub_buckets = (2 * 10_u64.pow(times.sigfig().into())).next_power_of_two();
     let rows = [
         (
@@ -79,11 +79,11 @@ fn distribution(times: &Histogram) -> String {
             sub_buckets as f64,
         ),
     ];
-    for (place, (text, first, other, second)) in rows.into_iter().enumerate() {
-        let [of_first, of_second] = [[3, 3], [3, 0], [0, 0]][place];
+    let decimals = [[3, 3], [3, 0], [0, 0]];
+    for ((left, value, right, other), [digits, other_digits]) in rows.into_iter().zip(decimals) {
         writeln!(
             out,
-            "#[{text:<7} = {first:>12.of_first$}, {other:<14} = {second:>12.of_second$}]"
+            "#[{left:<7} = {value:>12.digits$}, {right:<14} = {other:>12.other_digits$}]"
         )
         .expect("strings take everything");
     }

@@ -10,14 +10,12 @@ use crate::words::units::GLUE;
 use crate::words::verdict::sentence;
 use crate::words::wrap::{clean, clean_name};
 
-/// A study as JUnit XML. A comparison that is invalid is an error, one that is
-/// inconclusive is skipped; an expectation fails when it does, is an error when
-/// invalid and skipped when unsettled.
+/// A study as JUnit XML. An invalid comparison or expectation is an error. An inconclusive
+/// comparison and an unsettled expectation are skipped. An expectation that is not met is a
+/// failure.
 #[must_use]
-pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
-    let expectations = responses
-        .iter()
-        .map(|response| of_response(record, response));
+pub fn study_junit(record: &StudyRecord, results: &[ExpectationResult]) -> String {
+    let expectations = results.iter().map(|result| of_expectation(record, result));
     let comparisons = record.conclusions.primary();
     let comparisons = comparisons.map(|comparison| of_comparison(record, comparison));
     let cases: Vec<Case> = expectations.chain(comparisons).collect();
@@ -36,10 +34,11 @@ pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> Str
     };
     let inner = suite("testsuite")
         .with("name", "abx")
-        .add(properties(record, overall(responses)))
+        .add(properties(record, overall(results)))
         .add_all(cases.iter().map(Case::markup));
     let document = Markup::from(suite("testsuites").add(inner)).into_string();
-    // Line ends within values are theirs, and no value has a bracket. XML 1.0 lacks two letters.
+    // Line ends within values are escaped, and escaped values have no angle bracket. XML 1.0
+    // forbids two code points.
     let document = document.replace('\n', "&#10;").replace("><", ">\n<");
     let document = document
         .replace(GLUE, " ")
@@ -50,7 +49,7 @@ pub fn study_junit(record: &StudyRecord, responses: &[ExpectationResult]) -> Str
 struct Case {
     class: String,
     name: String,
-    /// The element that states how it did not pass.
+    /// The element of a case that did not pass.
     result: Option<&'static str>,
     message: String,
 }
@@ -60,7 +59,7 @@ impl Case {
         let result = self
             .result
             .map(|tag| element(tag).with("message", clean(&self.message)));
-        // The time of a single case is not known apart from the others'.
+        // Cases are measured together, so a case has no time of its own.
         element("testcase")
             .with("classname", clean_name(&self.class))
             .with("name", clean_name(&self.name))
@@ -90,22 +89,22 @@ fn of_comparison(record: &StudyRecord, comparison: &Comparison) -> Case {
     }
 }
 
-fn of_response(record: &StudyRecord, response: &ExpectationResult) -> Case {
-    let expected = &response.expected;
+fn of_expectation(record: &StudyRecord, result: &ExpectationResult) -> Case {
+    let expected = &result.expected;
     Case {
-        class: format!("abx.expectation.{}", response.load),
-        name: match (response.subject.as_str(), response.other.as_str()) {
+        class: format!("abx.expectation.{}", result.load),
+        name: match (result.subject.as_str(), result.other.as_str()) {
             ("", _) => expected.clone(),
             (subject, "") => format!("{expected} ({subject})"),
             (subject, other) => format!("{expected} ({subject} compared with {other})"),
         },
-        result: match response.standing {
+        result: match result.standing {
             Standing::Holds => None,
             Standing::Fails => Some("failure"),
             Standing::Unsettled(_) => Some("skipped"),
             Standing::Invalid(_) => Some("error"),
         },
-        message: reason(record, response),
+        message: reason(record, result),
     }
 }
 

@@ -8,15 +8,16 @@ use crate::words::wrap::clean_name;
 
 /// A study as the body of a request to `/v1/metrics`.
 #[must_use]
-pub fn study_otlp(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+pub fn study_otlp(record: &StudyRecord, results: &[ExpectationResult]) -> String {
     let measured = &record.measured;
     let elapsed_s = record
         .run()
         .map_or(measured.elapsed_s, |run| run.elapsed_s());
     let span = Span::of(measured.started_unix_ms, elapsed_s);
     let version = &clean_name(&measured.abx_version);
-    let serieses = study_series(record, responses);
-    let metrics: Vec<Value> = serieses.iter().map(|series| metric(series, span)).collect();
+    let all_series = study_series(record, results);
+    let metrics = all_series.iter().map(|series| metric(series, span));
+    let metrics: Vec<Value> = metrics.collect();
     let service = vec![
         ("service.name", "abx".to_owned()),
         ("service.version", version.clone()),
@@ -31,7 +32,7 @@ pub fn study_otlp(record: &StudyRecord, responses: &[ExpectationResult]) -> Stri
     document.to_string()
 }
 
-/// When it was measured, in ns since 1970. In JSON such numbers are strings.
+/// The time of measurement, in ns since 1970. OTLP's JSON has such numbers as strings.
 #[derive(Clone, Copy)]
 struct Span {
     start_ns: u128,
@@ -49,11 +50,8 @@ impl Span {
 }
 
 fn metric(series: &Series, span: Span) -> Value {
-    let points: Vec<Value> = series
-        .points
-        .iter()
-        .map(|data_point| point(data_point, span))
-        .collect();
+    let points = series.points.iter();
+    let points: Vec<Value> = points.map(|point| data_point(point, span)).collect();
     let mut metric = json!({
         "name": format!("abx.{}", series.name),
         "description": series.help,
@@ -72,7 +70,7 @@ fn metric(series: &Series, span: Span) -> Value {
     metric
 }
 
-fn point(point: &DataPoint, span: Span) -> Value {
+fn data_point(point: &DataPoint, span: Span) -> Value {
     let mut data = json!({
         "attributes": attributes(&point.labels),
         "startTimeUnixNano": span.start_ns.to_string(),
@@ -86,8 +84,9 @@ fn point(point: &DataPoint, span: Span) -> Value {
 }
 
 fn attributes(labels: &Labels) -> Value {
-    let each = labels.iter();
-    each.map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+    let attributes = labels.iter();
+    attributes
+        .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
         .collect()
 }
 

@@ -1,5 +1,5 @@
-//! OpenMetrics text, as Prometheus reads it, and by intention also what readers
-//! of the older text format take: those of text files, and promtool.
+//! OpenMetrics text for Prometheus. It is also valid for readers of the older text format, such as
+//! collectors of text files and promtool.
 
 use std::fmt::Write;
 
@@ -7,18 +7,17 @@ use abx_verdict::{ExpectationResult, StudyRecord};
 
 use crate::formats::series::{MetricType, Number, Unit, study_series};
 
-/// A study as OpenMetrics text, without times of its own, so that a collector
-/// of text files takes it.
+/// A study as OpenMetrics text, without timestamps, so that a collector of text files accepts it.
 #[must_use]
-pub fn study_openmetrics(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+pub fn study_openmetrics(record: &StudyRecord, results: &[ExpectationResult]) -> String {
     let mut out = String::new();
-    for series in study_series(record, responses) {
+    for series in study_series(record, results) {
         let (unit, kind) = (unit(series.unit), kind(series.kind));
         let mut name = format!("abx_{}", series.name);
         if let Some(unit) = unit {
             write!(name, "_{unit}").expect("strings take everything");
         }
-        // The older format has no kind for it: a gauge that is always 1.
+        // The older format has no type for this, so it is a gauge that is always 1.
         if series.kind == MetricType::Info {
             name.push_str("_info");
         }
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_labels_cannot_end_their_line() {
+    fn label_values_are_escaped() {
         // Method: the three letters that the standard names.
         assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
     }

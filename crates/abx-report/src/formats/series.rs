@@ -1,4 +1,4 @@
-//! A record as named series of numbers: what OpenMetrics and OTLP both print.
+//! A record as named series of numbers, for OpenMetrics and OTLP.
 
 use abx_evidence::record::STUDY_SCHEMA;
 use abx_evidence::{Figure, Finding, Level, Phase, PhaseTimes, Times};
@@ -19,9 +19,9 @@ pub(crate) struct Series {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MetricType {
     Gauge,
-    /// Only grows.
+    /// A number that only grows.
     Counter,
-    /// Words in its labels, and always 1.
+    /// Words as labels. The value is always 1.
     Info,
 }
 
@@ -47,11 +47,8 @@ pub(crate) enum Number {
     Count(u64),
 }
 
-/// Everything of a study or of a run, series without points left out, with harmless labels.
-pub(crate) fn study_series(
-    record: &StudyRecord,
-    expectation_results: &[ExpectationResult],
-) -> Vec<Series> {
+/// All series of a study or of a run that have points, with harmless labels.
+pub(crate) fn study_series(record: &StudyRecord, results: &[ExpectationResult]) -> Vec<Series> {
     let is_run = record.run().is_some();
     let labels = |summary: &Summary| {
         if is_run {
@@ -63,24 +60,24 @@ pub(crate) fn study_series(
         ]
     };
     let summaries = || record.conclusions.summaries.iter();
-    let described: Vec<_> = summaries()
+    let labelled: Vec<_> = summaries()
         .map(|summary| (labels(summary), summary))
         .collect();
-    let mut serieses = vec![if is_run {
+    let mut out = vec![if is_run {
         run_info(record)
     } else {
         study_info(record)
     }];
-    serieses.extend(comparisons(record));
-    let [requests, generator_busy, more @ ..] = described_series(&described);
-    serieses.extend(more);
-    serieses.push(requests);
+    out.extend(comparisons(record));
+    let [requests, generator_busy, more @ ..] = summary_series(&labelled);
+    out.extend(more);
+    out.push(requests);
     let gauge = |name, help, unit, value: fn(&Summary) -> Option<f64>| {
         let points =
             summaries().filter_map(|summary| Some(float(labels(summary), value(summary)?)));
         gauge(name, help, unit, points.collect())
     };
-    serieses.extend([
+    out.extend([
         gauge(
             "ready_time",
             "From a subject's start to its first correct response, the median over blocks.",
@@ -101,123 +98,121 @@ pub(crate) fn study_series(
         ),
         generator_busy,
         findings(&record.conclusions.validity.findings),
-        expectations(expectation_results),
+        expectations(results),
     ]);
-    serieses.retain(|series| !series.points.is_empty());
-    let points = serieses.iter_mut().flat_map(|series| &mut series.points);
+    out.retain(|series| !series.points.is_empty());
+    let points = out.iter_mut().flat_map(|series| &mut series.points);
     for (_, value) in points.flat_map(|point| &mut point.labels) {
         *value = clean_name(value);
     }
-    serieses
+    out
 }
 
-/// A word as records have it, such as `faster`.
+/// A word in the spelling of records, such as `faster`.
 pub(crate) fn word(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn described_series(pairs: &[(Labels, &Summary)]) -> [Series; 10] {
+fn summary_series(labelled: &[(Labels, &Summary)]) -> [Series; 10] {
     let of = |value: fn(&Summary) -> Option<f64>| {
-        let points = pairs.iter();
+        let points = labelled.iter();
         points
-            .filter_map(|(labels, described)| Some(float(labels.clone(), value(described)?)))
+            .filter_map(|(labels, summary)| Some(float(labels.clone(), value(summary)?)))
             .collect()
     };
     let times =
-        |pick: fn(&(Labels, &Summary)) -> Vec<DataPoint>| pairs.iter().flat_map(pick).collect();
+        |pick: fn(&(Labels, &Summary)) -> Vec<DataPoint>| labelled.iter().flat_map(pick).collect();
     [
-        requests(pairs),
+        requests(labelled),
         gauge(
             "generator_busy",
             "The share of a CPU that the generator's busiest thread used.",
             Unit::Ratio,
-            of(|described| described.generator_busy),
+            of(|summary| summary.generator_busy),
         ),
         gauge(
             "throughput",
             "Verified responses per second.",
             Unit::PerSecond,
-            of(|described| described.throughput_per_s),
+            of(|summary| summary.throughput_per_s),
         ),
         gauge(
             "response_time",
             "From the intended send to the last byte.",
             Unit::Seconds,
-            times(|(labels, described)| figures(labels, &described.response_time_us)),
+            times(|(labels, summary)| figures(labels, &summary.response_time_us)),
         ),
         gauge(
             "response_time_at_least",
             "Which figures of the response time are lower bounds: requests had no response.",
             Unit::None,
-            times(|(labels, described)| bounds(labels, &described.response_time_us)),
+            times(|(labels, summary)| bounds(labels, &summary.response_time_us)),
         ),
         gauge(
             "service_time",
             "From the actual send to the last byte.",
             Unit::Seconds,
-            times(|(labels, described)| figures(labels, &described.service_time_us)),
+            times(|(labels, summary)| figures(labels, &summary.service_time_us)),
         ),
         gauge(
             "service_time_at_least",
             "Which figures of the service time are lower bounds: requests had no response.",
             Unit::None,
-            times(|(labels, described)| bounds(labels, &described.service_time_us)),
+            times(|(labels, summary)| bounds(labels, &summary.service_time_us)),
         ),
         gauge(
             "phase_time",
             "Where the time of a random sample of responses went: parts of the response time.",
             Unit::Seconds,
-            times(|(labels, described)| {
-                described
-                    .phases
-                    .as_ref()
-                    .map_or(Vec::new(), |times| phases(labels, times))
+            times(|(labels, summary)| {
+                let times = summary.phases.as_ref();
+                times.map_or(Vec::new(), |times| phases(labels, times))
             }),
         ),
         gauge(
             "server_cpu_per_answer",
             "The server's CPU time per complete response.",
             Unit::Seconds,
-            of(|described| Some(described.server_cpu_us_per_request? / 1e6)),
+            of(|summary| Some(summary.server_cpu_us_per_request? / 1e6)),
         ),
         gauge(
             "server_memory",
             "The most memory of the server's processes together.",
             Unit::Bytes,
-            of(|described| Some(described.rss_bytes? as f64)),
+            of(|summary| Some(summary.rss_bytes? as f64)),
         ),
     ]
 }
 
-/// A time in µs of each figure.
+/// A point in seconds for each known figure.
 fn figures(labels: &Labels, times: &Times) -> Vec<DataPoint> {
-    let each = Figure::ALL.into_iter();
-    each.filter_map(|figure| {
+    let points = Figure::ALL.into_iter().filter_map(|figure| {
         let time_us = times.figure(figure)?;
         Some(float(with_figure(labels, figure), time_us / 1e6))
-    })
-    .collect()
+    });
+    points.collect()
 }
 
 fn bounds(labels: &Labels, times: &Times) -> Vec<DataPoint> {
-    let each = times.at_least.iter();
-    each.map(|figure| one(with_figure(labels, *figure)))
+    let figures = times.at_least.iter();
+    figures
+        .map(|figure| one(with_figure(labels, *figure)))
         .collect()
 }
 
 fn phases(labels: &Labels, times: &PhaseTimes) -> Vec<DataPoint> {
-    let each = Phase::ALL.iter().flat_map(|phase| {
-        let of = times.phase(*phase);
+    let points = Phase::ALL.iter().flat_map(|phase| {
+        let time = times.phase(*phase);
         let mut labels = labels.clone();
         labels.push(("phase", phase.name().replace(' ', "_")));
-        let known = [
-            (Figure::Mean, of.p50_us.map(|_| of.mean_us)),
-            (Figure::P50, of.p50_us.map(|time_us| time_us as f64)),
-            (Figure::P99, of.p99_us.map(|time_us| time_us as f64)),
+        let figures = [
+            (Figure::Mean, time.p50_us.map(|_| time.mean_us)),
+            (Figure::P50, time.p50_us.map(|us| us as f64)),
+            (Figure::P99, time.p99_us.map(|us| us as f64)),
         ];
-        known.map(|(figure, time_us)| Some(float(with_figure(&labels, figure), time_us? / 1e6)))
+        figures.map(|(figure, us)| Some(float(with_figure(&labels, figure), us? / 1e6)))
     });
-    each.flatten().collect()
+    points.flatten().collect()
 }
 
 fn with_figure(labels: &Labels, figure: Figure) -> Labels {
@@ -231,8 +226,8 @@ fn run_info(record: &StudyRecord) -> Series {
         ("schema", RUN_SCHEMA.to_owned()),
         ("version", record.measured.abx_version.clone()),
     ];
-    let what = "What was measured, and by which version of abx.";
-    of_info("run", what, labels)
+    let help = "What was measured, and by which version of abx.";
+    info("run", help, labels)
 }
 
 fn study_info(record: &StudyRecord) -> Series {
@@ -255,11 +250,8 @@ fn study_info(record: &StudyRecord) -> Series {
             record.measured.complete_blocks().count().to_string(),
         ),
     ];
-    of_info(
-        "study",
-        "What was measured, how it ended, and what may be claimed of it.",
-        labels,
-    )
+    let help = "What was measured, how it ended, and what may be claimed of it.";
+    info("study", help, labels)
 }
 
 fn comparisons(record: &StudyRecord) -> [Series; 4] {
@@ -271,7 +263,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
             ("subject", comparison.subject.clone()),
             ("baseline", comparison.baseline.clone()),
         ];
-        // A time series is distinguished from others by its labels.
+        // Labels distinguish time series, so steps need one.
         labels.extend(comparison.step.clone().map(|step| ("step", step)));
         labels
     };
@@ -286,7 +278,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
         labels.push(("verdict", word(&json!(comparison.verdict))));
         labels.push(("fragile", comparison.fragile.to_string()));
         labels.push(("at_least", comparison.at_least.to_string()));
-        self::one(labels)
+        one(labels)
     };
     [
         of("comparison", "Subject over baseline.", |comparison| {
@@ -312,9 +304,9 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
     ]
 }
 
-fn requests(pairs: &[(Labels, &Summary)]) -> Series {
-    let points = pairs.iter().flat_map(|(labels, described)| {
-        described.outcomes.iter().map(|(outcome, count)| {
+fn requests(labelled: &[(Labels, &Summary)]) -> Series {
+    let points = labelled.iter().flat_map(|(labels, summary)| {
+        summary.outcomes.iter().map(|(outcome, count)| {
             let mut labels = labels.clone();
             labels.push(("outcome", outcome.name().to_owned()));
             DataPoint {
@@ -333,30 +325,29 @@ fn requests(pairs: &[(Labels, &Summary)]) -> Series {
 }
 
 fn findings(findings: &[Finding]) -> Series {
-    let point = |level: Level| DataPoint {
-        labels: vec![("level", word(&json!(level)))],
-        value: Number::Count(
-            findings
-                .iter()
-                .filter(|finding| finding.level == level)
-                .count() as u64,
-        ),
+    let point = |level: Level| {
+        let findings = findings.iter();
+        let count = findings.filter(|finding| finding.level == level).count();
+        DataPoint {
+            labels: vec![("level", word(&json!(level)))],
+            value: Number::Count(count as u64),
+        }
     };
     let points = [Level::Note, Level::Bound, Level::Void].map(point).into();
     let help = "What limits the claims, by level.";
     gauge("findings", help, Unit::None, points)
 }
 
-fn expectations(expectation_results: &[ExpectationResult]) -> Series {
-    let point = |expectation_result: &ExpectationResult| {
-        let metric = expectation_result.metric.map_or("", |metric| metric.id());
+fn expectations(results: &[ExpectationResult]) -> Series {
+    let point = |result: &ExpectationResult| {
+        let metric = result.metric.map_or("", |metric| metric.id());
         one(vec![
-            ("expected", expectation_result.expected.clone()),
+            ("expected", result.expected.clone()),
             ("metric", metric.to_owned()),
-            ("load", expectation_result.load.clone()),
-            ("subject", expectation_result.subject.clone()),
-            ("baseline", expectation_result.other.clone()),
-            ("standing", expectation_result.standing.word().to_owned()),
+            ("load", result.load.clone()),
+            ("subject", result.subject.clone()),
+            ("baseline", result.other.clone()),
+            ("standing", result.standing.word().to_owned()),
         ])
     };
     Series {
@@ -364,7 +355,7 @@ fn expectations(expectation_results: &[ExpectationResult]) -> Series {
         help: "What the study says to what was expected of it.",
         kind: MetricType::Info,
         unit: Unit::None,
-        points: expectation_results.iter().map(point).collect(),
+        points: results.iter().map(point).collect(),
     }
 }
 
@@ -378,7 +369,7 @@ fn gauge(name: &'static str, help: &'static str, unit: Unit, points: Vec<DataPoi
     }
 }
 
-fn of_info(name: &'static str, help: &'static str, labels: Labels) -> Series {
+fn info(name: &'static str, help: &'static str, labels: Labels) -> Series {
     Series {
         name,
         help,
@@ -395,6 +386,7 @@ fn float(labels: Labels, value: f64) -> DataPoint {
     }
 }
 
+/// A point of an info series, or a flag.
 fn one(labels: Labels) -> DataPoint {
     DataPoint {
         labels,

@@ -1,7 +1,7 @@
-//! Pages that stand on their own: no request, no clock, the same bytes for the same record.
+//! Self-contained pages: no request, no clock, the same bytes for the same record.
 //!
-//! `markup` has tags, tables and figures, `charts` plots, bars and their axes, `page` what
-//! every page has.
+//! `markup` has elements and text, `charts` plots, bars and their axes, `page` the frame of every
+//! page.
 
 pub(crate) mod charts;
 pub(crate) mod markup;

@@ -1,5 +1,5 @@
-//! What every page has: head, order, styles, the record, and the rule that
-//! nothing may be requested from any network.
+//! The frame of every page: head, sections, styles, the record, and the policy that forbids
+//! requests to any network.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,11 +12,11 @@ use crate::html::record_place::RecordPlace;
 pub(crate) struct Page {
     title: String,
     subtitle: String,
-    /// Those with nothing in them are left out.
+    /// Empty sections are left out.
     sections: Vec<Section>,
-    /// The last section of the first screen; those after it are folded.
+    /// The last section of the first screen; sections after it are folded.
     folded_after: Option<&'static str>,
-    /// What it is the report of; nothing where it is of several, or of none.
+    /// The record that the page reports; `None` for a page of several records or of none.
     record: Option<ReportedRecord>,
 }
 
@@ -28,12 +28,12 @@ struct Section {
 
 struct ReportedRecord {
     about: Markup,
-    /// `None` unless it is in the page.
+    /// `None` unless the page contains the record.
     json: Option<String>,
 }
 
 impl Page {
-    /// A page of no record, of these sections: the id, title and body of each.
+    /// A page without a record, with these sections: the id, title and body of each.
     pub(crate) fn new<const N: usize>(
         title: String,
         subtitle: &str,
@@ -49,7 +49,7 @@ impl Page {
         }
     }
 
-    /// The sections after this one are folded: they are not on the first screen.
+    /// Folds the sections after this one, because they are not on the first screen.
     pub(crate) fn folded_after(self, id: &'static str) -> Page {
         Page {
             folded_after: Some(id),
@@ -57,7 +57,7 @@ impl Page {
         }
     }
 
-    /// The report of one record, which is saved from the page under the name `file`.
+    /// Makes the page the report of one record. Readers save it from the page as `file`.
     pub(crate) fn with_record(
         mut self,
         place: RecordPlace,
@@ -79,7 +79,7 @@ impl Page {
             .add(meta("viewport", "width=device-width, initial-scale=1"))
             .add(meta("color-scheme", "light dark"))
             .add(meta("referrer", "no-referrer"))
-            // Browsers would request one from the server.
+            // Without an icon, browsers would request one from the server.
             .add(element("link").with("rel", "icon").with("href", "data:,"))
             .add(element("title").text(&self.title))
             .add(element("style").add(Markup::verbatim(STYLE)));
@@ -116,11 +116,11 @@ impl Page {
             .add(element("h1").text(&self.title))
             .add_all(subtitle)
             .add(contents);
-        let mut shown = self.sections.iter();
-        let shown = shown.position(|section| Some(section.id) == self.folded_after);
-        let shown = shown.map_or(self.sections.len(), |last| last + 1);
+        let mut sections = self.sections.iter();
+        let last = sections.position(|section| Some(section.id) == self.folded_after);
+        let unfolded = last.map_or(self.sections.len(), |last| last + 1);
         let sections = self.sections.iter().enumerate();
-        let sections = sections.map(|(number, section)| section.markup(number >= shown));
+        let sections = sections.map(|(number, section)| section.markup(number >= unfolded));
         let about = self.record.as_ref().map(|record| record.about.clone());
         let about = about.map(|body| {
             let (id, title) = ("raw", "The record");
@@ -153,8 +153,8 @@ impl Page {
 }
 
 impl Section {
-    /// Browsers open what is folded around the place that a link leads to, which is why the id is
-    /// inside.
+    /// The id of a folded section is inside `details`, so that browsers open it when they follow a
+    /// link to it.
     fn markup(&self, is_folded: bool) -> Element {
         let name = format!("{}-heading", self.id);
         let heading = element("h2").with("id", &name).text(self.title);
@@ -170,22 +170,22 @@ impl Section {
     }
 }
 
-/// Where what a person fills in may go.
+/// The target that forms of a page may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forms {
     Nowhere,
     Here,
 }
 
-/// The Content-Security-Policy that a server sends with each of our pages: no
-/// request but to that server, no style or program but the two of the page, and
-/// no other page around it. A report's own policy, which is in it, is stricter.
+/// The Content-Security-Policy that a server sends with each of our pages. It allows requests only
+/// to that server, and only the page's own style and program. It allows no other page around it.
+/// The policy within a report is stricter.
 #[must_use]
 pub fn page_policy() -> String {
     format!("{}; frame-ancestors 'none'", content(Forms::Here))
 }
 
-/// Forbids every request, and every style and program but the two of this page.
+/// Forbids every request, and every style and program except the page's own.
 fn policy(forms: Forms) -> Element {
     element("meta")
         .with("http-equiv", "Content-Security-Policy")
@@ -221,9 +221,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_parts_can_stand_in_a_page() {
-        // Method: the words that would end a style or a program, and those that
-        // request something from a network.
+    fn the_style_and_the_program_stay_within_their_elements_and_request_nothing() {
+        // Method: the words that would end a style or a program, and the words of requests.
         for part in [STYLE, PROGRAM] {
             assert!(part.is_ascii());
             for word in [

@@ -1,25 +1,23 @@
-//! What a page shows of the record that it is the report of: its name, its file, or all of it.
+//! The record of a page: its name, a link to its file, or the record itself.
 
 use crate::html::markup::{Element, Markup, element, quoting};
 
-/// Where the record of a page is found.
+/// The place of a page's record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordPlace<'a> {
-    /// What `abx report` finds it by: its id, or the name of its file. `None` if that is not
-    /// known.
+    /// The id or file name with which `abx report` finds it, if known.
     pub name: Option<&'a str>,
     /// The name of its file if that is in the folder of the page.
     pub file: Option<&'a str>,
-    /// Whether the page holds the record itself.
+    /// Whether the page contains the record itself.
     pub is_embedded: bool,
 }
 
 impl RecordPlace<'_> {
-    /// The section about it; `file` is the name that the record has when it is saved from the
-    /// page.
+    /// The section about the record, which readers save from the page as `file`.
     pub(super) fn markup(&self, file: &str) -> Markup {
         let mut out = Markup::new();
-        out.push(element("p").add(quoting(&self.again())));
+        out.push(element("p").add(quoting(&self.how_to_repeat())));
         if let Some(name) = self.file {
             let link = element("a").with("href", format!("./{}", encoded(name)));
             let link = link.add(element("bdi").text(name));
@@ -37,8 +35,8 @@ impl RecordPlace<'_> {
         out
     }
 
-    /// How the report is made again.
-    fn again(&self) -> String {
+    /// The commands that write the report again.
+    fn how_to_repeat(&self) -> String {
         let Some(name) = self.name else {
             return "Everything above is computed from the record. `abx history` lists records, \
                     and `abx report ID --html FILE` writes this page again."
@@ -53,8 +51,8 @@ impl RecordPlace<'_> {
     }
 }
 
-/// The record as something to take away. Without the program of the page it is
-/// still there, for those who look at its source.
+/// A button that saves the record. Without the page's program it is hidden, and a text names the
+/// place of the record in the source.
 fn embedded(file: &str) -> [Element; 2] {
     let text = "The record is part of this page: the element `record` of its source, with each < \
                 written as \\u003c.";
@@ -67,15 +65,13 @@ fn embedded(file: &str) -> [Element; 2] {
     [element("p").add(quoting(text)), element("p").add(button)]
 }
 
-/// A file's name in an address: every byte that may mean something there as its code.
+/// A file's name in a URL, with every reserved byte percent-encoded.
 fn encoded(name: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let code = |byte: u8| {
-        if is_plain(byte) {
+    let code = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
             char::from(byte).to_string()
-        } else {
-            format!("%{byte:02X}")
         }
+        _ => format!("%{byte:02X}"),
     };
     name.bytes().map(code).collect()
 }
@@ -87,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_leads_to_a_file_in_the_folder_of_the_page_and_nowhere_else() {
+    fn a_link_leads_only_to_files_in_the_folder_of_the_page() {
         // Method: names that would be a scheme, another folder, a query or the end of the value.
         let link = |file| {
             let place = RecordPlace {

@@ -1,4 +1,4 @@
-//! Which commit changed a server: what was found, and all that was tried on the way.
+//! A search for the commit that changed a server: its result, and the commits that were tried.
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use crate::words::style::{LINE, Style};
 use crate::words::units::{
     NO_INTERVAL, UNKNOWN, count, date, is_drawable, minutes, percent, plural, ratios,
 };
+use crate::words::verdict::interval;
 use crate::words::wrap::{clean, clean_name, columns};
 
 /// A search for a commit, ready to be printed, with the comparison that confirmed the commit if
@@ -33,7 +34,7 @@ pub fn bisect_text(
     style: &Style,
 ) -> String {
     let documents = [
-        found(record),
+        result(record),
         Document::from_iter(ends(record)),
         confirmed.map(first_why).unwrap_or_default(),
         tried(record, style),
@@ -47,7 +48,7 @@ pub fn bisect_text(
 /// The same as an HTML page.
 #[must_use]
 pub fn bisect_html(record: &BisectRecord, confirmed: Option<&StudyRecord>) -> String {
-    let mut result = found(record);
+    let mut result = result(record);
     result.append(Document::from_iter(ends(record)));
     let mut rest = Document::from_iter(skipped(record));
     rest.append(Document::from_iter(labelled(record.label.as_deref())));
@@ -67,8 +68,8 @@ pub fn bisect_html(record: &BisectRecord, confirmed: Option<&StudyRecord>) -> St
     Page::new(format!("From {good} to {bad}"), &subtitle, sections).html()
 }
 
-/// What the last step of a search showed, and how far the search is. Each step took so long on
-/// average; `None` if none has been measured yet.
+/// The result of the last step, and how far the search is. A step takes `each_step` on average;
+/// `None` if none has been measured yet.
 #[must_use]
 pub fn bisect_line(record: &BisectRecord, each_step: Option<Duration>) -> String {
     let step = record.trials.last().map(|trial| step(record, trial));
@@ -102,13 +103,13 @@ fn step(record: &BisectRecord, trial: &TrialRecord) -> String {
     let name = name_at(record, trial.position);
     match (&trial.why, trial.ratios.bounds) {
         (Some(why), _) => format!("{name} is skipped: {}", first_line(why)),
-        (None, Some(bounds)) => format!("{name} is {}: {}", like(trial.outcome), interval(&bounds)),
-        (None, None) => format!("{name} is {}", like(trial.outcome)),
+        (None, Some(bounds)) => format!("{name} is {}: {}", word(trial.outcome), interval(&bounds)),
+        (None, None) => format!("{name} is {}", word(trial.outcome)),
     }
 }
 
 /// The conclusion in a sentence or two.
-fn found(record: &BisectRecord) -> Document {
+fn result(record: &BisectRecord) -> Document {
     let mut document = Document::default();
     match &record.conclusion {
         None => document.paragraph(
@@ -147,7 +148,7 @@ fn found(record: &BisectRecord) -> Document {
 }
 
 fn culprit(record: &BisectRecord, position: usize) -> String {
-    let bounds = record.confirmation.as_ref().and_then(|it| it.bounds());
+    let bounds = confirmed_bounds(record);
     let name = name_at(record, position);
     let metric = metric_name(record.metric);
     match bounds {
@@ -160,8 +161,13 @@ fn culprit(record: &BisectRecord, position: usize) -> String {
     }
 }
 
+/// The ratio of the commit to its parent, with its interval.
+fn confirmed_bounds(record: &BisectRecord) -> Option<Bounds> {
+    record.confirmation.as_ref()?.bounds()
+}
+
 fn not_confirmed(record: &BisectRecord, position: usize) -> String {
-    let bounds = record.confirmation.as_ref().and_then(|it| it.bounds());
+    let bounds = confirmed_bounds(record);
     let measured = bounds.map_or_else(String::new, |bounds| {
         format!(": {} times its parent", interval(&bounds))
     });
@@ -176,11 +182,11 @@ fn not_confirmed(record: &BisectRecord, position: usize) -> String {
 fn nothing(record: &BisectRecord) -> String {
     let ends = record.ends.as_ref().map(|ends| &ends.ratios);
     let blocks = ends.map_or(0, |ratios| ratios.per_block.len() as u64);
-    let seen = ends.and_then(|ratios| ratios.bounds);
-    let seen = seen.map_or_else(|| NO_INTERVAL.to_owned(), |bounds| interval(&bounds));
+    let ratio = ends.and_then(|ratios| ratios.bounds);
+    let ratio = ratio.map_or_else(|| NO_INTERVAL.to_owned(), |bounds| interval(&bounds));
     format!(
         "Nothing to find: {} and {} do not differ for certain by {} or more. The ratio of their \
-         {} is {seen} over {}. Name commits that are further apart, set a smaller `--by`, or set \
+         {} is {ratio} over {}. Name commits that are further apart, set a smaller `--by`, or set \
          a longer `--budget`.",
         clean_name(&record.revisions[0]),
         clean_name(&record.revisions[1]),
@@ -190,7 +196,7 @@ fn nothing(record: &BisectRecord) -> String {
     )
 }
 
-/// What a change by this ratio did.
+/// The effect of a change by this ratio, in words.
 fn effect(record: &BisectRecord, ratio: f64) -> &'static str {
     match (record.direction(ratio), record.metric.sense()) {
         (Verdict::Slower, _) => "made the server slower",
@@ -214,7 +220,7 @@ fn described(record: &BisectRecord, position: usize) -> Document {
     Document(vec![DocumentPart::Verbatim(lines.concat())])
 }
 
-/// What the two ends showed, unless that is all that there is.
+/// The ratio of the two ends; `None` if the conclusion has it already.
 fn ends(record: &BisectRecord) -> Option<String> {
     if record.conclusion == Some(BisectConclusion::NothingToFind) {
         return None;
@@ -234,6 +240,7 @@ fn ends(record: &BisectRecord) -> Option<String> {
 struct TriedCommit<'a> {
     position: usize,
     ratios: &'a BlockRatios,
+    /// The end that it is like.
     is: &'static str,
 }
 
@@ -242,7 +249,7 @@ fn tried_commits(record: &BisectRecord) -> Vec<TriedCommit<'_>> {
     let trials = record.trials.iter().map(|trial| TriedCommit {
         position: trial.position,
         ratios: &trial.ratios,
-        is: like(trial.outcome),
+        is: word(trial.outcome),
     });
     let last = record.commits.len().saturating_sub(1);
     let ends = record.ends.iter().map(|ends| TriedCommit {
@@ -255,7 +262,7 @@ fn tried_commits(record: &BisectRecord) -> Vec<TriedCommit<'_>> {
     commits
 }
 
-/// The commits that were tried as a table and a picture.
+/// The commits that were tried, as a table and as bars.
 fn tried(record: &BisectRecord, style: &Style) -> Document {
     let commits = tried_commits(record);
     if commits.is_empty() {
@@ -263,18 +270,18 @@ fn tried(record: &BisectRecord, style: &Style) -> Document {
     }
     let rows = commits.iter().map(|commit| row(record, commit));
     let headers = ["commit", "ratio to GOOD", "95 % interval", "blocks", "is"];
-    let mut otherwise = Document::from(Table::new(headers, rows));
+    let mut text = Document::from(Table::new(headers, rows));
     let bars = bars(record, &commits, style);
     if !bars.is_empty() {
-        otherwise.0.push(DocumentPart::Gap);
-        otherwise.0.push(DocumentPart::Verbatim(bars));
-        otherwise.note(format!(
+        text.0.push(DocumentPart::Gap);
+        text.0.push(DocumentPart::Verbatim(bars));
+        text.note(format!(
             "● ratio to GOOD, ┣━┫ 95 % interval, │ 1.00, ░ changes below --by ({}); log scale",
             percent(record.by)
         ));
     }
     let mut out = Document::default();
-    out.picture(bar_page(record, &commits), otherwise);
+    out.picture(bar_page(record, &commits), text);
     out
 }
 
@@ -285,7 +292,7 @@ fn drawn(commit: &TriedCommit) -> Option<[f64; 3]> {
     values.into_iter().all(is_drawable).then_some(values)
 }
 
-/// A bar of letters for each commit with an interval.
+/// A bar of characters for each commit with an interval.
 fn bars(record: &BisectRecord, commits: &[TriedCommit], style: &Style) -> String {
     let label =
         |commit: &TriedCommit| format!("{} {}", name_at(record, commit.position), commit.is);
@@ -307,11 +314,11 @@ fn bars(record: &BisectRecord, commits: &[TriedCommit], style: &Style) -> String
     format!("{lines}  {:widest$}  {}\n", "", scale.axis())
 }
 
-/// Columns of bars where lines have no end.
+/// Columns of bars and their labels, at most.
 const BARS_WIDTH: usize = 80;
 const BAR_WIDTH_MIN: usize = 11;
 
-/// The same as a table of a page, whose last column is a bar with a dot for each block.
+/// The commits as a table of a page, with a bar and a dot for each block in the last column.
 fn bar_page(record: &BisectRecord, commits: &[TriedCommit]) -> Markup {
     let band = [1.0 / (1.0 + record.by), 1.0 + record.by];
     let values = commits.iter().filter_map(drawn).flatten().chain(band);
@@ -373,7 +380,7 @@ fn row(record: &BisectRecord, tried: &TriedCommit) -> [String; 5] {
     );
     let [ratio, ends] = match &ratios.bounds {
         Some(bounds) => {
-            let [ratio, low, high] = figures(bounds);
+            let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
             [ratio, format!("{low} to {high}")]
         }
         None => [UNKNOWN, UNKNOWN].map(str::to_owned),
@@ -387,15 +394,15 @@ fn row(record: &BisectRecord, tried: &TriedCommit) -> [String; 5] {
 
 /// Why commits were skipped.
 fn skipped(record: &BisectRecord) -> Vec<String> {
-    let each = record.trials.iter().filter_map(|trial| {
+    let texts = record.trials.iter().filter_map(|trial| {
         let why = first_line(trial.why.as_deref()?);
         let name = name_at(record, trial.position);
         Some(format!("Skipped {name}: {why}"))
     });
-    each.collect()
+    texts.collect()
 }
 
-/// How to compare the commit with its parent once more.
+/// The command that compares the commit with its parent again.
 fn repeat(record: &BisectRecord) -> Document {
     let position = match record.conclusion {
         Some(
@@ -419,7 +426,7 @@ fn repeat(record: &BisectRecord) -> Document {
     document
 }
 
-fn like(outcome: TrialOutcome) -> &'static str {
+fn word(outcome: TrialOutcome) -> &'static str {
     match outcome {
         TrialOutcome::LikeGood => "like GOOD",
         TrialOutcome::LikeBad => "like BAD",
@@ -444,20 +451,11 @@ fn begin(title: &str) -> String {
 
 fn first_line(text: &str) -> String {
     let line = clean(text).lines().next().unwrap_or_default().to_owned();
-    // The lines of output that it announces are in the record.
+    // The record has the lines of output that follow.
     match line.split_once("; the end of its output") {
         Some((line, _)) => line.to_owned(),
         None => line,
     }
-}
-
-fn figures(bounds: &Bounds) -> [String; 3] {
-    ratios([bounds.ratio, bounds.low, bounds.high])
-}
-
-fn interval(bounds: &Bounds) -> String {
-    let [ratio, low, high] = figures(bounds);
-    format!("{ratio} ({low} to {high})")
 }
 
 /// Letters of a subject line in a table.

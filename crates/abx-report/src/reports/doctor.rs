@@ -1,5 +1,5 @@
-//! What a machine can measure, on one page: the weightiest first, each with its
-//! status as a word, what was seen and what to do.
+//! The checks of a machine on one page, the most serious first: each with its status as a word,
+//! its message and its remedy.
 
 use abx_verdict::doctor::{Check, CheckStatus, DoctorRecord, Readings};
 
@@ -11,7 +11,7 @@ use crate::words::wrap::{clean, clean_name, wrap};
 /// The report of a doctor, ready to be printed.
 #[must_use]
 pub fn doctor_text(record: &DoctorRecord, style: &Style) -> String {
-    let checks = record.checks.iter().map(|check| one(check, style));
+    let checks = record.checks.iter().map(|check| check_text(check, style));
     let sections = [
         headline(record, style),
         checks.collect(),
@@ -22,8 +22,8 @@ pub fn doctor_text(record: &DoctorRecord, style: &Style) -> String {
 
 fn headline(record: &DoctorRecord, style: &Style) -> String {
     let count = |status: CheckStatus| {
-        let of_it = record.checks.iter().filter(|check| check.status == status);
-        of_it.count() as u64
+        let checks = record.checks.iter();
+        checks.filter(|check| check.status == status).count() as u64
     };
     let limits = match count(CheckStatus::Limits) {
         0 => "nothing limits them".to_owned(),
@@ -50,13 +50,11 @@ fn headline(record: &DoctorRecord, style: &Style) -> String {
     out
 }
 
-/// Where it was looked at.
+/// The kernel and the hardware of the machine.
 fn place(readings: &Readings) -> String {
+    let kernel = readings.kernel.as_deref().map(clean_name);
     let parts = [
-        readings.kernel.as_deref().map(|kernel| {
-            let kernel = clean_name(kernel);
-            format!("Linux {kernel}")
-        }),
+        kernel.map(|kernel| format!("Linux {kernel}")),
         readings.cpu_model.as_deref().map(clean_name),
         Some(plural(readings.cpus.len() as u64, "processor")),
         readings.memory_bytes.map(|size| bytes(size as f64)),
@@ -65,7 +63,7 @@ fn place(readings: &Readings) -> String {
     parts.join(", ")
 }
 
-fn one(check: &Check, style: &Style) -> String {
+fn check_text(check: &Check, style: &Style) -> String {
     let (word, tint) = match check.status {
         CheckStatus::Stops => ("stops", Tint::Bad),
         CheckStatus::Limits => ("limits", Tint::Doubtful),

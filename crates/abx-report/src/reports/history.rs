@@ -1,4 +1,4 @@
-//! A record in a list of records: the cells of its line.
+//! Lists of records, in a terminal and as a page.
 
 use std::fmt::Write;
 
@@ -15,15 +15,13 @@ use crate::words::units::{UNKNOWN, count, figure, moment, or_unknown, plural, ra
 use crate::words::verdict::word;
 use crate::words::wrap::{clean_name, columns, shorten, wrap};
 
-/// Columns of a line; the three in the middle share the room that is left.
+/// The cells of a record's line.
 pub(crate) type Cells = [String; COLUMNS];
 
 pub(crate) fn cells(entry: &Entry) -> Cells {
     let outline = &entry.outline;
-    let names = |texts: &mut dyn Iterator<Item = &String>| {
-        let all_texts: Vec<String> = texts.map(|name| clean_name(name)).collect();
-        all_texts.join(", ")
-    };
+    let subjects = outline.subjects.iter();
+    let subjects: Vec<String> = subjects.map(|subject| clean_name(&subject.name)).collect();
     let loads = match (&outline.loads[..], &outline.search) {
         (_, Some(search)) => plural(search.commits as u64, "commit"),
         ([only], None) => clean_name(only),
@@ -36,19 +34,19 @@ pub(crate) fn cells(entry: &Entry) -> Cells {
     [
         entry.id.clone(),
         moment(outline.started_unix_ms),
-        names(&mut outline.subjects.iter().map(|subject| &subject.name)),
+        subjects.join(", "),
         loads,
         verdict(entry),
         blocks,
     ]
 }
 
-/// What came of it, in short: a run has its throughput for a verdict.
+/// The result in short: a verdict, the end of a search, or the throughput of a run.
 fn verdict(entry: &Entry) -> String {
     let outline = &entry.outline;
     if let Some(search) = &outline.search {
         return match &outline.comparisons[..] {
-            [found] => one_verdict(found),
+            [commit] => one_verdict(commit),
             _ => ending(search.conclusion.as_ref()).to_owned(),
         };
     }
@@ -76,29 +74,28 @@ fn ending(conclusion: Option<&BisectConclusion>) -> &'static str {
     }
 }
 
-/// How often there is each verdict, where there are several: they would not fit
-/// into the column.
+/// The number of each verdict, if there are several comparisons: they would not fit into the
+/// column.
 pub(crate) fn verdicts(entry: &Entry) -> Option<String> {
     let outline = &entry.outline;
     if outline.comparisons.len() < 2 {
         return None;
     }
     let counts = outline.verdicts();
-    let each = counts
+    let texts = counts
         .iter()
         .map(|(verdict, times)| format!("{} {}", count(*times as u64), word(*verdict)));
-    Some(each.collect::<Vec<_>>().join(", "))
+    Some(texts.collect::<Vec<_>>().join(", "))
 }
 
-fn one_verdict(outline_comparison: &OutlineComparison) -> String {
-    let ratio = outline_comparison
-        .ratio
-        .zip(outline_comparison.low.zip(outline_comparison.high));
-    match ratio.filter(|_| outline_comparison.verdict != Verdict::Inconclusive) {
+fn one_verdict(comparison: &OutlineComparison) -> String {
+    let bounds = comparison.low.zip(comparison.high);
+    let ratio = comparison.ratio.zip(bounds);
+    match ratio.filter(|_| comparison.verdict != Verdict::Inconclusive) {
         Some((ratio, (low, high))) => {
             let [ratio, ..] = ratios([ratio, low, high]);
-            // The column is narrow, so whatever is not throughput has a short name.
-            let of = match outline_comparison.metric {
+            // The column is narrow, so metrics other than throughput have short names.
+            let metric = match comparison.metric {
                 Metric::Throughput => "",
                 Metric::ServerCpu => " CPU",
                 Metric::ResponseP50 => " p50",
@@ -107,9 +104,9 @@ fn one_verdict(outline_comparison: &OutlineComparison) -> String {
                 Metric::ResponseP999 => " p99.9",
                 metric => &format!(" {}", metric_name(metric)),
             };
-            format!("{ratio} {}{of}", word(outline_comparison.verdict))
+            format!("{ratio} {}{metric}", word(comparison.verdict))
         }
-        None => word(outline_comparison.verdict).to_owned(),
+        None => word(comparison.verdict).to_owned(),
     }
 }
 
@@ -145,12 +142,9 @@ pub fn history_text(history: &History, style: &Style) -> String {
         };
         add(&failed);
     }
-    for unread_file in &history.unread {
-        let file = clean_name(&unread_file.file);
-        add(&format!(
-            "{file} is not listed: {}.",
-            clean_name(&unread_file.why)
-        ));
+    for unread in &history.unread {
+        let [file, why] = [&unread.file, &unread.why].map(|text| clean_name(text));
+        add(&format!("{file} is not listed: {why}."));
     }
     style.finish(&out)
 }
@@ -158,14 +152,12 @@ pub fn history_text(history: &History, style: &Style) -> String {
 fn rows(entries: &[Entry], style: &Style) -> String {
     let headers = COLUMN_NAMES.map(str::to_owned);
     let lines: Vec<Cells> = entries.iter().map(cells).collect();
-    let everything = || std::iter::once(&headers).chain(&lines);
-    let natural = |column: usize| {
-        everything()
-            .map(|cells| columns(&cells[column]))
-            .max()
-            .unwrap_or(0)
+    let widest = |column: usize| {
+        let lines = std::iter::once(&headers).chain(&lines);
+        let widths = lines.map(|cells| columns(&cells[column]));
+        widths.max().unwrap_or(0)
     };
-    let mut widths: [usize; COLUMNS] = std::array::from_fn(natural);
+    let mut widths: [usize; COLUMNS] = std::array::from_fn(widest);
     let room = style.columns().saturating_sub(GAP.len() * (COLUMNS - 1));
     let urls = lines.iter().map(|cells| &cells[SUBJECTS]);
     let hosts = urls
@@ -186,11 +178,11 @@ fn rows(entries: &[Entry], style: &Style) -> String {
     out
 }
 
-/// The file of a record, after the text that a person gave it, and the commit that a search found.
+/// The label and the file of a record, and the commit that a search found.
 fn file_and_label(entry: &Entry) -> String {
     let mut file = clean_name(&entry.file);
-    if let (Some(_), [found]) = (&entry.outline.search, &entry.outline.comparisons[..]) {
-        file.push_str(&format!(": commit {}", clean_name(&found.subject)));
+    if let (Some(_), [commit]) = (&entry.outline.search, &entry.outline.comparisons[..]) {
+        file.push_str(&format!(": commit {}", clean_name(&commit.subject)));
     }
     match &entry.outline.label {
         Some(label) => format!("\"{}\" {file}", clean_name(label)),
@@ -198,8 +190,8 @@ fn file_and_label(entry: &Entry) -> String {
     }
 }
 
-/// Takes from the widest of the columns that may be shortened until all fit. Subjects keep room
-/// for a host if they can.
+/// Narrows the widest of the columns that may be shortened until all fit. Subjects keep room for a
+/// host if possible.
 fn share_out(widths: &mut [usize; COLUMNS], room: usize, host: usize) {
     for least in [host, 1] {
         let least_of = |column: usize| if column == SUBJECTS { least } else { 1 };
@@ -215,18 +207,16 @@ fn share_out(widths: &mut [usize; COLUMNS], room: usize, host: usize) {
     }
 }
 
-/// A URL's host and port; all of any other text.
+/// A URL's host and port; the whole of any other text.
 fn host(text: &str) -> &str {
-    let url = text.split_once("://").map_or(text, |(_, rest)| rest);
-    if text.contains("://") {
-        url.split(['/', '?']).next().unwrap_or(url)
-    } else {
-        text
+    match text.split_once("://") {
+        Some((_, rest)) => rest.split(['/', '?']).next().unwrap_or(rest),
+        None => text,
     }
 }
 
-/// Subjects in so many columns. A URL keeps its host and port for longer than its scheme and its
-/// path, since those distinguish servers.
+/// Subjects in `width` columns. A URL loses its scheme and its path before its host and port,
+/// which distinguish servers.
 fn shorten_subjects(text: &str, width: usize) -> String {
     let host = host(text);
     if columns(text) <= width || host.len() == text.len() || text.contains(", ") {
@@ -241,19 +231,17 @@ fn shorten_subjects(text: &str, width: usize) -> String {
     } else {
         String::new()
     };
-    // Of a host without room its end remains, which has the port.
+    // A host without room keeps its end, which has the port.
     let host: Vec<char> = host.chars().collect();
     if host.len() <= width {
-        host.iter()
-            .chain(&path.chars().collect::<Vec<_>>())
-            .collect()
+        host.into_iter().chain(path.chars()).collect()
     } else {
         let end = &host[host.len() - width.saturating_sub(1)..];
         std::iter::once(&'…').chain(end).collect()
     }
 }
 
-/// One line; figures stand on the right.
+/// Writes one line, with the last column on the right.
 fn line(out: &mut String, cells: &Cells, widths: &[usize; COLUMNS]) {
     let mut text = String::new();
     for (column, (cell, width)) in cells.iter().zip(*widths).enumerate() {
@@ -273,21 +261,23 @@ fn line(out: &mut String, cells: &Cells, widths: &[usize; COLUMNS]) {
     out.push_str(text.trim_end());
     out.push('\n');
 }
+
+/// The columns that may be shortened: subjects, loads and verdict.
 const SHORTENED: [usize; 3] = [SUBJECTS, 3, 4];
 const SUBJECTS: usize = 2;
 /// The widest host for which other columns are shortened first.
 const HOST_WIDTH: usize = 30;
 const GAP: &str = "  ";
 
-/// Where the records of a list come from.
+/// The source of the records of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listed<'a> {
-    /// The folder in which they are kept.
+    /// The folder of all records.
     Folder {
-        /// The text that was searched for; `None` for all.
+        /// The text that was searched for; `None` for all records.
         text: Option<&'a str>,
     },
-    /// Those that a person named.
+    /// Records that the user named.
     Named,
 }
 
@@ -308,13 +298,14 @@ pub fn index_html(history: &History, listed: Listed<'_>) -> String {
     Page::new("abx records".to_owned(), &from, sections).html()
 }
 
-/// A page that states why there is no other. Words in backticks are what one types.
+/// A page with the reason why there is no other page. Text in backticks is to be typed.
 #[must_use]
 pub fn notice_html(title: &str, text: &str) -> String {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let report = lines.map(|line| element("p").add(quoting(line)));
+    let paragraphs = lines.map(|line| element("p").add(quoting(line)));
     let back = element("p").add(element("a").with("href", "/").text("All records"));
-    let section = ("notice", "What happened", report.chain([back]).collect());
+    let body = paragraphs.chain([back]).collect();
+    let section = ("notice", "What happened", body);
     Page::new(title.to_owned(), "", [section]).html()
 }
 
@@ -398,10 +389,10 @@ fn signed(verdict: Option<Verdict>, text: &str) -> Element {
     cell.text(text)
 }
 
-fn unread(unread_files: &[UnreadFile]) -> Markup {
-    missing(unread_files.iter().map(|unread_file| {
-        let why = format!(" is not listed: {}.", clean_name(&unread_file.why));
-        (clean_name(&unread_file.file), why)
+fn unread(files: &[UnreadFile]) -> Markup {
+    missing(files.iter().map(|unread| {
+        let why = format!(" is not listed: {}.", clean_name(&unread.why));
+        (clean_name(&unread.file), why)
     }))
 }
 
@@ -411,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_url_that_is_too_long_keeps_its_host_and_port() {
-        // Method: a URL in less and less room, and subjects that are none.
+        // Method: a URL in less and less room, one without a path, and names of subjects.
         let url = "http://127.0.0.1:3000/items/of/a/shop";
         for (width, shown) in [
             (37, url),
@@ -437,8 +428,7 @@ mod tests {
 
     #[test]
     fn other_columns_are_shortened_before_a_host_is() {
-        // Method: wide loads beside a host, in a room for all but a part of the loads, and in
-        // one without room for the host.
+        // Method: wide subjects, loads and verdicts, with room for the host and without.
         let mut widths = [6, 16, 40, 60, 40, 6];
         share_out(&mut widths, 80, 20);
         assert_eq!(widths[SUBJECTS], 20);

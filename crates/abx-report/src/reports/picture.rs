@@ -1,8 +1,8 @@
-//! The verdicts as one picture: an SVG file that stands on its own, for a README or
-//! a slide. It is made of the parts that the page's table of ratios is made of.
+//! The verdicts as one picture: a self-contained SVG file for a README or a slide. It reuses the
+//! parts of the page's table of ratios.
 //!
-//! The picture requests nothing and runs nothing. It has a fixed width in its own
-//! units, and follows the viewer's choice of light or dark.
+//! The picture requests nothing and runs nothing. It has a fixed width in its own units, and
+//! follows the viewer's choice of light or dark.
 
 use abx_verdict::{StudyRecord, Summary, Verdict};
 
@@ -21,12 +21,11 @@ use crate::words::units::{count, plural, seconds};
 use crate::words::verdict::{TOO_FEW_BLOCKS, class, sentence, word, word_of};
 use crate::words::wrap::{clean_name, wrap};
 
-/// The verdicts of a study as an SVG picture: what was decided, the intervals
-/// beside 1.00 and the margin, and the figures of each subject.
+/// The verdicts of a study as an SVG picture: sentences, the intervals with 1.00 and the margin,
+/// and the figures of each subject.
 ///
-/// Studies of more than four comparisons have counts of verdicts
-/// instead of sentences, and those of more than two loads no figures:
-/// the HTML page has them.
+/// A study of more than four comparisons has counts of verdicts instead of sentences. A study of
+/// more than two loads has no figures. The HTML page has both.
 #[must_use]
 pub fn study_svg(record: &StudyRecord) -> String {
     let mut canvas = Canvas::new();
@@ -36,7 +35,7 @@ pub fn study_svg(record: &StudyRecord) -> String {
     }
     figures(record, &mut canvas);
     notes(record, &mut canvas);
-    // XML has no such letters, while HTML has.
+    // XML forbids these code points, HTML does not.
     canvas
         .svg(&title(record), &description(record))
         .replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
@@ -44,7 +43,7 @@ pub fn study_svg(record: &StudyRecord) -> String {
 
 struct Canvas {
     body: Markup,
-    /// Where the next part begins, in pixels from the top.
+    /// The top of the next part, in pixels.
     y: f64,
 }
 
@@ -88,7 +87,7 @@ impl Canvas {
 
     fn svg(self, title: &str, description: &str) -> String {
         let height = px(self.y + EDGE);
-        let compared_under = element("rect").class("ground").with("width", px(WIDTH));
+        let ground = element("rect").class("ground").with("width", px(WIDTH));
         let svg = element("svg")
             .with("xmlns", "http://www.w3.org/2000/svg")
             .with("width", px(WIDTH))
@@ -100,13 +99,13 @@ impl Canvas {
             .add(element("desc").with("id", "said").text(description))
             .add(element("style").add(Markup::verbatim(STYLE)))
             .add(bar_markers().with("width", 0).with("height", 0))
-            .add(compared_under.with("height", &height).with("rx", 8))
+            .add(ground.with("height", &height).with("rx", 8))
             .add(self.body);
         Markup::from(svg).into_string() + "\n"
     }
 }
 
-/// What was decided: a sentence for each comparison while they are few.
+/// A sentence for each comparison, or counts of verdicts if they are many.
 fn headline(record: &StudyRecord, canvas: &mut Canvas) {
     let comparisons: Vec<_> = record.conclusions.primary().collect();
     if comparisons.is_empty() {
@@ -137,35 +136,35 @@ fn counts(record: &StudyRecord) -> String {
         Verdict::Invalid,
     ];
     let words = ALL.into_iter().map(word).chain([TOO_FEW_BLOCKS]);
-    let times = |word| {
+    let text = |word| {
         let primary = record.conclusions.primary();
-        let number = primary
+        let times = primary
             .filter(|comparison| word_of(comparison) == word)
             .count();
-        (number > 0).then(|| format!("{} {word}", count(number as u64)))
+        (times > 0).then(|| format!("{} {word}", count(times as u64)))
     };
-    let each: Vec<String> = words.filter_map(times).collect();
+    let texts: Vec<String> = words.filter_map(text).collect();
     let total = plural(record.conclusions.primary().count() as u64, "comparison");
-    format!("{total}: {}.", each.join(", "))
+    format!("{total}: {}.", texts.join(", "))
 }
 
 fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
     let Some(scale) = scale(rows) else {
         return;
     };
-    let is_many = rows.iter().any(|row| row.of != rows[0].of);
+    let has_several_loads = rows.iter().any(|row| row.of != rows[0].of);
     canvas.y += GAP;
     canvas.paragraph("caption", 0.0, &format!("{caption}: ratio, log scale"));
     canvas.y += 6.0;
     for row in rows {
         let y = canvas.y;
-        let sign = format!("sign {}", class(row.one.verdict));
-        canvas.text(&sign, EDGE, y + 16.0, mark(row.one.verdict));
+        let sign = format!("sign {}", class(row.comparison.verdict));
+        canvas.text(&sign, EDGE, y + 16.0, mark(row.comparison.verdict));
         let at = [EDGE + SIGN, y + 16.0];
         let mut below = names("name", at, (&row.pair(), NAME_LETTERS), canvas);
         let mut message = format!("{}, {}", row.verdict(), interval(row));
-        if is_many {
-            message = format!("{message}, {}", clean_name(&row.one.load));
+        if has_several_loads {
+            message = format!("{message}, {}", clean_name(&row.comparison.load));
         }
         let at = [EDGE + SIGN, y + 32.0 + below];
         below += names("note", at, (&message, ROW_LETTERS), canvas);
@@ -176,7 +175,7 @@ fn ratios(caption: &str, rows: &[RatioRow], canvas: &mut Canvas) {
     canvas.y += 26.0;
 }
 
-/// The figures of each subject under each load, while loads are few.
+/// The figures of each subject under each load, if loads are few.
 fn figures(record: &StudyRecord, canvas: &mut Canvas) {
     if alone(record).count() > TABLES_MAX {
         return;
@@ -223,7 +222,8 @@ fn rows(table: &Table, canvas: &mut Canvas) {
     canvas.rule();
 }
 
-/// A name on lines of so many letters; how far the last one is below the first.
+/// Draws a name on lines of at most this many letters. Returns the distance from the first line
+/// to the last.
 fn names(class: &str, at: [f64; 2], (name, letters): (&str, usize), canvas: &mut Canvas) -> f64 {
     let [x, y] = at;
     let lines = label_lines(name, letters);
@@ -268,13 +268,13 @@ const EDGE: f64 = 28.0;
 const GAP: f64 = 14.0;
 const SIGN: f64 = 26.0;
 const ROW: f64 = 44.0;
-/// Where intervals begin, and their room at the right for half a tick's text.
+/// The left end of intervals, and the room at their right for half a tick's text.
 const PICTURE_X: f64 = 350.0;
 const PICTURE_EDGE: f64 = 44.0;
 const NAMES: f64 = 170.0;
 const NAME_LETTERS: usize = 30;
 const ROW_LETTERS: usize = 45;
-/// How far below its first line, and to the right of it, a name continues.
+/// The distance and the indent of a name's further lines.
 const LINE_HEIGHT: f64 = 16.0;
 const INDENT: f64 = 8.0;
 

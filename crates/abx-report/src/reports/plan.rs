@@ -1,4 +1,4 @@
-//! What a study can find before it is conducted.
+//! The differences that a study can find, before it is conducted.
 
 use std::time::Duration;
 
@@ -6,12 +6,13 @@ use abx_verdict::plan::{KnownSpread, SpreadSource, StudyPlan};
 
 use crate::document::{Document, Table, sections_text};
 use crate::words::style::Style;
-use crate::words::units::{percent, plural};
+use crate::words::units::{or_unknown, percent, plural};
 
-/// Spreads that servers commonly have, for a machine of which nothing is known.
+/// Spreads that servers commonly have, for a machine without known spread.
 const COMMON: [f64; 3] = [0.01, 0.02, 0.05];
 
-/// What the budget lets a study find, in a sentence; a table where no spread is known.
+/// The difference that the budget lets a study find, in a sentence; a table of differences if no
+/// spread is known.
 #[must_use]
 pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
     let mut out = match plan.known {
@@ -24,7 +25,7 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
             );
             let rows = COMMON.map(|spread| {
                 let blocks = plan.blocks(spread).to_string();
-                [percent(spread), blocks, found(plan, spread)]
+                [percent(spread), blocks, detectable(plan, spread)]
             });
             let table = Table::new(["spread", "blocks", "difference"], rows);
             let mut out = Document::from_iter([text]);
@@ -61,13 +62,13 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
 
 fn by_spread(plan: &StudyPlan, known: KnownSpread) -> String {
     let studies = known.studies as u64;
-    let many = if studies == 1 { "study" } else { "studies" };
+    let noun = if studies == 1 { "study" } else { "studies" };
     let source = match known.source {
         SpreadSource::SameSubjects => {
-            format!("{studies} earlier {many} of these subjects on this machine")
+            format!("{studies} earlier {noun} of these subjects on this machine")
         }
         SpreadSource::OtherSubjects => {
-            format!("{studies} earlier {many} of other subjects on this machine")
+            format!("{studies} earlier {noun} of other subjects on this machine")
         }
         SpreadSource::Doctor => {
             "`abx doctor` on this machine, a server compared with itself".to_owned()
@@ -113,12 +114,11 @@ fn extent(plan: &StudyPlan) -> String {
     }
 }
 
-fn found(plan: &StudyPlan, spread: f64) -> String {
-    plan.detectable(spread)
-        .map_or_else(|| "-".to_owned(), percent)
+fn detectable(plan: &StudyPlan, spread: f64) -> String {
+    or_unknown(plan.detectable(spread), percent)
 }
 
-/// As `--budget` takes it.
+/// A time in the form that `--budget` accepts.
 fn humantime(span: Duration) -> String {
     let seconds = span.as_secs();
     match (seconds / 60, seconds % 60) {

@@ -1,14 +1,14 @@
-//! What several records of one study show together.
+//! The pooled result of several records of one study.
 
-use abx_verdict::{Bounds, Pooled, PooledComparison};
+use abx_verdict::{Pooled, PooledComparison};
 
 use crate::words::metrics::metric_name;
 use crate::words::style::Style;
 use crate::words::units::{count, percent, ratios};
-use crate::words::verdict::name;
+use crate::words::verdict::{interval, name};
 use crate::words::wrap::clean;
 
-/// One estimate for each comparison, with that of each record below it.
+/// One estimate for each comparison, with the estimate of each record below it.
 #[must_use]
 pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
     let many = count(pooled.records.len() as u64);
@@ -16,12 +16,13 @@ pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
     for (place, record) in pooled.records.iter().enumerate() {
         out.push_str(&format!("  {}  {}\n", place + 1, clean(record)));
     }
-    for pooled_comparison in &pooled.comparisons {
+    for comparison in &pooled.comparisons {
         out.push('\n');
-        out.push_str(&style.paragraph(&sentence(pooled_comparison)));
-        for (place, bounds) in pooled_comparison.each.iter().enumerate() {
-            let message = bounds.map_or_else(|| "no result".to_owned(), |bounds| interval(&bounds));
-            out.push_str(&format!("  {}  {message}\n", place + 1));
+        out.push_str(&style.paragraph(&sentence(comparison)));
+        for (place, bounds) in comparison.each.iter().enumerate() {
+            let estimate =
+                bounds.map_or_else(|| "no result".to_owned(), |bounds| interval(&bounds));
+            out.push_str(&format!("  {}  {estimate}\n", place + 1));
         }
     }
     out.push('\n');
@@ -33,29 +34,27 @@ pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
     style.finish(&out)
 }
 
-fn sentence(pooled_comparison: &PooledComparison) -> String {
-    let [subject, baseline] =
-        [&pooled_comparison.subject, &pooled_comparison.baseline].map(|text| name(text));
-    let metric = metric_name(pooled_comparison.metric);
-    let place = match pooled_comparison.load.as_str() {
+fn sentence(comparison: &PooledComparison) -> String {
+    let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| name(text));
+    let metric = metric_name(comparison.metric);
+    let place = match comparison.load.as_str() {
         "" => String::new(),
         load => format!(" under {}", name(load)),
     };
-    let Some(mean) = &pooled_comparison.mean else {
+    let Some(mean) = &comparison.mean else {
         return format!(
             "{subject}'s {metric} compared with {baseline}'s{place}: fewer than two records have a \
              verdict."
         );
     };
-    let next = match &pooled_comparison.prediction {
-        Some(next) => format!(
-            "the next record {} to {}",
-            figures(next)[1],
-            figures(next)[2]
-        ),
+    let next = match &comparison.prediction {
+        Some(next) => {
+            let [_, low, high] = ratios([next.ratio, next.low, next.high]);
+            format!("the next record {low} to {high}")
+        }
         None => "the next record is predicted from three records on".to_owned(),
     };
-    let bound = if pooled_comparison.at_least {
+    let bound = if comparison.at_least {
         "; the true ratio may lie further from 1"
     } else {
         ""
@@ -63,15 +62,6 @@ fn sentence(pooled_comparison: &PooledComparison) -> String {
     format!(
         "{subject}'s {metric} is {} times {baseline}'s{place}; {next}; between records {}{bound}.",
         interval(mean),
-        percent(pooled_comparison.between.unwrap_or_default()),
+        percent(comparison.between.unwrap_or_default()),
     )
-}
-
-fn figures(bounds: &Bounds) -> [String; 3] {
-    ratios([bounds.ratio, bounds.low, bounds.high])
-}
-
-fn interval(bounds: &Bounds) -> String {
-    let [ratio, low, high] = figures(bounds);
-    format!("{ratio} ({low} to {high})")
 }

@@ -1,4 +1,4 @@
-//! Reports on a study while it is conducted, each in a few words.
+//! Status lines of a study or run in progress.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,20 +12,19 @@ use crate::words::units::{GLUE, TimeUnit, UNKNOWN, count, figure, minutes, plura
 use crate::words::verdict::{bounds, so_far};
 use crate::words::wrap::{clean_name, shorten};
 
-/// What the blocks so far show of the first comparison, in a few words; empty
-/// if nothing is compared.
+/// The first comparison by the blocks so far, in a few words; empty if nothing is compared.
 #[must_use]
 pub fn progress_line(record: &StudyRecord) -> String {
     let Some(comparison) = record.conclusions.primary().next() else {
         return String::new();
     };
     let [subject, baseline] = [&comparison.subject, &comparison.baseline].map(|text| short(text));
-    let message = so_far(
+    let result = so_far(
         bounds(comparison),
         comparison.plain_ratio(),
         comparison.verdict,
     );
-    let line = format!("{subject}/{baseline} {message}");
+    let line = format!("{subject}/{baseline} {result}");
     let line = match record.conclusions.primary().count() - 1 {
         0 => line,
         others => format!("{line} · {others} more"),
@@ -41,12 +40,12 @@ pub fn progress_line(record: &StudyRecord) -> String {
     }
 }
 
-/// How each subject's requests failed so far, with their numbers; empty when
-/// none did.
+/// The failed requests of each subject so far, counted by outcome; empty without any.
 #[must_use]
-pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
-    let failed = came.iter().filter(|(_, outcomes)| outcomes.failed() > 0);
-    let each = failed.map(|(subject, outcomes)| {
+pub fn failures_line(outcomes: &BTreeMap<String, Outcomes>) -> String {
+    let subjects = outcomes.iter();
+    let failed = subjects.filter(|(_, outcomes)| outcomes.failed() > 0);
+    let texts = failed.map(|(subject, outcomes)| {
         let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
         let words = failures.map(|(outcome, times)| {
             format!("{} {}", count(times), outcome.name().replace('_', " "))
@@ -54,11 +53,11 @@ pub fn failures_line(came: &BTreeMap<String, Outcomes>) -> String {
         let words: Vec<String> = words.collect();
         format!("{} failed: {}", short(subject), words.join(", "))
     });
-    each.collect::<Vec<_>>().join("; ")
+    texts.collect::<Vec<_>>().join("; ")
 }
 
-/// How long the pilot took, and what it means for the blocks: for all, if their number was
-/// set, else for each.
+/// How long the pilot took, and how long the blocks will take: all of them if their number was
+/// set, or else each.
 #[must_use]
 pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) -> String {
     let blocks = match ordered {
@@ -71,18 +70,18 @@ pub fn piloted_line(took: Duration, each_block: Duration, ordered: Option<u32>) 
     format!("pilot done in {}; {blocks}", minutes(took))
 }
 
-/// When a study may end whose number of blocks was not set.
+/// When a study without a set number of blocks may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLeft {
-    /// Blocks that it takes until it is precise enough.
+    /// Blocks until the study is precise enough.
     pub blocks: u32,
-    /// Whether that is known from the spread so far; else it is the fewest there may be.
+    /// Whether `blocks` is estimated from the spread so far; otherwise it is the minimum.
     pub is_estimate: bool,
-    /// Whether it continues until limits are settled, and not until intervals are narrow.
+    /// Whether the study continues until limits are settled, and not until intervals are narrow.
     pub is_for_limits: bool,
-    /// How long they take, about.
+    /// The approximate time that these blocks take.
     pub wanted: Duration,
-    /// What is left of the budget.
+    /// The rest of the budget.
     pub at_most: Duration,
 }
 
@@ -105,7 +104,7 @@ pub fn time_left_line(left: TimeLeft) -> String {
     }
 }
 
-/// Whom a slice waits for at its end, and for how long.
+/// The connections that a slice waits for at its end, and for how long.
 #[must_use]
 pub fn responses_line(
     subject: &str,
@@ -118,7 +117,7 @@ pub fn responses_line(
     format!("waiting for {count} of {subject}'s connections, {time}")
 }
 
-/// How many of a subject's connections are open, and for how long no other one was opened.
+/// How many of a subject's connections are open, and for how long no further one was opened.
 #[must_use]
 pub fn opening_line(
     subject: &str,
@@ -134,48 +133,48 @@ pub fn opening_line(
     }
 }
 
-/// For how long a response is waited for that is checked before a load.
+/// How long abx has waited for the response that it checks before a load.
 #[must_use]
 pub fn verification_line(subject: &str, waited: Duration, at_most: Duration) -> String {
     let (subject, time) = (short(subject), of_at_most(waited, at_most));
     format!("checking {subject}'s first response, {time}")
 }
 
-/// For how long a subject is waited that was started.
+/// How long abx has waited for a started subject to be ready.
 #[must_use]
 pub fn ready_line(subject: &str, waited: Duration, at_most: Duration) -> String {
     let time = of_at_most(waited, at_most);
     format!("waiting for {} to be ready, {time}", short(subject))
 }
 
-/// Which rate is tried of a subject.
+/// The rate that is tried for a subject.
 #[must_use]
 pub fn try_line(subject: &str, per_s: u64, number: u32) -> String {
     let (subject, rate) = (short(subject), count(per_s));
     format!("looking for {subject}'s highest rate: try {number}, at {rate}/s")
 }
 
-/// The highest rate of each subject, as short tries found it.
+/// The highest rate of each subject in short tries.
 #[must_use]
 pub fn capacities_line(objective: &str, rates: &[(&str, f64)]) -> String {
-    let each = rates.iter().map(|(subject, per_s)| {
+    let texts = rates.iter().map(|(subject, per_s)| {
         let rate = count(per_s.round() as u64);
         format!("{} up to about {rate}/s", short(subject))
     });
-    let each: Vec<String> = each.collect();
+    let texts: Vec<String> = texts.collect();
     format!(
         "{objective} was met in short tries by {}; the blocks measure that",
-        each.join(", ")
+        texts.join(", ")
     )
 }
 
-/// That a service is being filled.
+/// That a service is being filled with data.
 #[must_use]
 pub fn seed_line(service: &str) -> String {
     format!("filling the service {} with data", short(service))
 }
 
-/// That a service has ended, and what becomes of that.
+/// That a service has ended, and what follows.
 #[must_use]
 pub fn service_died_line(service: &str, how: &str) -> String {
     format!(
@@ -196,7 +195,7 @@ pub fn left_out_line(subject: &str, how: &str) -> String {
     )
 }
 
-/// How much of a subject's files there is.
+/// How much of a subject's files is written.
 #[must_use]
 pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {
     let (unit, name) = match all_bytes {
@@ -209,7 +208,7 @@ pub fn files_line(subject: &str, made_bytes: u64, all_bytes: u64) -> String {
 }
 
 fn of_at_most(waited: Duration, at_most: Duration) -> String {
-    // A check for what is out of time may come a moment late.
+    // The check for the end of the time may come a moment late.
     let [waited, at_most] = [waited.min(at_most), at_most].map(|span| span.as_secs_f64());
     format!("{waited:.0} s of {at_most:.0}")
 }
@@ -218,20 +217,19 @@ fn short(name: &str) -> String {
     shorten(&clean_name(name), 14)
 }
 
-/// A run that is under way.
+/// A run in progress.
 #[derive(Debug, Clone)]
 pub struct RunNow<'a> {
-    /// For how long it has been loading.
+    /// The time since the load began.
     pub elapsed: Duration,
     pub goal: RunGoal,
-    /// Verified responses per second, lately.
+    /// Recent verified responses per second.
     pub per_s: f64,
-    /// The response times that half of the requests and 99 % of them did not exceed, lately,
-    /// in µs.
+    /// Recent p50 and p99 response times, in µs.
     pub quantiles_us: [Option<u64>; 2],
-    /// What became of all requests so far.
+    /// The outcomes of all requests so far.
     pub came: &'a Outcomes,
-    /// Verified responses per second in equal parts of the last time, the oldest first.
+    /// Verified responses per second in equal parts of the recent past, the oldest first.
     pub rates: &'a [f64],
 }
 
@@ -244,7 +242,8 @@ pub enum RunGoal {
     AfterRequests(u64),
 }
 
-/// The line. What matters less stands further behind, where a narrow terminal cuts it.
+/// The status line of a run, the most important parts first, because a narrow terminal cuts the
+/// end.
 #[must_use]
 pub fn run_line(now: &RunNow) -> String {
     let place = match now.goal {
@@ -254,8 +253,8 @@ pub fn run_line(now: &RunNow) -> String {
             format!("{elapsed:.decimals$} of {} s", time.as_secs_f64())
         }
         RunGoal::AfterRequests(total) => {
-            let [done, text] = [now.came.requests().min(total), total].map(count);
-            format!("{done} of {text} requests")
+            let [done, total] = [now.came.requests().min(total), total].map(count);
+            format!("{done} of {total} requests")
         }
     };
     let [p50, p99] = now.quantiles_us.map(time);
@@ -286,8 +285,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_study_says_why_it_goes_on_and_until_when() {
-        // Method: an estimate, the fewest there may be, and a budget that ends before.
+    fn time_left_names_the_goal_and_the_latest_end() {
+        // Method: an estimate, also for limits; a minimum; and a budget that ends before.
         let left = |blocks, is_estimate, wanted| TimeLeft {
             blocks,
             is_estimate,
@@ -323,9 +322,9 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_told_on_one_line() {
-        // Method: by time without errors, and by number with some; what a server let idle and
-        // closed is none.
+    fn a_run_has_one_status_line() {
+        // Method: a run by time without errors and one by number with some; a connection that
+        // the server closed while idle is no error.
         let ten = RunGoal::After(Duration::from_secs(10));
         assert_eq!(
             line(ten, r#"{"ok":9,"idle_close":1}"#, &[0.0, 10.0, 5.0, 20.0]),
@@ -345,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_responded_is_no_time() {
+    fn a_run_without_responses_has_no_times() {
         // Method: a stall from the first moment.
         let line = run_line(&RunNow {
             elapsed: Duration::from_secs(2),

@@ -1,4 +1,4 @@
-//! A run in words and as a page: what was offered, what came of it, and what it cost.
+//! A run in words and as a page: its load, its results and its costs.
 
 use abx_evidence::record::ListenerRecord;
 use abx_evidence::{Figure, Finding, Level, Limits, LoadShape, Outcome, Times};
@@ -27,29 +27,25 @@ use crate::words::style::{LINE, ReportExtent, Style, Tint};
 use crate::words::terms::{definitions, run_terms};
 use crate::words::times::time_with_unit;
 use crate::words::units::{
-    GLUE, TimeUnit, bytes, count, date, figure, or_unknown, plural, seconds, share, whole_percent,
+    GLUE, TimeUnit, bytes, count, date, figure, nanos, or_unknown, plural, seconds, share,
+    whole_percent,
 };
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
-/// Where a run went and what it offered, each on a line of its own.
+/// The URL and the load of a run, each on a line of its own.
 fn offer(run: &RunView) -> Document {
     Document::from_iter([clean_name(run.url())]).explained(&offered_load(run))
 }
 
 fn offered_load(run: &RunView) -> String {
-    let (settings, ordered) = (&run.load.settings, run.pilot);
-    let unit = settings.exchange.shape.unit();
-    let ordered = [
-        Some(match ordered.slice_requests {
-            None => seconds(ordered.slice_ns as f64 / 1e9),
-            Some(number) => plural(number, unit),
-        }),
-        (ordered.warm_up_ns > 0).then(|| {
-            let warm_up_s = ordered.warm_up_ns as f64 / 1e9;
-            format!("after {} of warm-up", seconds(warm_up_s))
-        }),
-    ];
+    let (settings, pilot) = (&run.load.settings, run.pilot);
+    let length = match pilot.slice_requests {
+        None => nanos(pilot.slice_ns),
+        Some(number) => plural(number, settings.exchange.shape.unit()),
+    };
+    let warm_up = (pilot.warm_up_ns > 0)
+        .then(|| format!("after {} of warm-up", nanos(pilot.warm_up_ns)));
     let is_request = settings.exchange.shape == LoadShape::Request;
     let connections = u64::from(settings.connections);
     let mut parts = Vec::new();
@@ -68,7 +64,8 @@ fn offered_load(run: &RunView) -> String {
     parts.push(plural(run.measured.settings.threads as u64, "thread"));
     parts.extend(is_request.then(|| keep_alive(settings.keep_alive)));
     parts.extend(exchange(&settings.exchange));
-    parts.extend(ordered.into_iter().flatten());
+    parts.push(length);
+    parts.extend(warm_up);
     parts.join(", ")
 }
 
@@ -79,12 +76,12 @@ fn headline(run: &RunView, style: &Style) -> Document {
     }])
 }
 
-/// The headline, limited as the findings limit it.
+/// Throughput, with the limits that findings set to it.
 fn throughput(run: &RunView, style: &Style) -> String {
-    // What limits times only leaves throughput as it is.
+    // Findings that limit only times do not limit throughput.
     let findings = findings_of(run).iter();
-    let ours = findings.filter(|finding| finding.limits == Limits::All);
-    let worst = ours.map(|finding| finding.level).max();
+    let limiting = findings.filter(|finding| finding.limits == Limits::All);
+    let worst = limiting.map(|finding| finding.level).max();
     let Some(achieved) = run.summary.throughput_per_s else {
         return "Throughput: not measured.".to_owned();
     };
@@ -112,23 +109,20 @@ fn throughput(run: &RunView, style: &Style) -> String {
     )
 }
 
-/// Response times at a glance: the quantiles that matter, mean and spread. Empty without
-/// any time.
+/// Response times at a glance: a line of quantiles, and one of mean and standard deviation. Empty
+/// without any time.
 fn glance(times: &Times, style: &Style) -> Vec<String> {
-    let named = |figure: Figure| {
-        times.figure(figure)?;
-        let text = time_with_unit(times, figure, style);
+    let named = |figure: &Figure| {
+        times.figure(*figure)?;
+        let text = time_with_unit(times, *figure, style);
         Some(format!("{} {text}", figure.name()))
     };
     let line = |figures: &[Figure], more: Option<String>| {
-        let parts: Vec<String> = figures
-            .iter()
-            .filter_map(|figure| named(*figure))
-            .chain(more)
-            .collect();
-        Some(parts.join(", ")).filter(|line| !line.is_empty())
+        let parts = figures.iter().filter_map(named).chain(more);
+        let line = parts.collect::<Vec<_>>().join(", ");
+        (!line.is_empty()).then_some(line)
     };
-    let spread = times.standard_deviation.map(|us| {
+    let deviation = times.standard_deviation.map(|us| {
         let us = us.round() as u64;
         let unit = TimeUnit::of([Some(us)]);
         format!(
@@ -138,41 +132,40 @@ fn glance(times: &Times, style: &Style) -> Vec<String> {
         )
     });
     let quantiles = [Figure::P50, Figure::P99, Figure::P999, Figure::Max];
-    [line(&quantiles, None), line(&[Figure::Mean], spread)]
+    [line(&quantiles, None), line(&[Figure::Mean], deviation)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// Complete responses by the class of their status. Older records do not state which status
-/// came where another one was expected.
+/// Complete responses by the class of their status. Records of older versions lack the statuses of
+/// wrong responses.
 fn statuses(run: &RunView) -> Option<String> {
     let status = run.response?.status;
     let mut classes = run.summary.wrong_statuses.classes();
-    let figure: u64 = classes.values().sum();
-    let other = run.slice.outcomes.count(Outcome::WrongStatus);
-    let expected = run.slice.completed.saturating_sub(other);
+    let recorded: u64 = classes.values().sum();
+    let wrong = run.slice.outcomes.count(Outcome::WrongStatus);
+    let expected = run.slice.completed.saturating_sub(wrong);
     *classes.entry(status / 100).or_default() += expected;
     let mut parts = vec![by_class(classes)];
-    let untold = other.saturating_sub(figure);
-    if untold > 0 {
-        parts.push(format!("another than {status} {}", count(untold)));
+    let unrecorded = wrong.saturating_sub(recorded);
+    if unrecorded > 0 {
+        parts.push(format!("another than {status} {}", count(unrecorded)));
     }
     Some(parts.join(", "))
 }
 
-/// Requests without a right response, by what became of them, and those never sent.
+/// Requests without a correct response by outcome, and requests that were never sent.
 fn errors(run: &RunView) -> String {
     let outcomes = &run.slice.outcomes;
-    // What was sent again is counted by what became of it then.
-    let is_error = |outcome: Outcome| outcome.is_of_request() || outcome.is_failure();
-    let all_parts = outcomes
-        .iter()
-        .filter(|(outcome, _)| *outcome != Outcome::Ok);
-    let each = all_parts.filter(|(outcome, _)| is_error(*outcome));
-    let each = each
+    // A request that was sent again counts by its final outcome.
+    let is_error = |outcome: Outcome| {
+        outcome != Outcome::Ok && (outcome.is_of_request() || outcome.is_failure())
+    };
+    let errors = outcomes.iter().filter(|(outcome, _)| is_error(*outcome));
+    let texts = errors
         .map(|(outcome, times)| format!("{} {}", outcome.name().replace('_', " "), count(times)));
-    let mut parts: Vec<String> = each.collect();
+    let mut parts: Vec<String> = texts.collect();
     let failed = outcomes.failed();
     if let Some(last) = parts.last_mut().filter(|_| failed > 0) {
         let share = share(failed, run.slice.sent);
@@ -225,38 +218,27 @@ fn side_lines(run: &RunView) -> [(&'static str, String); 4] {
 }
 
 fn generator(run: &RunView) -> String {
+    let time = |us: u64| {
+        let unit = TimeUnit::of([Some(us)]);
+        format!("{}{GLUE}{}", unit.show(Some(us)), unit.sign())
+    };
     let late = run.summary.lateness_us.p99;
-    let unit = TimeUnit::of([late]);
-    let waited = run
-        .slice
-        .generator_wait_ns
-        .map(|ns| format!("waited {} for a CPU", seconds(ns as f64 / 1e9)));
+    let late = late.map(|us| format!("99 % of sends at most {} late", time(us)));
+    let waited = run.slice.generator_wait_ns;
+    let waited = waited.map(|ns| format!("waited {} for a CPU", nanos(ns)));
     let lag = run.summary.loop_lag_us.p99;
-    let turns = TimeUnit::of([lag]);
-    let turns = lag.map_or_else(String::new, |_| {
-        format!(
-            "99 % of event loop turns within {}{GLUE}{}, ",
-            turns.show(lag),
-            turns.sign()
-        )
-    });
+    let turns = lag.map(|us| format!("99 % of event loop turns within {}, ", time(us)));
     format!(
-        "{} busy, {}, {}, {turns}{}",
+        "{} busy, {}, {}, {}{}",
         whole_percent(run.generator_busy()),
         cpu(run, run.generator_cpu_us()),
-        match late {
-            Some(_) => format!(
-                "99 % of sends at most {}{GLUE}{} late",
-                unit.show(late),
-                unit.sign()
-            ),
-            None => "nothing sent".to_owned(),
-        },
+        late.unwrap_or_else(|| "nothing sent".to_owned()),
+        turns.unwrap_or_default(),
         waited.unwrap_or_else(|| format!("waiting for a CPU {NOT_CHECKED}"))
     )
 }
 
-/// The process that listens, and what its process tree used; `None` when it cannot be seen.
+/// The process that listens, and the use of its process tree; `None` if abx cannot see it.
 fn used<'a>(run: &RunView<'a>) -> Option<(&'a ListenerRecord, String)> {
     let listener = run.life.listener.as_ref()?;
     let used = format!(
@@ -281,6 +263,7 @@ fn cpu(run: &RunView, us_per_request: Option<f64>) -> String {
         |us| format!("{}{GLUE}µs of CPU per {unit}", figure(us)),
     )
 }
+
 const NOT_CHECKED: &str = "not checked";
 
 fn run_why(run: &RunView) -> Document {
@@ -359,7 +342,7 @@ fn scope(run: &RunView) -> String {
 fn how_measured(run: &RunView) -> Document {
     let settings = &run.load.settings;
     let method = settings.requests.first();
-    let mut all_pairs = vec![
+    let mut pairs = vec![
         ("address", run.url().to_owned()),
         (
             "method",
@@ -370,12 +353,12 @@ fn how_measured(run: &RunView) -> Document {
         ("bodies hashed", hashed(settings)),
     ];
     let label = run.measured.label.as_deref();
-    all_pairs.extend(label.map(|label| ("label", clean_name(label))));
-    all_pairs.extend(machine(&run.measured.machine));
-    Table::pairs("Settings and machine", all_pairs).into()
+    pairs.extend(label.map(|label| ("label", clean_name(label))));
+    pairs.extend(machine(&run.measured.machine));
+    Table::pairs("Settings and machine", pairs).into()
 }
 
-/// A run on a few lines: how fast, how long, what came and what it cost.
+/// A run on a few lines: throughput, times, outcomes, costs and findings.
 fn at_a_glance(run: &RunView, style: &Style) -> Document {
     let mut out = headline(run, style);
     let mut pairs = Vec::new();
@@ -386,14 +369,9 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
             _ => "response time",
         };
         pairs.extend([label, ""].into_iter().zip(times));
-        let handshakes = run
-            .summary
-            .handshake_us
-            .as_ref()
-            .map(|us| glance(us, style));
-        if let Some(line) = handshakes.and_then(|lines| lines.into_iter().next()) {
-            pairs.push(("TLS handshake", line + &resumed(run)));
-        }
+        let handshakes = run.summary.handshake_us.as_ref();
+        let handshakes = handshakes.and_then(|times| glance(times, style).into_iter().next());
+        pairs.extend(handshakes.map(|line| ("TLS handshake", line + &resumed(run))));
         if run.load.settings.exchange.shape == LoadShape::Request {
             pairs.extend(statuses(run).map(|text| ("status", text)));
         }
@@ -401,9 +379,9 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
     }
     let used = used(run).map(|(listener, used)| format!("{}: {used}", name(&listener.name)));
     pairs.extend(used.map(|used| ("server", used)));
-    let message = run_server_times_at_a_glance(run);
-    if !message.is_empty() {
-        pairs.push(("server says", message));
+    let server_times = run_server_times_at_a_glance(run);
+    if !server_times.is_empty() {
+        pairs.push(("server says", server_times));
     }
     let url = clean_name(run.url());
     pairs.push(("load", format!("{url}, {}", offered_load(run))));
@@ -417,16 +395,15 @@ fn at_a_glance(run: &RunView, style: &Style) -> Document {
     out
 }
 
-/// How many handshakes resumed a session, where all were to.
+/// The share of handshakes that resumed a session, if the load requests resumption.
 fn resumed(run: &RunView) -> String {
     let tls = run.load.settings.tls.as_ref();
-    let share = run
-        .summary
-        .handshakes_resumed
-        .filter(|_| tls.is_some_and(|tls| tls.resumption));
-    share.map_or_else(String::new, |share| {
-        format!("; {:.1} % resumed", 100.0 * share)
-    })
+    match run.summary.handshakes_resumed {
+        Some(share) if tls.is_some_and(|tls| tls.resumption) => {
+            format!("; {:.1} % resumed", 100.0 * share)
+        }
+        _ => String::new(),
+    }
 }
 
 fn all_sections(run: &RunView, style: &Style) -> Vec<Document> {
@@ -446,7 +423,7 @@ fn all_sections(run: &RunView, style: &Style) -> Vec<Document> {
     sections
 }
 
-/// What both sides did, and the agents that made the load.
+/// The figures of both sides, and the agents that made the load.
 fn sides(run: &RunView) -> Document {
     let fleet = run.measured.fleet.as_ref();
     let fleet = fleet.map(|fleet| ("agents", agents(fleet)));

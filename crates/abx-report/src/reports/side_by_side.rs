@@ -1,8 +1,6 @@
-//! Several records side by side: every ratio on one axis, and a table of what
-//! was measured of each subject.
+//! Several records side by side: every ratio on one axis, and a table of each subject's figures.
 
 use abx_evidence::Figure as Quantile;
-use abx_evidence::record::Machine;
 use abx_verdict::{Comparison, Metric, StudyRecord, Summary};
 
 use crate::document::{Document, Table};
@@ -48,58 +46,38 @@ pub fn side_by_side_html(records: &[NamedRecord<'_>], not_shown: &[NotShown]) ->
     Page::new(title, how, sections).html()
 }
 
-/// Every comparison that the studies were made for, those of the same metric and
-/// load together.
+/// Every primary comparison, sorted by metric and load.
 fn ratios(records: &[NamedRecord<'_>]) -> Markup {
-    let mut recorded_comparisons: Vec<RecordedComparison> = Vec::new();
-    for named in records {
-        let (id, record) = (named.id, named.record);
-        let comparisons = record.conclusions.primary();
-        recorded_comparisons.extend(comparisons.map(|comparison| RecordedComparison {
-            id,
-            record,
-            comparison,
-        }));
-    }
-    // Stable: within one metric and load the order of the records stays.
+    let comparisons = records.iter().flat_map(|named| {
+        let comparisons = named.record.conclusions.primary();
+        comparisons.map(move |comparison| (*named, comparison))
+    });
+    let mut comparisons: Vec<(NamedRecord, &Comparison)> = comparisons.collect();
     let mut loads: Vec<&str> = Vec::new();
-    for recorded_comparison in &recorded_comparisons {
-        if !loads.contains(&recorded_comparison.comparison.load.as_str()) {
-            loads.push(&recorded_comparison.comparison.load);
+    for (_, comparison) in &comparisons {
+        if !loads.contains(&comparison.load.as_str()) {
+            loads.push(&comparison.load);
         }
     }
-    let place = |recorded_comparison: &RecordedComparison| {
-        let metric = Metric::ALL
-            .iter()
-            .position(|metric| *metric == recorded_comparison.comparison.metric);
-        let load = loads
-            .iter()
-            .position(|load| *load == recorded_comparison.comparison.load);
+    // The sort is stable, so records keep their order within a metric and load.
+    comparisons.sort_by_key(|(_, comparison)| {
+        let mut metrics = Metric::ALL.into_iter();
+        let metric = metrics.position(|metric| metric == comparison.metric);
+        let load = loads.iter().position(|load| *load == comparison.load);
         (metric, load)
-    };
-    recorded_comparisons.sort_by_key(place);
-    let is_one_metric = recorded_comparisons
+    });
+    let is_one_metric = comparisons
         .windows(2)
-        .all(|pair| pair[0].comparison.metric == pair[1].comparison.metric);
-    let mut rows: Vec<RatioRow> = Vec::new();
-    for recorded_comparison in &recorded_comparisons {
-        let load = load_text(
-            recorded_comparison.record,
-            &recorded_comparison.comparison.load,
-        );
-        let mut of = format!("{}, {load}", recorded_comparison.id);
+        .all(|pair| pair[0].1.metric == pair[1].1.metric);
+    let rows = comparisons.iter().map(|(named, comparison)| {
+        let load = load_text(named.record, &comparison.load);
+        let mut of = format!("{}, {load}", named.id);
         if !is_one_metric {
-            of.push_str(&format!(
-                ", {}",
-                metric_name(recorded_comparison.comparison.metric)
-            ));
+            of.push_str(&format!(", {}", metric_name(comparison.metric)));
         }
-        rows.push(RatioRow::of(
-            of,
-            recorded_comparison.record,
-            recorded_comparison.comparison,
-        ));
-    }
+        RatioRow::of(of, named.record, comparison)
+    });
+    let rows: Vec<RatioRow> = rows.collect();
     let mut out = table("Ratios of all records", "record and load", &rows);
     if out.is_empty() {
         out.push(element("p").text("None of them compares anything."))
@@ -109,13 +87,8 @@ fn ratios(records: &[NamedRecord<'_>]) -> Markup {
     out
 }
 
-struct RecordedComparison<'a> {
-    id: &'a str,
-    record: &'a StudyRecord,
-    comparison: &'a Comparison,
-}
-
-/// What a record has of each server under each load, behind what names it.
+/// The summary of each subject under each load of a record, after its names: record, subject and
+/// load.
 fn lines<'a>(named: &NamedRecord<'a>) -> impl Iterator<Item = ([String; 3], &'a Summary)> {
     let (id, record) = (named.id, named.record);
     record.conclusions.summaries.iter().map(move |summary| {
@@ -191,25 +164,18 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
 
 fn about(records: &[NamedRecord<'_>]) -> Markup {
     let row = |named: &NamedRecord| {
-        let machine = |machine: &Machine| {
-            let text = |value: &Option<String>| value.clone().unwrap_or_else(|| UNKNOWN.to_owned());
-            [
-                text(&machine.cpu_model),
-                count(machine.cpus as u64),
-                text(&machine.kernel),
-            ]
-        };
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         let measured = &named.record.measured;
-        let [model, cpus, kernel] = machine(&measured.machine);
+        let machine = &measured.machine;
         [
             named.id.to_owned(),
             date(measured.started_unix_ms),
             measured.abx_version.clone(),
             count(measured.complete_blocks().count() as u64),
             percent(measured.settings.margin),
-            model,
-            cpus,
-            kernel,
+            text(&machine.cpu_model),
+            count(machine.cpus as u64),
+            text(&machine.kernel),
         ]
     };
     let headers = [
@@ -237,12 +203,11 @@ fn about(records: &[NamedRecord<'_>]) -> Markup {
     out
 }
 
-fn unread(not_showns: &[NotShown]) -> Markup {
-    missing(
-        not_showns
-            .iter()
-            .map(|not_shown| (clean_name(&not_shown.id), format!(": {}", not_shown.why))),
-    )
+fn unread(not_shown: &[NotShown]) -> Markup {
+    missing(not_shown.iter().map(|record| {
+        let why = format!(": {}", record.why);
+        (clean_name(&record.id), why)
+    }))
 }
 
 const SHOWN: [Quantile; 4] = [Quantile::P50, Quantile::P90, Quantile::P99, Quantile::P999];

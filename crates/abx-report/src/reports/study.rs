@@ -10,10 +10,10 @@ use crate::html::record_place::RecordPlace;
 use crate::json::record_json;
 use crate::markdown::escape;
 use crate::reports::run::{run_markdown, run_page, run_sections};
-use crate::sections::compared::alone::{CURVE_LEGEND, curve, curve_table, found, is_alone};
+use crate::sections::compared::alone::{CURVE_LEGEND, curve, curve_table, is_alone, results};
 use crate::sections::compared::block_ratios::block_ratios;
 use crate::sections::compared::decided::also_decided;
-use crate::sections::compared::expectations::{expectations, headline, like, overall};
+use crate::sections::compared::expectations::{expectations, headline, overall, verdict_of};
 use crate::sections::compared::faults::{faults, faults_briefly};
 use crate::sections::compared::findings::{
     LoadCount, all_findings, by_cause, each_cause, findings, findings_folded, limits_briefly,
@@ -61,7 +61,7 @@ pub fn study_text(record: &StudyRecord, extent: ReportExtent, style: &Style) -> 
     sections_text(sections, style)
 }
 
-/// The second below the first, in one section.
+/// One section with the second document below the first.
 fn with(mut first: Document, second: Document) -> Document {
     first.append(second);
     first
@@ -82,7 +82,7 @@ fn overview_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     ]
 }
 
-/// All numbers of a study that compares much; pages have pictures and each block.
+/// All figures of a study that compares much, except those of single blocks, which pages have.
 fn all_of_many(record: &StudyRecord, style: &Style) -> Vec<Document> {
     vec![
         overview_of_text(record, ReportExtent::Full, style),
@@ -125,11 +125,11 @@ fn also_compared_of_many(record: &StudyRecord) -> Document {
     }
 }
 
-/// Figures of a subject under a load of which each has a row.
+/// Summaries, at most, that have a row each.
 const FIGURES_MAX: usize = 100;
-/// Primary comparisons of which each has a bar.
+/// Primary comparisons, at most, that have a bar each.
 const BARS_MAX: usize = 12;
-/// Exploratory comparisons of which each has a row.
+/// Exploratory comparisons, at most, that have a row each.
 const ALSO_MAX: usize = 24;
 
 fn brief_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
@@ -175,16 +175,16 @@ fn all_sections(record: &StudyRecord, style: &Style) -> Vec<Document> {
     ]
 }
 
-/// The sections of a subject that is compared with nothing.
+/// The sections of a study of a single subject.
 fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Vec<Document> {
     let curve = curve(record, style);
-    let (first, behind) = if curve.is_empty() {
+    let (first, later) = if curve.is_empty() {
         (summaries(record, style), Document::default())
     } else {
         (curve, summaries(record, style))
     };
     let mut sections = vec![
-        found(record),
+        results(record),
         first,
         why(record, ReportExtent::Full),
         with(sweeps(record), capacities(record)),
@@ -192,7 +192,7 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
     let limits = &record.conclusions.validity.findings;
     sections.extend(match extent {
         ReportExtent::Full => vec![
-            with(behind, summaries_legend(record, style)),
+            with(later, summaries_legend(record, style)),
             mean_phases(record),
             loaded(record),
             findings(limits, LoadCount::Several),
@@ -210,11 +210,12 @@ fn sections_of_one(record: &StudyRecord, extent: ReportExtent, style: &Style) ->
 
 /// The report of a study or of a run as an HTML page.
 ///
-/// The page needs no other file and requests none; the record is in it if that is requested.
+/// The page needs no other file and requests none. It contains the record if `place` requests
+/// that.
 #[must_use]
 pub fn study_html(
     record: &StudyRecord,
-    responses: &[ExpectationResult],
+    results: &[ExpectationResult],
     place: RecordPlace,
 ) -> String {
     let (page, file) = match record.run() {
@@ -223,7 +224,7 @@ pub fn study_html(
             format!("run-{}", record.measured.started_unix_ms),
         ),
         None => (
-            page(record, responses),
+            page(record, results),
             format!("study-{}", record.measured.seed),
         ),
     };
@@ -232,8 +233,8 @@ pub fn study_html(
         .html()
 }
 
-/// The page of a study, headed by its results on expectations.
-fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
+/// The page of a study, headed by the results of its expectations.
+fn page(record: &StudyRecord, results: &[ExpectationResult]) -> Page {
     let subjects = Subjects::of(record);
     let limits = &record.conclusions.validity.findings;
     let loads = record.measured.loads.len();
@@ -252,7 +253,7 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
         (
             "expected",
             "Expectations",
-            expectations(record, responses, &LINE),
+            expectations(record, results, &LINE),
         ),
         ("verdicts", first, verdicts_of_page(record)),
         ("why", "Why", with(why_of_page(record), flames)),
@@ -275,14 +276,14 @@ fn page(record: &StudyRecord, responses: &[ExpectationResult]) -> Page {
         ("findings", "Findings", all_findings(limits, loads)),
         ("conduct", "How it was measured", how_measured(record)),
     ]);
-    let title = headline(responses).unwrap_or_else(|| title(record));
+    let title = headline(results).unwrap_or_else(|| title(record));
     Page::new(title, &subtitle(record), sections).folded_after("verdicts")
 }
 
 /// A study in Markdown, for a pull request or a job's page: expectations, each verdict once,
-/// figures, findings, and how to have the same again.
+/// figures, findings, and how to repeat the study.
 #[must_use]
-pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+pub fn study_markdown(record: &StudyRecord, results: &[ExpectationResult]) -> String {
     if let Some(run) = record.run() {
         return run_markdown(&run);
     }
@@ -300,17 +301,17 @@ pub fn study_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> 
         how_measured_folded(record),
     ];
     let head = [
-        heading(record, responses),
-        expectations(record, responses, &LINE).markdown(),
-        verdicts_markdown(record, responses),
+        heading(record, results),
+        expectations(record, results, &LINE).markdown(),
+        verdicts_markdown(record, results),
     ];
     sections_markdown(head, &sections)
 }
 
-/// The result on what was expected, else the question of a study.
-fn heading(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
-    if let (Some(text), Some(standing)) = (headline(responses), overall(responses)) {
-        return format!("### {} abx: {}\n", mark(like(standing)), escape(&text));
+/// The result of the expectations, or else the question of the study.
+fn heading(record: &StudyRecord, results: &[ExpectationResult]) -> String {
+    if let (Some(text), Some(standing)) = (headline(results), overall(results)) {
+        return format!("### {} abx: {}\n", mark(verdict_of(standing)), escape(&text));
     }
     if is_alone(record) {
         return "### abx: how much can the server serve?\n".to_owned();
@@ -318,7 +319,7 @@ fn heading(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
     "### abx: which server is faster?\n".to_owned()
 }
 
-/// Every subject under each load; if there is one subject, each load in one table.
+/// Every subject under each load; for a single subject, all loads in one table.
 fn figures(record: &StudyRecord) -> Document {
     let is_curve = is_alone(record) && record.measured.loads.len() > 1;
     let mut curve = Document::default();

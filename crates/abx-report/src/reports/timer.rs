@@ -15,7 +15,7 @@ pub fn timer_text(record: &TimerRecord, style: &Style) -> String {
     let markers = record
         .markers
         .iter()
-        .map(|marker_time| row(&name(marker_time), marker_time));
+        .map(|marker| row(&name(marker), marker));
     let rows = [start.map(str::to_owned)]
         .into_iter()
         .chain(markers)
@@ -30,7 +30,9 @@ pub fn timer_text(record: &TimerRecord, style: &Style) -> String {
         "95 % interval",
     ];
     let mut table = Document::from(Table::new(headers, rows)).explained(LEGEND);
-    notes(record).into_iter().for_each(|text| table.note(text));
+    for text in notes(record) {
+        table.note(text);
+    }
     sections_text([Document::from_iter([headline(record)]), table], style)
 }
 
@@ -48,24 +50,24 @@ fn headline(record: &TimerRecord) -> String {
     format!("{command}: {runs}.")
 }
 
-/// A marker with what distinguishes it from others of its name and from other runs.
-fn name(marker_time: &MarkerTime) -> String {
-    let name = clean_name(&marker_time.name);
-    match marker_time.occurrence {
+/// A marker's name, with its number from the second of that name in a run on.
+fn name(marker: &MarkerTime) -> String {
+    let name = clean_name(&marker.name);
+    match marker.occurrence {
         1 => name,
         number => format!("{name} #{}", count(number.into())),
     }
 }
 
-fn row(name: &str, marker_time: &MarkerTime) -> [String; 7] {
+fn row(name: &str, marker: &MarkerTime) -> [String; 7] {
     [
         name.to_owned(),
-        ms(marker_time.index_us),
-        ms(marker_time.us.mean),
-        percent(marker_time.share),
-        ms(marker_time.p50_us),
-        or_unknown(marker_time.p99_us, ms),
-        interval(&marker_time.us),
+        ms(marker.index_us),
+        ms(marker.us.mean),
+        percent(marker.share),
+        ms(marker.p50_us),
+        or_unknown(marker.p99_us, ms),
+        interval(&marker.us),
     ]
 }
 
@@ -91,29 +93,24 @@ fn ms(us: f64) -> String {
     figure(us / 1e3)
 }
 
-/// What limits the table.
+/// Notes on the limits of the table.
 fn notes(record: &TimerRecord) -> Vec<String> {
     let runs = record.runs.len();
     let mut out = Vec::new();
-    let some: Vec<String> = record
+    let partial: Vec<String> = record
         .markers
         .iter()
-        .filter(|marker_time| marker_time.runs < runs)
-        .map(|marker_time| {
-            format!(
-                "{} in {}",
-                name(marker_time),
-                count(marker_time.runs as u64)
-            )
-        })
+        .filter(|marker| marker.runs < runs)
+        .map(|marker| format!("{} in {}", name(marker), count(marker.runs as u64)))
         .collect();
-    if !some.is_empty() {
-        let text = plural(runs as u64, "run");
-        out.push(format!("Not in every one of {text}: {}.", some.join(", ")));
+    if !partial.is_empty() {
+        let runs = plural(runs as u64, "run");
+        let partial = partial.join(", ");
+        out.push(format!("Not in every one of {runs}: {partial}."));
     }
     match runs {
         1 => out.push("One run: `-n 30` gives intervals.".to_owned()),
-        some if some < P99_RUNS => out.push(format!("p99 is given from {P99_RUNS} runs on.")),
+        few if few < P99_RUNS => out.push(format!("p99 is given from {P99_RUNS} runs on.")),
         _ => {}
     }
     if record.together > 0 {

@@ -15,7 +15,7 @@ use crate::markdown::escape;
 use crate::words::metrics::metric_name;
 use crate::words::sparkline::sparkline_within;
 use crate::words::style::Style;
-use crate::words::units::{UNKNOWN, bytes, count, figure, moment, plural, ratios};
+use crate::words::units::{bytes, count, figure, moment, or_unknown, plural, ratios};
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
@@ -25,8 +25,8 @@ pub fn trend_text(trend: &Trend, style: &Style) -> String {
     let is_short = trend.series.len() <= SERIES_OF_TEXT;
     let is_shown = |series: &&TrendSeries| is_short || !series.changes.is_empty();
     let mut rows = tables(trend, is_shown);
-    let left_out = { trend.series.iter() }.filter(|series| !is_shown(series));
-    match left_out.count() {
+    let series = trend.series.iter();
+    match series.filter(|series| !is_shown(series)).count() {
         0 => {}
         left_out => rows.note(format!(
             "{} without a change are left out here: `--html FILE`, `--markdown FILE` and `--json \
@@ -34,13 +34,13 @@ pub fn trend_text(trend: &Trend, style: &Style) -> String {
             plural_series(left_out)
         )),
     }
-    sections_text([head(trend), found(trend), rows], style)
+    sections_text([head(trend), changes(trend), rows], style)
 }
 
-/// A text of more series has those with a change only.
+/// A text of more series shows only series with a change.
 const SERIES_OF_TEXT: usize = 30;
 
-/// The same in Markdown, with every record.
+/// The trend of a study in Markdown, with every record.
 #[must_use]
 pub fn trend_markdown(trend: &Trend) -> String {
     let title = format!("### abx: {}\n", escape(&title(trend)));
@@ -48,18 +48,18 @@ pub fn trend_markdown(trend: &Trend) -> String {
         [title],
         &[
             head(trend),
-            found(trend),
+            changes(trend),
             tables(trend, |_| true),
             records(trend),
         ],
     )
 }
 
-/// The same as an HTML page, with a plot for each series.
+/// The trend of a study as an HTML page, with a plot for each series.
 #[must_use]
 pub fn trend_html(trend: &Trend) -> String {
     let mut first = head(trend);
-    first.append(found(trend));
+    first.append(changes(trend));
     let sections = pages([
         ("changes", "Changes", first),
         ("series", "Series", tables(trend, |_| true)),
@@ -73,7 +73,7 @@ fn title(trend: &Trend) -> String {
     format!("Trend of {}", clean_name(&trend.study))
 }
 
-/// What the records are, and of how many machines.
+/// The number of records, their time, and the number of machines.
 fn head(trend: &Trend) -> Document {
     let points = || trend.series.iter().flat_map(|series| &series.points);
     let times = points().map(|point| point.started_unix_ms);
@@ -119,16 +119,16 @@ fn machines(trend: &Trend) -> Vec<&TrendMachine> {
     machines
 }
 
-/// Every change, and what was not searched for any.
-fn found(trend: &Trend) -> Document {
-    let is_several = machines(trend).len() > 1;
+/// Every change of level, and the number of series that are too short to search.
+fn changes(trend: &Trend) -> Document {
+    let names_machine = machines(trend).len() > 1;
     let statements = trend.series.iter().flat_map(|series| {
         let changes = series.changes.iter();
-        changes.map(move |change| statement(series, change, is_several))
+        changes.map(move |change| statement(series, change, names_machine))
     });
     let statements: Vec<Statement> = statements.collect();
-    let searched = { trend.series.iter() }.filter(|series| series.is_searched());
-    let searched = searched.count();
+    let series = trend.series.iter();
+    let searched = series.filter(|series| series.is_searched()).count();
     let mut out = Document::default();
     if statements.is_empty() && searched > 0 {
         out.paragraph(format!(
@@ -152,14 +152,14 @@ fn plural_series(number: usize) -> String {
     format!("{} series", count(number as u64))
 }
 
-fn statement(series: &TrendSeries, change: &TrendChange, is_several: bool) -> Statement {
+fn statement(series: &TrendSeries, change: &TrendChange, names_machine: bool) -> Statement {
     let [ratio, low, high] = ratios([change.bounds.ratio, change.bounds.low, change.bounds.high]);
-    let place = if is_several {
+    let place = if names_machine {
         format!(" on {}", machine(&series.machine))
     } else {
         String::new()
     };
-    let [before, after] = [change.at - 1, change.at].map(|place| described(&series.points[place]));
+    let [before, after] = [change.at - 1, change.at].map(|index| described(&series.points[index]));
     Statement {
         verdict: change.verdict,
         sentence: format!(
@@ -185,12 +185,12 @@ fn became(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A record with its date, and what a person knows it by.
+/// A record with its date, its label and its commit.
 fn described(point: &TrendPoint) -> String {
-    let commit = point.commit.as_ref();
+    let (label, commit) = (point.label.as_ref(), point.commit.as_ref());
     let parts = [
         Some(moment(point.started_unix_ms)),
-        { point.label.as_ref() }.map(|label| format!("\"{}\"", clean_name(label))),
+        label.map(|label| format!("\"{}\"", clean_name(label))),
         commit.map(|commit| format!("commit {}", clean_name(commit))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -205,8 +205,8 @@ fn machine(machine: &TrendMachine) -> String {
     }
 }
 
-/// A table for each metric and machine: the first, lowest, highest and latest value of each
-/// series that is shown, and its course.
+/// A table for each metric and machine: the lowest, highest and latest value of each shown series,
+/// and its course.
 fn tables(trend: &Trend, is_shown: impl Fn(&&TrendSeries) -> bool) -> Document {
     let mut groups: Vec<(Metric, &TrendMachine)> = Vec::new();
     for series in trend.series.iter().filter(&is_shown) {
@@ -217,8 +217,8 @@ fn tables(trend: &Trend, is_shown: impl Fn(&&TrendSeries) -> bool) -> Document {
     }
     let tables = groups.into_iter().map(|(metric, place)| {
         let caption = format!("{} on {}", metric_name(metric), machine(place));
-        let mine = trend.series.iter().filter(&is_shown);
-        let mine = mine.filter(|series| series.metric == metric && series.machine == *place);
+        let group = trend.series.iter().filter(&is_shown);
+        let group = group.filter(|series| series.metric == metric && series.machine == *place);
         let headers = [
             "subject, load",
             "records",
@@ -229,12 +229,13 @@ fn tables(trend: &Trend, is_shown: impl Fn(&&TrendSeries) -> bool) -> Document {
         ];
         let mut out = Document::default();
         out.heading(format!("{caption}:"));
-        out.append(Table::new(headers, mine.map(row)).captioned(caption).into());
+        let table = Table::new(headers, group.map(row)).captioned(caption);
+        out.append(table.into());
         out
     });
     Document::joined(tables).explained(
-        "Over time: from the oldest record to the newest. The height is from the lowest to the highest value, or a \
-         tenth of the highest if that is more.",
+        "Over time: from the oldest record to the newest. The height is from the lowest to the \
+         highest value, or a tenth of the highest if that is more.",
     )
 }
 
@@ -242,9 +243,7 @@ const COURSE: &str = "over time";
 
 fn row(series: &TrendSeries) -> [String; 6] {
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
-    let shown = |value: Option<f64>| {
-        value.map_or_else(|| UNKNOWN.to_owned(), |value| shown(series.metric, value))
-    };
+    let shown = |value: Option<f64>| or_unknown(value, |value| shown(series.metric, value));
     let pick = |choose: fn(f64, f64) -> f64| values.iter().copied().reduce(choose);
     [
         format!("{}, {}", name(&series.subject), name(&series.load)),
@@ -252,15 +251,15 @@ fn row(series: &TrendSeries) -> [String; 6] {
         shown(pick(f64::min)),
         shown(pick(f64::max)),
         shown(values.last().copied()),
-        sparkline_within(&within(&values, COURSE_COLUMNS), COURSE_RANGE),
+        sparkline_within(&means_of_parts(&values, COURSE_COLUMNS), COURSE_RANGE),
     ]
 }
 
 const COURSE_COLUMNS: usize = 20;
 const COURSE_RANGE: f64 = 0.1;
 
-/// Means of equal parts of the values, at most so many.
-fn within(values: &[f64], most: usize) -> Vec<f64> {
+/// Means of at most `most` equal parts of the values.
+fn means_of_parts(values: &[f64], most: usize) -> Vec<f64> {
     let parts = values.len().min(most);
     let end = |part: usize| part * values.len() / parts;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -279,22 +278,19 @@ fn shown(metric: Metric, value: f64) -> String {
     }
 }
 
-/// A plot of each series, up to a number that a page has room for.
+/// A plot of each series, for as many as a page has room for.
 fn plots(trend: &Trend) -> Document {
     let mut out = Document::default();
-    let drawn = trend.series.iter().filter(|series| series.points.len() > 1);
-    let drawn: Vec<&TrendSeries> = drawn.collect();
-    let figures = drawn.iter().take(PLOTS_MAX).enumerate();
-    out.figures(
-        figures
-            .map(|(number, series)| plot(number, series))
-            .collect(),
-    );
-    if drawn.len() > PLOTS_MAX {
+    let drawable = trend.series.iter().filter(|series| series.points.len() > 1);
+    let drawable: Vec<&TrendSeries> = drawable.collect();
+    let shown = drawable.iter().take(PLOTS_MAX).enumerate();
+    let figures = shown.map(|(number, series)| plot(number, series));
+    out.figures(figures.collect());
+    if drawable.len() > PLOTS_MAX {
         out.note(format!(
             "{} of {} are drawn.",
             count(PLOTS_MAX as u64),
-            plural_series(drawn.len())
+            plural_series(drawable.len())
         ));
     }
     out
@@ -402,12 +398,8 @@ fn records(trend: &Trend) -> Document {
     rows.truncate(ROWS_MAX);
     let mut inside = Document::default();
     if !rows.is_empty() {
-        inside.append(
-            Table::new(headers, rows)
-                .captioned("Records")
-                .of_words()
-                .into(),
-        );
+        let table = Table::new(headers, rows).captioned("Records").of_words();
+        inside.append(table.into());
     }
     if left_out > 0 {
         inside.note(format!(
@@ -419,5 +411,5 @@ fn records(trend: &Trend) -> Document {
     out
 }
 
-/// Rows of a page's table.
+/// Rows of the table, at most.
 const ROWS_MAX: usize = 2_000;

@@ -38,18 +38,15 @@ pub(crate) fn block_table(
     caption: String,
     headers: impl Iterator<Item = String>,
     indices: &[u32],
-    block_values: &[&BlockValues],
+    columns: &[&BlockValues],
     show: impl Fn(f64) -> String,
 ) -> Table {
     let row = |index: &u32| {
-        let cell = |this_block_values: &&BlockValues| {
-            let pair = this_block_values
-                .values
-                .iter()
-                .find(|(block, _)| block == index);
-            or_unknown(pair, |(_, value)| show(*value))
+        let cell = |column: &&BlockValues| {
+            let value = column.values.iter().find(|(block, _)| block == index);
+            or_unknown(value, |(_, value)| show(*value))
         };
-        let cells = block_values.iter().map(cell);
+        let cells = columns.iter().map(cell);
         std::iter::once(index.to_string())
             .chain(cells)
             .collect::<Vec<_>>()
@@ -66,19 +63,15 @@ pub(crate) fn block_indices(record: &StudyRecord, load: &LoadRecord) -> Vec<u32>
 
 pub(crate) fn block_axis(indices: &[u32]) -> PlotAxis {
     let [first, last] =
-        [indices.first(), indices.last()].map(|number| number.copied().map_or(0.0, f64::from));
+        [indices.first(), indices.last()].map(|index| index.copied().map_or(0.0, f64::from));
     let scale = Scale::linear(first - 0.5, last + 0.5);
-    let whole = |value: &f64| value.fract() == 0.0;
     let mut axis = PlotAxis::new("block, in the order measured", scale, 12, plain);
-    axis.ticks.retain(|tick| whole(&tick.at));
+    axis.ticks.retain(|tick| tick.at.fract() == 0.0);
     axis
 }
 
 pub(crate) fn load_number(record: &StudyRecord, load: &LoadRecord) -> usize {
-    let count = record
-        .measured
-        .loads
-        .iter()
-        .position(|load_record| load_record.name == load.name);
-    count.unwrap_or(record.measured.loads.len())
+    let loads = &record.measured.loads;
+    let position = loads.iter().position(|other| other.name == load.name);
+    position.unwrap_or(loads.len())
 }

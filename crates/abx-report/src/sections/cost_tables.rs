@@ -1,4 +1,4 @@
-//! Tables of what CPU time goes to, and of what a response takes otherwise.
+//! Tables of the CPU time and the other costs of a response.
 
 use abx_verdict::{
     CostDifference, Count, CountDifference, CpuDifference, CpuLedger, LedgerLine, MeanInterval,
@@ -6,11 +6,12 @@ use abx_verdict::{
 };
 
 use crate::document::Table;
-use crate::words::units::{GLUE, UNKNOWN, whole_percent};
+use crate::words::units::{GLUE, or_unknown, whole_percent};
 use crate::words::wrap::{clean_name, shorten};
 
 /// Lines below this share of the more costly subject's total are shown together.
 const SHOWN_SHARE_MIN: f64 = 0.01;
+
 /// A row for each purpose.
 pub(super) fn purpose_table(difference: &CpuDifference) -> Table {
     let parts = difference.purposes.iter();
@@ -43,8 +44,7 @@ fn difference_table(difference: &CpuDifference, parts: Vec<Part>, has_calls: boo
     let (shown, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_shown);
     let row = |name, costs, difference_us: &MeanInterval, calls: Option<[f64; 2]>| {
         let [ours, theirs] = costs;
-        let calls = calls.map_or_else(Default::default, |calls| calls.map(us));
-        let [our_calls, their_calls]: [String; 2] = calls;
+        let [our_calls, their_calls] = calls.map(|calls| calls.map(us)).unwrap_or_default();
         let mut row = vec![name, us(theirs), us(ours)];
         if has_calls {
             row.insert(2, their_calls);
@@ -87,7 +87,7 @@ fn difference_table(difference: &CpuDifference, parts: Vec<Part>, has_calls: boo
     Table::new(headers, rows)
 }
 
-/// What the headers of both sides are: subject, baseline.
+/// The column headers: subject, baseline.
 fn columns(difference: &CpuDifference) -> [String; 2] {
     match difference.starts {
         Some(starts) => starts.map(starts_of),
@@ -95,7 +95,7 @@ fn columns(difference: &CpuDifference) -> [String; 2] {
     }
 }
 
-/// A row for each thing that was counted of both sides; `None` without any.
+/// A row per counter, with the values of both sides; `None` without counters.
 pub(super) fn count_table(
     what: &str,
     difference: &CpuDifference,
@@ -118,15 +118,15 @@ pub(super) fn count_table(
     (!counts.is_empty()).then(|| Table::new(headers, rows))
 }
 
-/// The greatest of what was counted of one subject; `None` without any.
+/// The first [`COUNTS_MAX`] counters of one subject; `None` without counters.
 pub(super) fn counts_of_one(what: &str, counts: &[Count]) -> Option<Table> {
     let shown = counts.iter().take(COUNTS_MAX);
     let rows = shown.map(|count| [shown_name(&count.name), us(count.value)]);
     (!counts.is_empty()).then(|| Table::new([what, "count"], rows))
 }
 
-/// A row for each line of one subject that is no trifle, with its system calls if they were
-/// counted.
+/// A row for each line of one subject's ledger, the small ones together, with its system calls
+/// if they were counted.
 pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
     let is_shown =
         |line: &&LedgerLine| line.us_per_response >= SHOWN_SHARE_MIN * ledger.us_per_response;
@@ -167,7 +167,7 @@ pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
     Table::new(headers, rows)
 }
 
-/// Both sides, as a sentence in the singular begins with them.
+/// The names of subject and baseline, each as the subject of a sentence in the singular.
 pub(super) fn names(difference: &CpuDifference) -> [String; 2] {
     match difference.starts {
         Some(starts) => starts.map(|count| format!("the group of {}", starts_of(count))),
@@ -203,7 +203,7 @@ pub(super) const SYSTEM_CALL: &str = "system call ";
 const NAME_MAX: usize = 14;
 const FUNCTIONS_COLUMNS: usize = 32;
 
-/// A line's name without what its kind is plain from.
+/// A line's name without the prefix for its kind.
 pub(super) fn shown_name(name: &str) -> String {
     let short = name.strip_prefix(SYSTEM_CALL);
     let short = short.or_else(|| name.strip_prefix("user ")).unwrap_or(name);
@@ -224,10 +224,10 @@ pub(super) fn signed(us: f64) -> String {
     format!("{us:+.2}").replace('-', "\u{2212}")
 }
 
-pub(super) fn interval(ends: Option<(f64, f64)>) -> String {
-    let text = ends.map(|(low, high)| format!("{} to {}", signed(low), signed(high)));
-    text.unwrap_or_else(|| UNKNOWN.to_owned())
+pub(super) fn interval(bounds: Option<(f64, f64)>) -> String {
+    or_unknown(bounds, |(low, high)| {
+        format!("{} to {}", signed(low), signed(high))
+    })
 }
 
-/// Of one subject, so many counts are shown.
 const COUNTS_MAX: usize = 8;

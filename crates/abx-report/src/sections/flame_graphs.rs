@@ -1,4 +1,4 @@
-//! Flame graphs of what servers ran: of each pair, and of each subject, under each load.
+//! Flame graphs of the servers' CPU time, for each pair and each subject under each load.
 
 use abx_evidence::Measured;
 use abx_evidence::record::LoadRecord;
@@ -22,10 +22,10 @@ const GRAPHS_MAX: usize = 8;
 const GRAPH_BYTES_MAX: usize = 150_000;
 const BYTES_MAX: usize = 250_000;
 
-/// What one graph is of.
+/// A graph with its load and subjects.
 struct Flame<'a> {
     load: &'a LoadRecord,
-    /// Subject and baseline; nothing for the second of a subject alone.
+    /// Subject and baseline; the graph of a single subject has no baseline.
     who: [Option<&'a str>; 2],
     graph: FlameGraph,
 }
@@ -55,7 +55,7 @@ pub(crate) fn flame_graphs(measured: &Measured, conclusions: &Conclusions) -> Do
     out.explained(HOW_TO_READ)
 }
 
-/// The graphs of one load: of the pairs first.
+/// The graphs of one load, pairs first.
 fn flames_under<'a>(
     measured: &'a Measured,
     conclusions: &'a Conclusions,
@@ -118,17 +118,13 @@ impl Flame<'_> {
             description,
         };
         let drawing = draw_flame_graph(&caption, &self.graph, sides, bytes);
+        let keys = match &baseline {
+            None => self.purposes(),
+            Some(baseline) => directions(&subject, baseline),
+        };
         CaptionedFigure {
             title: Some(title),
-            legend: legend(
-                {
-                    match &baseline {
-                        None => self.purposes(),
-                        Some(baseline) => directions(&subject, baseline),
-                    }
-                }
-                .into_iter(),
-            ),
+            legend: legend(keys.into_iter()),
             body: element("div")
                 .class("flames")
                 .with(
@@ -146,7 +142,7 @@ impl Flame<'_> {
         }
     }
 
-    /// What the colours of one subject mean, as far as they are there.
+    /// The legend of one subject's graph: the purposes that occur in it.
     fn purposes(&self) -> Vec<Element> {
         let mut shown: Vec<Purpose> = Vec::new();
         let mut rest: Vec<&FlameFunction> = self.graph.functions.iter().collect();
@@ -171,7 +167,7 @@ impl Flame<'_> {
     }
 }
 
-/// What the colours of a pair mean.
+/// The legend of a pair's graph.
 fn directions(subject: &str, baseline: &str) -> Vec<Element> {
     vec![
         key("f more2", &format!("more in {subject}")),

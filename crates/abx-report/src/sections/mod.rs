@@ -1,5 +1,5 @@
-//! One file for each theme of a report, with what text, HTML and Markdown show of it: `measured`
-//! what was measured and how, `compared` what was concluded, which uses the former.
+//! One file for each theme of a report, for text, HTML and Markdown. `measured` shows the
+//! measurements and how abx took them. `compared` shows the conclusions, and uses `measured`.
 
 pub(crate) mod by_block;
 pub(crate) mod compared;

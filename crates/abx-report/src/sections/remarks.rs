@@ -1,5 +1,5 @@
-//! What stands below the sentence of a verdict: how firm it is, what was disturbed, and what else
-//! settles it.
+//! Remarks below the sentence of a verdict: how firm it is, which rounds were disturbed, and
+//! whether the CPU cost settles it.
 
 use abx_verdict::{Bounds, Comparison, Metric, Role, StudyRecord, Verdict};
 
@@ -22,7 +22,7 @@ pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<Stri
     } else {
         remarks.extend(without_disturbed(comparison));
     }
-    // Within the margin, a direction would be claimed of none alone either.
+    // Within the margin, not even a comparison on its own would claim a direction.
     remarks.extend(within_margin(record, comparison).or_else(|| among_many(comparison)));
     remarks.extend(settled_by_cost(record, comparison));
     if record.measured.settings.aa {
@@ -31,37 +31,38 @@ pub(crate) fn remarks(record: &StudyRecord, comparison: &Comparison) -> Vec<Stri
     remarks
 }
 
-/// What is left without disturbed rounds; `None` where that is the same to its last digit.
+/// The result without disturbed rounds; `None` if it has the same digits and verdict.
 fn without_disturbed(comparison: &Comparison) -> Option<String> {
-    let other = comparison.undisturbed.as_ref()?;
-    let shown = |verdict: Verdict, bounds: [f64; 3]| {
+    let undisturbed = comparison.undisturbed.as_ref()?;
+    let result = |verdict: Verdict, bounds: [f64; 3]| {
         let shown = ShownRatio::of(verdict, comparison.at_least, bounds);
         format!("{} ({}): {}", shown.in_words(), shown.detail, word(verdict))
     };
-    let Bounds { ratio, low, high } = other.bounds;
-    let without = shown(other.verdict, [ratio, low, high]);
+    let Bounds { ratio, low, high } = undisturbed.bounds;
+    let without = result(undisturbed.verdict, [ratio, low, high]);
     let with = comparison.bounds();
-    if with.is_some_and(|with| shown(comparison.verdict, with) == without) {
+    if with.is_some_and(|with| result(comparison.verdict, with) == without) {
         return None;
     }
-    let (were, them) = match other.rounds_left_out {
+    let (were, them) = match undisturbed.rounds_left_out {
         1 => ("was", "it"),
         _ => ("were", "them"),
     };
     Some(format!(
         "{} {were} disturbed by other activity; without {them}, the ratio is {without}.",
-        plural(other.rounds_left_out, "round")
+        plural(undisturbed.rounds_left_out, "round")
     ))
 }
 
-/// Which verdict, or else ratio, other sound ways to read the same blocks give.
+/// The verdicts that differ by another method or without disturbed rounds, or else that another
+/// method gives another ratio.
 fn fragile(comparison: &Comparison) -> String {
     let second = comparison.second_verdict;
-    let second = second.map(|other| (other, "by another sound method"));
+    let second = second.map(|verdict| (verdict, "by another sound method"));
     let undisturbed = comparison.undisturbed.as_ref();
-    let undisturbed = undisturbed.map(|other| {
-        // A bound may lie further out, so nothing within the margin makes it the same.
-        let verdict = match other.verdict {
+    let undisturbed = undisturbed.map(|undisturbed| {
+        // The true ratio may lie beyond a bound, so a bound within the margin is not "same".
+        let verdict = match undisturbed.verdict {
             Verdict::Equivalent if comparison.at_least => Verdict::Inconclusive,
             verdict => verdict,
         };
@@ -80,15 +81,14 @@ fn fragile(comparison: &Comparison) -> String {
             others.join(" and ")
         ),
     };
-    if let Some(other) = &comparison.hodges_lehmann {
-        let other = interval(other);
-        text.push_str(&format!(" With less weight on single blocks: {other}."));
+    if let Some(bounds) = &comparison.hodges_lehmann {
+        let robust = interval(bounds);
+        text.push_str(&format!(" With less weight on single blocks: {robust}."));
     }
     text
 }
 
-/// What the cost of a response settles, where the rates are open still: by the verdict of that
-/// comparison, which is held to what is judged together.
+/// The verdict on CPU per response, if it is decided and the one on throughput is not.
 fn settled_by_cost(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
     let is_open =
         comparison.verdict == Verdict::Inconclusive && comparison.metric == Metric::Throughput;
@@ -106,13 +106,14 @@ fn settled_by_cost(record: &StudyRecord, comparison: &Comparison) -> Option<Stri
     is_settled.then(|| format!("{role}{}", sentence(record, cost, &Style::plain())))
 }
 
-/// That a difference would stand alone, and may be chance among many.
+/// A remark on a difference that would be certain on its own, and may be chance among many.
 fn among_many(comparison: &Comparison) -> Option<String> {
     may_be_chance(comparison)
         .then(|| "Alone, this would be a difference; among all pairs it may be chance.".to_owned())
 }
 
-/// Whether its interval excludes 1, and it is undecided only because it is judged among many.
+/// Whether the interval excludes 1, and the comparison is undecided only because it is one of
+/// many.
 pub(crate) fn may_be_chance(comparison: &Comparison) -> bool {
     let is_above = comparison.low.is_some_and(|low| low > 1.0);
     let is_below = comparison.high.is_some_and(|high| high < 1.0);
@@ -120,8 +121,8 @@ pub(crate) fn may_be_chance(comparison: &Comparison) -> bool {
     (is_above || is_below) && !is_alone && is_open(comparison)
 }
 
-/// Why a comparison is undecided whose whole interval lies within the margin: it is a bound, or
-/// with several subjects "same" is held to more confidence than that of the interval.
+/// Why a comparison is undecided although its whole interval lies within the margin: it is a
+/// bound, or with several subjects "same" needs more confidence than the interval's.
 fn within_margin(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
     let share = record.measured.settings.margin;
     let [_, low, high] = comparison.bounds()?;
@@ -166,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// `new` beside `old`, 1.1 times as fast.
+    /// `new` compared with `old`, 1.1 times as fast.
     fn study() -> (StudyRecord, Comparison) {
         let record = StudyRecord::judged(abx_fixtures::pair());
         let comparison = record.conclusions.comparisons[0].clone();
@@ -174,9 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fragile_names_both_verdicts() {
+    fn a_fragile_comparison_names_both_verdicts() {
         // Method: another verdict by the second method, without disturbed rounds and by both; a
-        // bound, which is never the same; and another ratio alone.
+        // bound, which is never "same"; and only another ratio.
         let (_, comparison) = study();
         let report = |second_verdict, undisturbed: Option<Verdict>, at_least| {
             fragile(&Comparison {
@@ -215,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn disturbed_rounds_that_change_nothing_are_not_named() {
-        // Method: the same figures and verdict without them; another end, another verdict, and a
-        // bound, which stays one.
+    fn disturbed_rounds_that_change_nothing_are_not_mentioned() {
+        // Method: the same figures and verdict without them; another upper bound; another
+        // verdict; and a comparison that is "at least" with and without them.
         let (_, comparison) = study();
         let report = |high, verdict, at_least| {
             without_disturbed(&Comparison {
@@ -253,8 +254,8 @@ mod tests {
 
     #[test]
     fn an_undecided_interval_within_the_margin_has_a_reason() {
-        // Method: among several subjects, and as a bound. Without this reason: an end beyond the
-        // margin of 3 %, a verdict, and too few blocks.
+        // Method: among several subjects, and as a bound. Without this reason: one end of the
+        // interval beyond the margin of 3 %, a decided verdict, and too few blocks.
         let (record, comparison) = study();
         let undecided = |[ratio, low, high]: [f64; 3]| Comparison {
             ratio: Some(ratio),

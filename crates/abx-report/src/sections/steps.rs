@@ -1,4 +1,4 @@
-//! The steps of a scenario in a run: how often each was due, what failed, and how long it took.
+//! The steps of a scenario in a run: how often each began and failed, and how long it took.
 
 use abx_evidence::Figure;
 use abx_evidence::record::RequestSettings;
@@ -14,7 +14,7 @@ use crate::words::times::{at_least_legend, time_in_words, time_with_unit};
 use crate::words::units::{UNKNOWN, count};
 use crate::words::wrap::clean_name;
 
-/// A row per step, and on a page a picture above it; nothing under a load without steps.
+/// A row per step, on a page below a picture; nothing for a load without steps.
 pub(crate) fn run_steps(run: &RunView, style: &Style) -> Document {
     let steps = &run.summary.steps;
     let mut out = Document::default();
@@ -56,15 +56,15 @@ fn row(step: &StepSummary, request: &RequestSettings, style: &Style) -> Vec<Stri
 }
 
 fn failures(step: &StepSummary) -> String {
-    let each = step.failed.iter();
-    let each = each.map(|(reason, times)| format!("{reason} {}", count(*times)));
-    let each: Vec<String> = each.collect();
+    let reasons = step.failed.iter();
+    let reasons = reasons.map(|(reason, times)| format!("{reason} {}", count(*times)));
+    let reasons: Vec<String> = reasons.collect();
     let first = step.first_failure.as_deref().map(clean_name);
     let first = first.map_or_else(String::new, |first| format!(" One of them: {first}."));
     format!(
         "{} failed: {}.{first}",
         clean_name(&step.name),
-        each.join(", ")
+        reasons.join(", ")
     )
 }
 

@@ -1,5 +1,5 @@
-//! Why one subject needs more CPU time than another: what the samples of both show, first in
-//! a sentence, then line by line.
+//! Why one subject needs more CPU time than another, from the samples of both: first a sentence,
+//! then line by line.
 
 use abx_verdict::{
     Confounder, ConfounderKind, CpuDifference, CpuLedger, CpuSharing, LineDifference, Purpose,
@@ -19,31 +19,30 @@ use crate::words::wrap::clean_name;
 /// A sentence names lines until they make up this share of the difference.
 const NAMED_SHARE: f64 = 0.8;
 const NAMED_MAX: usize = 4;
-/// The same where only one pair of many is explained.
+/// [`NAMED_MAX`] if a report explains only one pair of many.
 const NAMED_OF_MANY_MAX: usize = 2;
-/// Of a part, libraries or system calls are named that make at least this share of it.
+/// A part's library or system call is named if it makes up at least this share of the part.
 const CALL_SHARE_MIN: f64 = 0.1;
 const CALLS_MAX: usize = 3;
 /// A line with less of the difference is not named.
 const NAMED_SHARE_MIN: f64 = 0.05;
-/// So many pairs are explained on a terminal, and one if a study compares many: their table
-/// takes most of a screen.
+/// Pairs explained on a terminal. A study with more than [`MANY_PAIRS`] explains one, because the
+/// table of many pairs takes most of a screen.
 const PAIRS_MAX: usize = 3;
 const MANY_PAIRS: usize = 5;
-/// So many pairs are explained on a page, with all of their lines. The record has every pair.
+/// Pairs explained on a page, with all of their lines. The record has every pair.
 const PAGE_PAIRS_MAX: usize = 30;
-/// Samples may miss this share of user code's functions without a word.
+/// A note names subjects with a larger share of user code in functions without names.
 const WITHOUT_SYMBOLS_MAX: f64 = 0.1;
-/// So many subjects with more than that are named.
+/// Subjects that this note names.
 const UNNAMED_MAX: usize = 3;
 
-/// What is reported of a pair, and which tables stand below its sentence.
+/// The number of parts that a pair's sentence names, and the tables below it.
 #[derive(Clone, Copy)]
 struct Figures {
-    /// How many parts the sentence itself names.
     named: usize,
     purposes: bool,
-    /// What a response takes besides CPU time.
+    /// The costs of a response other than CPU time.
     work: bool,
     lines: bool,
 }
@@ -57,9 +56,10 @@ impl Figures {
     };
 }
 
-/// Why the pairs that differ most do so, in a sentence each; nothing unless subjects were sampled.
-/// Pairs without a certain part are left out if others have one. A full report has their figures,
-/// as a brief one has of a single pair, and their lines unless it leaves two subjects out.
+/// A sentence per pair on why the pairs that differ most do so; nothing unless subjects were
+/// sampled. Pairs without a certain part are left out if others have one. A full report adds
+/// their figures, and their lines if the pairs are few. A brief report adds figures for a single
+/// pair.
 pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     let pairs = explained(record);
     let is_full = extent == ReportExtent::Full;
@@ -80,9 +80,9 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     let most = if are_many { 1 } else { PAIRS_MAX };
     let largest = largest(&pairs, most);
     let mut out = of_pairs(record, &largest, figures, is_full);
-    let more = pairs.len().min(PAGE_PAIRS_MAX) - largest.len();
-    let more_pairs = plural(more as u64, "more pair");
-    match more {
+    let left_out = pairs.len().min(PAGE_PAIRS_MAX) - largest.len();
+    let more_pairs = plural(left_out as u64, "more pair");
+    match left_out {
         0 => {}
         // The last line of the report names the page anyway.
         _ if are_many && !is_full => {}
@@ -94,38 +94,39 @@ pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
     out
 }
 
-/// The same of all pairs that a page has room for, with their lines.
+/// All pairs that a page has room for, with their lines.
 pub(crate) fn why_of_page(record: &StudyRecord) -> Document {
     let pairs = explained(record);
     let largest = largest(&pairs, PAGE_PAIRS_MAX);
     let mut out = of_pairs(record, &largest, Figures::ALL, true);
     match pairs.len() - largest.len() {
         0 => {}
-        more => out.note(format!(
+        left_out => out.note(format!(
             "The record (`--json FILE`) has {}, with smaller differences.",
-            plural(more as u64, "more pair")
+            plural(left_out as u64, "more pair")
         )),
     }
     out
 }
 
-/// The pairs of which something is certain, or all where nothing is of any.
+/// The pairs with a certain part, or all pairs if none has one.
 fn explained(record: &StudyRecord) -> Vec<&CpuDifference> {
     let pairs = &record.conclusions.cpu_differences;
     let is_explained = |pair: &&CpuDifference| !named(pair).is_empty();
-    let are_all_shown = !pairs.iter().any(|pair| is_explained(&pair));
-    let explained = pairs.iter();
+    let explained: Vec<&CpuDifference> = pairs.iter().filter(is_explained).collect();
+    if explained.is_empty() {
+        return pairs.iter().collect();
+    }
     explained
-        .filter(|pair| are_all_shown || is_explained(pair))
-        .collect()
 }
 
-/// Those of each two subjects that differ most under a load, and all others, the largest first.
+/// For each two subjects the load under which they differ most, and all other differences, each
+/// the largest first.
 fn firsts_and_others<'a>(
     pairs: &[&'a CpuDifference],
 ) -> (Vec<&'a CpuDifference>, Vec<&'a CpuDifference>) {
     let mut by_size = pairs.to_vec();
-    by_size.sort_by(|one, other| log_ratio(other).total_cmp(&log_ratio(one)));
+    by_size.sort_by(|a, b| log_ratio(b).total_cmp(&log_ratio(a)));
     let (mut firsts, mut others) = (Vec::<&CpuDifference>::new(), Vec::new());
     for pair in by_size {
         let is_known = firsts.iter().any(|first| names(first) == names(pair));
@@ -134,16 +135,18 @@ fn firsts_and_others<'a>(
     (firsts, others)
 }
 
-/// At most so many, in their order: of each two subjects the load under which they differ most,
-/// before any other.
+/// At most `most` pairs, in their order. The load under which two subjects differ most has
+/// priority over other loads.
 fn largest<'a>(pairs: &[&'a CpuDifference], most: usize) -> Vec<&'a CpuDifference> {
     let (firsts, others) = firsts_and_others(pairs);
     let chosen: Vec<_> = firsts.into_iter().chain(others).take(most).collect();
-    let is_chosen = |pair: &&&CpuDifference| chosen.iter().any(|one| std::ptr::eq(*one, **pair));
-    pairs.iter().filter(is_chosen).copied().collect()
+    let pairs = pairs.iter().copied();
+    pairs
+        .filter(|pair| chosen.iter().any(|other| std::ptr::eq(*other, *pair)))
+        .collect()
 }
 
-/// How far apart two costs are, whichever is larger.
+/// The absolute log ratio of the two costs.
 fn log_ratio(pair: &CpuDifference) -> f64 {
     let [ours, theirs] = pair.us_per_response;
     (ours / theirs).ln().abs()
@@ -160,11 +163,11 @@ fn of_pairs(
         purposes: is_full,
         ..figures
     };
-    // Where nothing is certain, only their lines may report more than the finding about them.
+    // Without a certain part, only the lines can add to the finding about these starts.
     let starts = conclusions.start_differences.iter();
-    let starts = starts.filter(|starts| figures.lines || !named(starts).is_empty());
+    let starts = starts.filter(|difference| figures.lines || !named(difference).is_empty());
     let pairs = pairs.iter().map(|pair| (*pair, figures));
-    let shown = pairs.chain(starts.map(|starts| (starts, of_starts)));
+    let shown = pairs.chain(starts.map(|difference| (difference, of_starts)));
     let shown: Vec<(&CpuDifference, Figures)> = shown.collect();
     let parts = shown.iter();
     let parts = parts.map(|(difference, figures)| difference_part(record, difference, *figures));
@@ -174,12 +177,12 @@ fn of_pairs(
     }
     let ledgers = shown_ledgers(record, &shown);
     if is_full {
-        gaps(record, &ledgers)
-            .into_iter()
-            .for_each(|text| out.note(text));
+        for text in gaps(record, &ledgers) {
+            out.note(text);
+        }
     }
-    let mut parts = shown.iter();
-    if parts.any(|(part, figures)| has_interrupts(part, *figures))
+    let mut differences = shown.iter();
+    if differences.any(|(difference, figures)| has_interrupts(difference, *figures))
         && let Some(text) = traffic_of_others(record)
     {
         out.note(text);
@@ -202,20 +205,22 @@ fn of_pairs(
     out
 }
 
-/// The ledgers that these parts are of; all of them if no pair was sampled, because then each
-/// has a part of its own.
+/// The ledgers of these differences; all ledgers if no pair was sampled, because each then has a
+/// part of its own.
 fn shown_ledgers<'a>(
     record: &'a StudyRecord,
     shown: &[(&CpuDifference, Figures)],
 ) -> Vec<&'a CpuLedger> {
     let conclusions = &record.conclusions;
     let are_all_shown = conclusions.cpu_differences.is_empty();
-    let is_of = |ledger: &CpuLedger, part: &CpuDifference| {
-        let sides = [&part.subject, &part.baseline];
-        part.load == ledger.load && sides.contains(&&ledger.subject)
+    let is_shown = |ledger: &&CpuLedger| {
+        let mut differences = shown.iter().map(|(difference, _)| difference);
+        let is_side = |difference: &&CpuDifference| {
+            let sides = [&difference.subject, &difference.baseline];
+            difference.load == ledger.load && sides.contains(&&ledger.subject)
+        };
+        are_all_shown || differences.any(is_side)
     };
-    let is_shown =
-        |ledger: &&CpuLedger| are_all_shown || shown.iter().any(|(part, _)| is_of(ledger, part));
     conclusions.cpu_ledgers.iter().filter(is_shown).collect()
 }
 
@@ -227,8 +232,8 @@ fn has_interrupts(difference: &CpuDifference, figures: Figures) -> bool {
     in_tables.any(|part| is_interrupts(&part)) || in_sentence.any(|part| is_interrupts(&part))
 }
 
-/// Whose traffic interrupts the servers too, because it is on their CPUs; `None` if the record
-/// has no such program.
+/// A note on the programs that share the servers' CPUs, whose traffic interrupts the servers too;
+/// `None` if there are none.
 fn traffic_of_others(record: &StudyRecord) -> Option<String> {
     let scope = &record.conclusions.scope;
     let with_generator = scope.cpu_sharing == Some(CpuSharing::Shared);
@@ -264,8 +269,7 @@ pub(crate) fn first_why(record: &StudyRecord) -> Document {
     out.explained(WHY_LEGEND)
 }
 
-/// Where the CPU time of a server goes that is compared with nothing; nothing unless it was
-/// sampled.
+/// The CPU time of a server without a baseline; nothing unless it was sampled.
 pub(crate) fn of_one(ledgers: &[CpuLedger]) -> Document {
     let mut out = Document::default();
     for ledger in ledgers {
@@ -324,7 +328,7 @@ const WHY_LEGEND: &str = "A cost is its share of the samples, times the CPU time
      the counted slices, averaged over blocks. abx took the samples after these slices. All \
      intervals of a table hold together in 95 of 100 studies.";
 
-/// What is certain, in one sentence of counted facts.
+/// One sentence with the difference and its largest certain parts.
 fn reason(difference: &CpuDifference, most: usize) -> String {
     let [subject, baseline] = names(difference);
     let [ours, theirs] = difference.us_per_response.map(us);
@@ -385,7 +389,7 @@ fn named(difference: &CpuDifference) -> Vec<&PurposeDifference> {
     named
 }
 
-/// A part with the libraries or system calls that make the most of it, and whether the cheaper
+/// A part with the libraries or system calls that make up most of it. It adds whether the cheaper
 /// side makes no such call, or has no sample of them if calls were not counted.
 fn cause(
     part: &PurposeDifference,
@@ -417,7 +421,7 @@ fn cause(
     let has_samples = lines
         .iter()
         .any(|line| line.cost.us_per_response[cheaper] > 0.0);
-    // A few calls may have no sample.
+    // Rare calls may have no sample.
     let avoided = if has_samples || counted.iter().any(|calls| *calls > Some(0.0)) {
         String::new()
     } else if counted.iter().all(Option::is_some) {
@@ -428,38 +432,38 @@ fn cause(
     format!("{name} ({}{avoided})", listed(&shown))
 }
 
-/// A difference between the responses themselves, which is no merit of either server; the one
-/// that uses more CPU time first.
+/// A difference between the responses themselves, which is no merit of either server. The side
+/// with more CPU time comes first.
 fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
     let (what, unit, times) = match confounder.what {
         ConfounderKind::BodyBytes => ("bodies", "bytes per response", 1.0),
         ConfounderKind::HeaderBytes => ("headers", "bytes per response", 1.0),
         ConfounderKind::Connections => ("connections", "per 1,000 responses", 1e3),
     };
-    let mut each = confounder
+    let mut values = confounder
         .per_response
         .map(|value| count((value * times).round() as u64));
-    // In the order of their costs.
     if difference.difference_us.mean <= 0.0 {
-        each.reverse();
+        values.reverse();
     }
-    format!("The {what} differ: {} and {} {unit}.", each[0], each[1])
+    let [costlier, cheaper] = values;
+    format!("The {what} differ: {costlier} and {cheaper} {unit}.")
 }
 
-/// What the samples of these ledgers do not show of each subject, if that is much.
+/// Notes on samples that these ledgers lack, for each subject with any.
 fn gaps(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Vec<String> {
-    let each = record.measured.subjects.iter().filter_map(|subject| {
-        let mine = ledgers.iter().copied();
-        let mine = mine.filter(|ledger| ledger.subject == subject.name);
-        let own: Vec<&CpuLedger> = mine.collect();
+    let notes = record.measured.subjects.iter().filter_map(|subject| {
+        let of_subject = ledgers.iter().copied();
+        let of_subject = of_subject.filter(|ledger| ledger.subject == subject.name);
+        let of_subject: Vec<&CpuLedger> = of_subject.collect();
         let mut gaps = Vec::new();
-        let total = |of: fn(&CpuLedger) -> u64| {
-            let counts = own.iter().map(|ledger| of(ledger));
+        let total = |counter: fn(&CpuLedger) -> u64| {
+            let counts = of_subject.iter().map(|ledger| counter(ledger));
             counts.fold(0, u64::saturating_add)
         };
         let lost = total(|ledger| ledger.lost);
         if lost > 0 {
-            // Those of other programs on the same CPUs are among them.
+            // This includes lost samples of other programs on the same CPUs.
             gaps.push(format!("up to {} samples were lost", count(lost)));
         }
         let throttled = total(|ledger| ledger.throttled);
@@ -469,7 +473,7 @@ fn gaps(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Vec<String> {
                 count(throttled)
             ));
         }
-        let left_out = own.iter().map(|ledger| ledger.threads_left_out);
+        let left_out = of_subject.iter().map(|ledger| ledger.threads_left_out);
         let left_out = left_out.fold(0, u64::max);
         if left_out > 0 {
             gaps.push(format!(
@@ -482,28 +486,30 @@ fn gaps(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Vec<String> {
         let others: String = others.collect();
         Some(format!("{}: {first}.{others}", clean_name(&subject.name)))
     });
-    each.chain(unnamed_functions(record, ledgers)).collect()
+    notes.chain(unnamed_functions(record, ledgers)).collect()
 }
 
-/// Whose functions have no names, and in how much of its user code at most: the worst first.
+/// The subjects with much user code in functions without names, and its largest share under any
+/// load; the largest shares first.
 fn unnamed_functions(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Option<String> {
-    let each = record.measured.subjects.iter().filter_map(|subject| {
-        let ledgers = ledgers.iter().filter(|it| it.subject == subject.name);
-        let unnamed = ledgers
+    let shares = record.measured.subjects.iter().filter_map(|subject| {
+        let share = ledgers
+            .iter()
+            .filter(|ledger| ledger.subject == subject.name)
             .filter_map(|ledger| ledger.without_symbols)
             .fold(0.0, f64::max);
-        (unnamed > WITHOUT_SYMBOLS_MAX).then_some((unnamed, &subject.name))
+        (share > WITHOUT_SYMBOLS_MAX).then_some((share, &subject.name))
     });
-    let mut each: Vec<(f64, &String)> = each.collect();
-    each.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let mut texts: Vec<String> = each
+    let mut shares: Vec<(f64, &String)> = shares.collect();
+    shares.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let mut texts: Vec<String> = shares
         .iter()
         .take(UNNAMED_MAX)
         .map(|(share, name)| format!("{} of {}", whole_percent(*share), clean_name(name)))
         .collect();
-    match each.len() - texts.len() {
+    match shares.len() - texts.len() {
         0 => {}
-        more => texts.push(format!("less of {more} more")),
+        left_out => texts.push(format!("less of {left_out} more")),
     }
     (!texts.is_empty()).then(|| {
         format!(
@@ -514,7 +520,7 @@ fn unnamed_functions(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Option<Str
     })
 }
 
-/// The same with a capital letter, unless it is a name.
+/// The text with a capital letter, unless it begins with the name of a subject.
 fn sentence(text: String, difference: &CpuDifference) -> String {
     match text.strip_prefix("the ") {
         Some(rest) if difference.starts.is_some() => format!("The {rest}"),

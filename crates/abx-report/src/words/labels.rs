@@ -1,11 +1,10 @@
-//! Labels of rows and columns: whole, on as many lines as that takes, so that labels that
-//! differ never look alike.
+//! Labels of rows and columns. They are broken into lines and never shortened, so that different
+//! labels always look different.
 
-use crate::words::wrap::columns;
+use crate::words::wrap::{columns, pieces};
 
-/// A label on lines of at most `width` columns, all but the first indented. Lines are broken
-/// at blanks, in a word that is longer than a line behind its marks, and anywhere in what has
-/// none.
+/// A label on lines of at most `width` columns, all but the first indented. Lines break at blanks.
+/// A word that is longer than a line breaks after `-`, `_` or `/`, and a longer part anywhere.
 pub(crate) fn label_lines(label: &str, width: usize) -> Vec<String> {
     let room = width.saturating_sub(INDENT.len()).max(1);
     let mut lines = Vec::new();
@@ -30,7 +29,7 @@ pub(crate) fn label_lines(label: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The columns that these labels take where they may take `most`.
+/// The columns that these labels take on lines of at most `most` columns.
 pub(crate) fn label_width<'a>(labels: impl Iterator<Item = &'a str>, most: usize) -> usize {
     let lines = labels.flat_map(|label| label_lines(label, most));
     lines.map(|line| columns(&line)).max().unwrap_or_default()
@@ -40,13 +39,8 @@ fn parts(word: &str, room: usize) -> Vec<String> {
     if columns(word) <= room {
         return vec![word.to_owned()];
     }
-    let between_marks = word.split_inclusive(['-', '_', '/']);
-    let each = between_marks.flat_map(|part| {
-        let letters: Vec<char> = part.chars().collect();
-        let pieces = letters.chunks(room).map(|piece| piece.iter().collect());
-        pieces.collect::<Vec<String>>()
-    });
-    each.collect()
+    let parts = word.split_inclusive(['-', '_', '/']);
+    parts.flat_map(|part| pieces(part, room)).collect()
 }
 
 const INDENT: &str = "  ";
@@ -58,8 +52,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_break_at_blanks_then_behind_marks_then_anywhere() {
-        // Method: a pair in ever fewer columns, down to one that holds no word of it.
+    fn labels_break_at_blanks_then_after_marks_then_anywhere() {
+        // Method: a pair in ever fewer columns, and a word in fewer columns than its parts take.
         let pair = "lighttpd-tls13 / nginx-fresh";
         assert_eq!(label_lines(pair, 28), [pair]);
         assert_eq!(label_lines(pair, 27), ["lighttpd-tls13 /", "  nginx-fresh"]);
@@ -80,22 +74,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn labels_that_differ_are_told_apart_at_any_width(
+        fn different_labels_look_different_at_any_width(
             pairs in any::<[bool; 2]>(),
             names in [name(), name(), name(), name()],
             width in 3_usize..40,
         ) {
             // Method: names of few letters, so that they resemble each other, alone and in
-            // pairs. Without its indents a label is what it was, except for its blanks.
-            let [text, other] = [(pairs[0], &names[..2]), (pairs[1], &names[2..])]
+            // pairs. Except for blanks, the lines together are the label.
+            let [label, other] = [(pairs[0], &names[..2]), (pairs[1], &names[2..])]
                 .map(|(is_pair, names)| if is_pair { names.join(" / ") } else { names[0].clone() });
-            let [lines, others] = [&text, &other].map(|label| label_lines(label, width));
-            prop_assert_eq!(text == other, lines == others);
+            let [lines, other_lines] = [&label, &other].map(|label| label_lines(label, width));
+            prop_assert_eq!(label == other, lines == other_lines);
             for line in &lines {
                 prop_assert!(columns(line) <= width, "{}: {}", width, line);
             }
-            let whole: String = lines.concat().replace(' ', "");
-            prop_assert_eq!(whole, text.replace(' ', ""));
+            let letters = lines.concat().replace(' ', "");
+            prop_assert_eq!(letters, label.replace(' ', ""));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is offered, in words: arrivals, connections, requests.
+//! Loads in words: arrivals, connections, requests.
 
 use abx_evidence::record::{LoadRecord, LoadSettings, ScenarioSettings};
 use abx_evidence::{
@@ -11,7 +11,7 @@ use crate::words::units::{count, figure, plural, share};
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
-/// Of how many bodies one was hashed.
+/// The share of bodies that are hashed: one of this many.
 pub(crate) fn hashed(options: &LoadOptions) -> String {
     format!("1 of {}", count(options.hashed_one_in()))
 }
@@ -43,7 +43,7 @@ pub(crate) fn exchange(exchange: &Exchange) -> impl Iterator<Item = String> {
         "http/2" => format!("{pipeline} streams each"),
         _ => format!("pipelines of {pipeline}"),
     });
-    // What its connections do shows that they are users.
+    // A load of users has a scenario, which implies its shape.
     let is_implied = [usual.shape, LoadShape::Scenario].contains(&exchange.shape);
     let shape = (!is_implied).then(|| exchange.shape.id().to_owned());
     let message = exchange.message.map(|message| {
@@ -97,7 +97,7 @@ pub(crate) fn offered(offered: &Offered) -> String {
     text + "."
 }
 
-/// Loads that are no rate of a grid: those are read together, as capacities.
+/// The loads that are not rates of a search for a capacity, whose rates are reported together.
 pub(crate) fn alone(record: &StudyRecord) -> impl Iterator<Item = &LoadRecord> {
     let loads = record.measured.loads.iter();
     loads.filter(|load| load.settings.objective.is_none())
@@ -136,20 +136,20 @@ pub(crate) fn requests(settings: &LoadSettings) -> String {
         few @ ..=REQUESTS_SHOWN => few,
         _ => REQUESTS_SHOWN - 1,
     };
-    let each = settings.requests[..shown].iter().map(|request_settings| {
-        let path = clean_name(&request_settings.path);
-        let request = match settings.exchange.shape {
-            LoadShape::Request => format!("{} {path}", clean_name(&request_settings.method)),
+    let texts = settings.requests[..shown].iter().map(|request| {
+        let path = clean_name(&request.path);
+        let text = match settings.exchange.shape {
+            LoadShape::Request => format!("{} {path}", clean_name(&request.method)),
             _ => path,
         };
         match settings.requests.len() {
-            1 => request,
-            _ => format!("{}× {request}", request_settings.weight),
+            1 => text,
+            _ => format!("{}× {text}", request.weight),
         }
     });
     let more = settings.requests.len() - shown;
     let more = (more > 0).then(|| format!("and {more} more"));
-    let text = each.chain(more).collect::<Vec<_>>().join(", ");
+    let text = texts.chain(more).collect::<Vec<_>>().join(", ");
     match settings.requests.len() {
         1 => text,
         _ => format!("requests {} ({text})", chosen(settings)),
@@ -166,6 +166,7 @@ fn sessions(scenario: &ScenarioSettings) -> String {
     )
 }
 
+/// The order of different requests.
 fn chosen(settings: &LoadSettings) -> &'static str {
     match settings.arrivals.kind {
         ArrivalKind::Replay => "as logged",
@@ -173,7 +174,7 @@ fn chosen(settings: &LoadSettings) -> &'static str {
     }
 }
 
-/// The requests of a load, in a few words: each by its name if there are few.
+/// The requests of a load if they are few, or else their number.
 pub(crate) fn requests_briefly(settings: &LoadSettings) -> String {
     match settings.requests.len() {
         ..=REQUESTS_SHOWN_BRIEFLY => requests(settings),
@@ -185,6 +186,6 @@ pub(crate) fn requests_briefly(settings: &LoadSettings) -> String {
     }
 }
 
-/// Requests that are named one by one where there is little room.
+/// Requests that a brief text lists, at most.
 const REQUESTS_SHOWN_BRIEFLY: usize = 3;
 const REQUESTS_SHOWN: usize = 10;

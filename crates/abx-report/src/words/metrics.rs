@@ -33,8 +33,8 @@ pub(crate) fn metric_name(metric: Metric) -> &'static str {
     }
 }
 
-/// The same in what a load of a study is counted in; for what is of no load, or
-/// of several, its plain name.
+/// The name of a metric under a load, by the shape of its traffic; the plain name without a load
+/// or for several.
 pub(crate) fn metric_under(record: &StudyRecord, load: &str, metric: Metric) -> &'static str {
     match (metric, shape_under(record, load)) {
         (Metric::Throughput, shape) => rate_name(shape),
@@ -56,7 +56,7 @@ pub(crate) fn metric_under(record: &StudyRecord, load: &str, metric: Metric) -> 
     }
 }
 
-/// What a comparison is of: its metric, and the step that this is of where it is of one.
+/// The metric of a comparison, with its step if it has one.
 pub(crate) fn metric_of(record: &StudyRecord, comparison: &Comparison) -> String {
     let Some(step) = &comparison.step else {
         return metric_under(record, &comparison.load, comparison.metric).to_owned();

@@ -1,5 +1,5 @@
-//! What all reports share: figures with their units, names, verdicts and
-//! the phrases around them. Terminal, Markdown and HTML all take them from here.
+//! The wording that all reports share: figures with their units, names, verdicts and the phrases
+//! around them, for terminal, Markdown and HTML.
 
 pub(crate) mod fleet;
 pub(crate) mod labels;

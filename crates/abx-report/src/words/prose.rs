@@ -1,6 +1,5 @@
-//! Sentences that hold figures and did not come from the reports: messages and remedies of
-//! findings. Their figures are read like all others: with thousands apart, and on one line
-//! with their units.
+//! Sentences with figures from outside the reports: messages and remedies of findings. Their
+//! figures get the format of all others: grouped thousands, and on one line with their units.
 
 use abx_evidence::{Finding, Level};
 
@@ -12,8 +11,8 @@ pub(crate) fn message(finding: &Finding) -> String {
     prose(&finding.message, &names(finding))
 }
 
-/// The first sentence of a message: what comes before a semicolon, or before the colon of a
-/// list. Nothing within brackets ends it.
+/// The first sentence of a message: the text before a semicolon, and before a colon if a semicolon
+/// follows. Signs within brackets do not end it.
 pub(crate) fn first_sentence(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default();
     let mut depth = 0_u32;
@@ -44,7 +43,7 @@ pub(crate) fn level_tag(level: Level) -> (&'static str, Tint) {
     }
 }
 
-/// The longest word of a level, and a gap.
+/// Columns of the longest level tag and a gap.
 pub(crate) const LEVEL_COLUMNS: usize = 11;
 
 fn names(finding: &Finding) -> Vec<&str> {
@@ -52,7 +51,7 @@ fn names(finding: &Finding) -> Vec<&str> {
     names.into_iter().flatten().map(String::as_str).collect()
 }
 
-/// Such a sentence as it is printed. Digits within `names`, within backticks, and after a word
+/// A sentence with formatted figures. Digits within `names`, within backticks, and after a word
 /// that makes a number a name, such as a port, stay as they are.
 pub(crate) fn prose(text: &str, names: &[&str]) -> String {
     let text = clean(text);
@@ -65,7 +64,7 @@ pub(crate) fn prose(text: &str, names: &[&str]) -> String {
 
 pub(crate) enum SentencePart<'a> {
     Words(&'a str),
-    /// Quoted by backticks, which are left out: something to type.
+    /// The text within backticks, which are left out: something to type.
     Code(&'a str),
 }
 
@@ -110,8 +109,8 @@ fn figures(text: &str, names: &[&str]) -> String {
 
 /// Whether a number counts something, by the text before and after it.
 fn is_figure(before: &str, number: &str, after: &str) -> bool {
-    let begins = before.chars().next_back();
-    let stands_alone = begins.is_none_or(|letter| " \n([+≥≤".contains(letter));
+    let previous = before.chars().next_back();
+    let begins = previous.is_none_or(|letter| " \n([+≥≤".contains(letter));
     let clause = before
         .rsplit([',', ':', ';', '('])
         .next()
@@ -129,13 +128,13 @@ fn is_figure(before: &str, number: &str, after: &str) -> bool {
         (Some('.' | ',' | ':'), more) => more.is_none_or(char::is_whitespace),
         (Some(letter), _) => " \n;)]%\u{a0}".contains(letter),
     };
-    number.matches('.').count() < 2 && stands_alone && ends && !is_named
+    number.matches('.').count() < 2 && begins && ends && !is_named
 }
 
-/// Whether the place `at` in a text lies within this name.
+/// Whether the byte at `at` in a text is part of this name.
 fn is_within(text: &str, at: usize, name: &str) -> bool {
-    let mut result = text.match_indices(name).map(|(start, _)| start);
-    !name.is_empty() && result.any(|start| (start..start + name.len()).contains(&at))
+    let mut starts = text.match_indices(name).map(|(start, _)| start);
+    !name.is_empty() && starts.any(|start| (start..start + name.len()).contains(&at))
 }
 
 fn unit(after: &str) -> Option<&'static str> {
@@ -154,9 +153,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_in_messages_have_their_thousands_apart_and_names_stay() {
-        // Method: figures in every place where messages have them, and numbers that count
-        // nothing.
+    fn figures_in_messages_have_grouped_thousands_and_names_stay() {
+        // Method: figures in every place where messages have them, and numbers that are names.
         let names = ["2024", "c 5000"];
         let table = [
             (
@@ -198,9 +196,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sentence_of_a_message_is_whole() {
-        // Method: a reason after a colon, more after a semicolon, a list after a colon, and
-        // both signs within brackets.
+    fn the_first_sentence_of_a_message_is_complete() {
+        // Method: a reason after a colon, more text after a semicolon, a list after a colon, both
+        // signs within brackets, and both without a blank after them.
         let table = [
             (
                 "it was busy: it used 98 % of its CPU",

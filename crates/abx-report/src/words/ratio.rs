@@ -1,12 +1,11 @@
-//! A ratio with its interval as reports show it, and what becomes of both when the ratio is
-//! only a bound.
+//! A ratio with its interval in reports, also if the ratio is only a bound.
 
 use abx_verdict::{Comparison, Verdict};
 
 use crate::words::style::Style;
 use crate::words::units::{NO_INTERVAL, UNKNOWN, figure, ratios};
 
-/// Where the true ratio may lie beyond what was measured.
+/// The side on which the true ratio may lie beyond the measured one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Further {
     AtLeast,
@@ -15,7 +14,7 @@ pub(crate) enum Further {
 }
 
 impl Further {
-    /// That of a ratio with this verdict; `None` without a bound.
+    /// The side of a ratio with this verdict; `None` without a bound.
     fn of(verdict: Verdict, at_least: bool, ratio: f64) -> Option<Further> {
         at_least.then(|| {
             if verdict.is_directed() && ratio > 1.0 {
@@ -45,12 +44,12 @@ impl Further {
     }
 }
 
-/// A ratio in digits. A bound is the end of the interval that it holds for: the interval
-/// itself, and the ratio that was measured, would reach beyond what the bound excludes.
+/// A ratio in digits. A decided bound is the end of its interval nearest to 1: only for that end
+/// "at least" or "at most" is certain.
 pub(crate) struct ShownRatio {
     pub(crate) further: Option<Further>,
     pub(crate) ratio: String,
-    /// What `ratio` prints.
+    /// The number that `ratio` prints.
     pub(crate) value: f64,
     pub(crate) detail: String,
     /// The interval's ends; `None` for a bound, and for a constant.
@@ -94,7 +93,7 @@ impl ShownRatio {
         }
     }
 
-    /// That of a comparison; `None` without an interval.
+    /// The ratio of a comparison; `None` without an interval.
     pub(crate) fn of_comparison(comparison: &Comparison) -> Option<ShownRatio> {
         let bounds = comparison.bounds()?;
         Some(ShownRatio::of(
@@ -133,9 +132,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_is_the_end_that_it_holds_for() {
-        // Method: one ratio on each side of 1, decided or not, as a bound and as none; no bound
-        // stands beside an interval.
+    fn a_decided_bound_is_the_end_of_its_interval_nearest_to_1() {
+        // Method: one ratio on each side of 1, decided or not, as a bound or not.
         let shown = |verdict, at_least, bounds| {
             let shown = ShownRatio::of(verdict, at_least, bounds);
             (shown.in_words(), shown.detail)

@@ -1,4 +1,4 @@
-//! Figures as a line of columns.
+//! Figures as a sparkline: a line of small columns.
 
 /// One column for each figure, from zero to the highest of them.
 pub(crate) fn sparkline(figures: &[f64]) -> String {
@@ -6,8 +6,8 @@ pub(crate) fn sparkline(figures: &[f64]) -> String {
     columns(figures, [0.0, most])
 }
 
-/// One column for each figure, from the lowest to the highest of them; a range below this share
-/// of the highest is widened to it around its middle, so that noise stays small.
+/// One column for each figure, from the lowest to the highest of them. A range below `share` of the
+/// highest is widened around its middle, so that noise stays small.
 pub(crate) fn sparkline_within(figures: &[f64], share: f64) -> String {
     let most = figures.iter().copied().fold(f64::MIN, f64::max);
     let least = figures.iter().copied().fold(f64::MAX, f64::min);
@@ -31,8 +31,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn noise_stays_small_and_steps_are_seen() {
-        // Method: figures within 1 %, a step of half, and none, within a tenth.
+    fn noise_stays_small_and_steps_are_visible() {
+        // Method: figures within 1 %, a step by half, no figures, and zeros.
         assert_eq!(sparkline_within(&[100.0, 100.5, 99.5], 0.1), "▄▅▄");
         assert_eq!(sparkline_within(&[100.0, 50.0], 0.1), "█▁");
         assert_eq!(sparkline_within(&[], 0.1), "");

@@ -19,9 +19,9 @@ pub struct Style {
 /// How much of a study or run is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportExtent {
-    /// What fits on a screen.
+    /// A report that fits on a screen.
     Brief,
-    /// The same, and what its words mean.
+    /// The brief report, and the meanings of its words.
     Explained,
     Full,
 }
@@ -55,20 +55,20 @@ impl Style {
         self.width.max(WIDTH_MIN)
     }
 
-    /// A text in lines that fit, all but the first indented.
+    /// A text wrapped into lines, all but the first indented.
     #[must_use]
     pub fn paragraph(&self, text: &str) -> String {
         wrap(text, "", "  ", self.columns())
     }
 
-    /// What explains what stands above it: all lines indented.
+    /// A note on the text above it: all lines are indented.
     #[must_use]
     pub fn note(&self, text: &str) -> String {
         wrap(text, "  ", "  ", self.columns())
     }
 
-    /// The sign of a figure that is only known as "at least". It is chosen here
-    /// and not in [`Style::finish`], since in ASCII it takes two letters.
+    /// The sign of a figure that is only known as "at least". It is chosen here and not in
+    /// [`Style::finish`], because in ASCII it takes two letters.
     pub(crate) fn at_least(&self) -> &'static str {
         if self.unicode { "≥" } else { ">=" }
     }
@@ -89,7 +89,7 @@ impl Style {
         }
     }
 
-    /// A single word in bold and colour, where that is allowed.
+    /// A single word in bold and colour, if the style allows that.
     #[must_use]
     pub fn paint(&self, word: &str, tint: Tint) -> String {
         let code = match tint {
@@ -105,7 +105,7 @@ impl Style {
         }
     }
 
-    /// The finished text; in ASCII with one letter for each of our own that is none.
+    /// The finished text; in ASCII with one ASCII letter for each of our other letters.
     #[must_use]
     pub fn finish(&self, text: &str) -> String {
         let text = text.replace(GLUE, " ");
@@ -138,7 +138,7 @@ impl Style {
     }
 }
 
-/// All on one line, as pages and Markdown need it, which break lines themselves.
+/// Without line breaks, for pages and Markdown, which break lines themselves.
 pub(crate) const LINE: Style = Style {
     width: usize::MAX / 2,
     ..Style::plain()
@@ -146,7 +146,7 @@ pub(crate) const LINE: Style = Style {
 
 const WIDTH_MIN: usize = 60;
 
-/// A verdict's mark, which points to good: also for costs, of which less is good.
+/// A verdict's mark, which points to good. Less of a cost is good.
 pub(crate) fn mark(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster | Verdict::Less => "▲",

@@ -133,18 +133,18 @@ pub(crate) fn run_terms(run: &RunView) -> Vec<String> {
 }
 
 fn chosen(parts: &[(bool, &str)]) -> Vec<String> {
-    let there = parts.iter().filter(|(is_there, _)| *is_there);
-    there.map(|(_, text)| (*text).to_owned()).collect()
+    let chosen = parts.iter().filter(|(is_chosen, _)| *is_chosen);
+    chosen.map(|(_, text)| (*text).to_owned()).collect()
 }
 
-fn levels(are_there: bool) -> Option<String> {
-    let text = "note: worth knowing; limit: the figure is only an \"at least\"; no result: no verdict is \
-                possible";
-    are_there.then(|| text.to_owned())
+fn levels(has_findings: bool) -> Option<String> {
+    let text = "note: worth knowing; limit: the figure is only an \"at least\"; no result: no \
+                verdict is possible";
+    has_findings.then(|| text.to_owned())
 }
 
 /// A heading, and each term with its meaning.
 pub(crate) fn definitions(terms: &[String]) -> impl Iterator<Item = String> {
-    let each = terms.iter().map(|text| format!("{text}."));
-    std::iter::once("Terms:".to_owned()).chain(each)
+    let terms = terms.iter().map(|text| format!("{text}."));
+    std::iter::once("Terms:".to_owned()).chain(terms)
 }

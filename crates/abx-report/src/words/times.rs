@@ -1,11 +1,11 @@
-//! Times in tables: which of them are only known as "at least".
+//! Times in tables and sentences, with a sign if they are only known as "at least".
 
 use abx_evidence::{Figure, Times};
 
 use crate::words::style::Style;
 use crate::words::units::{GLUE, TimeUnit, UNKNOWN};
 
-/// A figure of these times, with the sign for "at least" where that is all that is known.
+/// A figure of these times, with a sign if it is only known as "at least".
 pub(crate) fn time(times: &Times, figure: Figure, unit: TimeUnit, style: &Style) -> String {
     let time_us = times.figure(figure);
     let text = unit.show(time_us.map(|us| us.round() as u64));
@@ -16,7 +16,7 @@ pub(crate) fn time(times: &Times, figure: Figure, unit: TimeUnit, style: &Style)
     }
 }
 
-/// The same with a unit of its own, for times that are of different sizes.
+/// A figure of these times with a unit of its own, for times of different sizes.
 pub(crate) fn time_with_unit(times: &Times, figure: Figure, style: &Style) -> String {
     let Some(us) = times.figure(figure) else {
         return UNKNOWN.to_owned();
@@ -26,7 +26,7 @@ pub(crate) fn time_with_unit(times: &Times, figure: Figure, style: &Style) -> St
     format!("{text}{GLUE}{}", unit.sign())
 }
 
-/// The same within a sentence. `None` without such a time.
+/// A figure of these times within a sentence. `None` without such a time.
 pub(crate) fn time_in_words(times: &Times, figure: Figure) -> Option<String> {
     let us = times.figure(figure)?.round() as u64;
     let unit = TimeUnit::of([Some(us)]);
@@ -42,7 +42,7 @@ pub(crate) fn time_in_words(times: &Times, figure: Figure) -> Option<String> {
     ))
 }
 
-/// What the sign means, where one of these figures has it; empty where none has.
+/// The meaning of the sign if one of these figures has it; empty otherwise.
 pub(crate) fn at_least_legend<'a>(
     mut times: impl Iterator<Item = &'a Times>,
     figures: &[Figure],

@@ -8,7 +8,7 @@ pub(crate) fn count(number: u64) -> String {
     grouped(&number.to_string())
 }
 
-/// A count with its noun, which takes an `s` unless there is one.
+/// A count with its noun, which gets an `s` unless the count is 1.
 #[must_use]
 pub fn plural(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
@@ -91,7 +91,7 @@ pub(crate) fn minutes(span: Duration) -> String {
 
 /// Milliseconds since 1970-01-01 as a date with its time of day.
 pub(crate) fn date(unix_ms: u64) -> String {
-    // Beyond, a year has more than four digits.
+    // After this second, years have more than four digits.
     const LAST_S: u64 = 253_402_300_799;
     let since = Duration::from_secs((unix_ms / 1000).min(LAST_S));
     let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string();
@@ -106,10 +106,10 @@ pub fn moment(unix_ms: u64) -> String {
     format!("{day}{GLUE}{time}")
 }
 
-/// A ratio with the ends of its interval, all with as many decimals as it
-/// takes to distinguish the ends from the ratio and from 1, if decimals do: a verdict must not
-/// look like a contradiction to its figures. Nor is an end above 0 written as 0, if two
-/// decimals show it, or among figures below 0.1 a few more.
+/// A ratio with the ends of its interval. All have as many decimals as it takes to distinguish the
+/// ends from the ratio and from 1, if decimals can, because a verdict must not seem to contradict
+/// its figures. An end above 0 is not written as 0 if two decimals show it, or a few more among
+/// figures below 0.1.
 pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
     let [ratio, low, high] = values;
     let largest = ratio.max(high);
@@ -121,19 +121,19 @@ pub(crate) fn ratios(values: [f64; 3]) -> [String; 3] {
         size if size >= 10.0 => 1,
         _ => 2,
     };
-    let differ = |this_value: f64, other: f64, decimals| {
-        this_value == other || format!("{this_value:.decimals$}") != format!("{other:.decimals$}")
+    let is_apart = |a: f64, b: f64, decimals: usize| {
+        a == b || format!("{a:.decimals$}") != format!("{b:.decimals$}")
     };
-    // How many of the figures that differ do so with so many decimals.
-    let apart = |decimals: usize| {
+    // The number of pairs that this many decimals distinguish.
+    let count_apart = |decimals: usize| {
         let pairs = [(low, ratio), (ratio, high), (low, 1.0), (high, 1.0)];
         let pairs = pairs.iter();
-        let apart = pairs.filter(|(value, other)| differ(*value, *other, decimals));
+        let apart = pairs.filter(|(a, b)| is_apart(*a, *b, decimals));
         let may_be_zero = decimals >= 2 && largest >= 0.1;
-        apart.count() + usize::from(may_be_zero || differ(low, 0.0, decimals))
+        apart.count() + usize::from(may_be_zero || is_apart(low, 0.0, decimals))
     };
-    let most = (fewest..=DECIMALS_MAX).map(apart).max();
-    let decimals = (fewest..=DECIMALS_MAX).find(|decimals| Some(apart(*decimals)) == most);
+    let most = (fewest..=DECIMALS_MAX).map(count_apart).max();
+    let decimals = (fewest..=DECIMALS_MAX).find(|decimals| Some(count_apart(*decimals)) == most);
     let decimals = decimals.unwrap_or(DECIMALS_MAX);
     values.map(|value| format!("{value:.decimals$}"))
 }
@@ -143,7 +143,7 @@ pub(crate) fn is_drawable(ratio: f64) -> bool {
     ratio.is_finite() && ratio > 0.0
 }
 
-/// Ratio, low and high, where all three have a place on a log scale.
+/// Ratio, low and high, if all three have a place on a log scale.
 pub(crate) fn drawable(comparison: &Comparison) -> Option<[f64; 3]> {
     let has_place = |values: &[f64; 3]| values.iter().all(|value| is_drawable(*value));
     comparison.bounds().filter(has_place)
@@ -174,7 +174,7 @@ impl TimeUnit {
         }
     }
 
-    /// A time, given in µs, without the sign.
+    /// A time in µs in this unit, without the sign.
     pub(crate) fn show(self, time_us: Option<u64>) -> String {
         let in_unit = |time: u64, unit: f64| match fixed(time as f64 / unit, 2).as_str() {
             "0.00" if time > 0 => "<0.01".to_owned(),
@@ -193,17 +193,17 @@ pub(crate) fn or_unknown<T>(value: Option<T>, show: impl Fn(T) -> String) -> Str
     value.map_or_else(|| UNKNOWN.to_owned(), show)
 }
 
-/// Stands where there is no figure; a note beside it explains why.
+/// Replaces an unknown figure; a note explains why it is unknown.
 pub const UNKNOWN: &str = "-";
 
-/// Stands where blocks are too few for an interval.
+/// Replaces an interval if blocks are too few for one.
 pub(crate) const NO_INTERVAL: &str = "no interval yet";
 
-/// Stands between a figure and its unit: lines are not broken here.
+/// The space between a figure and its unit, at which lines do not break.
 pub const GLUE: char = '\u{a0}';
 
 const DECIMALS_MAX: usize = 4;
-/// From here on digits before the point mean nothing to a reader.
+/// From here on, figures are written with an exponent.
 const PLAIN_MAX: f64 = 1e12;
 
 fn fixed(value: f64, decimals: usize) -> String {
@@ -216,7 +216,7 @@ fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The same without zeros at the end.
+/// A number with at most `decimals` decimals, without zeros at the end.
 fn trimmed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     if text.contains('.') && !text.contains('e') {
@@ -227,16 +227,16 @@ fn trimmed(value: f64, decimals: usize) -> String {
 }
 
 pub(crate) fn grouped(digits: &str) -> String {
-    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let (integer, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = String::new();
-    for (place, digit) in whole.chars().enumerate() {
-        let left = whole.len() - place;
+    for (place, digit) in integer.chars().enumerate() {
+        let left = integer.len() - place;
         if left % 3 == 0 && out.ends_with(|last: char| last.is_ascii_digit()) {
             out.push(',');
         }
         out.push(digit);
     }
-    out + rest
+    out + fraction
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn dates_come_from_the_record_alone() {
-        // Method: the epoch, a leap day, and more than a calendar holds.
+        // Method: the epoch, a leap day, and a time beyond four-digit years.
         assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
         assert_eq!(date(1_709_164_800_000), "2024-02-29 00:00:00 UTC");
         assert_eq!(date(u64::MAX), "9999-12-31 23:59:59 UTC");
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn moments_are_days_and_minutes() {
-        // Method: the first, one in a leap year, and one beyond all calendars.
+        // Method: the epoch, a time in a leap year, and one beyond four-digit years.
         let moments = [0, 1_709_210_096_789, u64::MAX].map(moment);
         assert_eq!(
             spaced(moments),
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn percentages_are_0_or_100_only_when_they_are() {
-        // Method: both ends, and one request away from them.
+        // Method: shares at both ends, and one request away from them.
         let percents = spaced([0.03, 0.025, 0.125].map(percent));
         assert_eq!(percents, ["3 %", "2.5 %", "12.5 %"]);
         assert_eq!(spaced([0.981, 0.001].map(whole_percent)), ["98 %", "<1 %"]);
@@ -308,9 +308,9 @@ mod tests {
     }
 
     #[test]
-    fn ratios_have_the_decimals_that_tell_them_apart() {
-        // Method: wide, near to 1, narrow, a point, large and tiny; an end that no decimals tell
-        // from 1.
+    fn ratios_have_the_decimals_that_distinguish_them() {
+        // Method: wide, near 1, narrow, a point, large and tiny; an end that no decimals
+        // distinguish from 1.
         assert_eq!(ratios([1.12, 1.08, 1.16]), ["1.12", "1.08", "1.16"]);
         assert_eq!(ratios([1.05, 1.004, 1.1]), ["1.050", "1.004", "1.100"]);
         assert_eq!(ratios([1.072, 1.071, 1.073]), ["1.072", "1.071", "1.073"]);
@@ -326,13 +326,13 @@ mod tests {
 
     #[test]
     fn a_table_of_times_has_the_unit_of_its_shortest() {
-        // Method: each unit, and nothing counted.
+        // Method: each unit, and no times.
         assert_eq!(TimeUnit::of([Some(80), Some(9_000)]), TimeUnit::Micros);
         assert_eq!(TimeUnit::of([None, Some(1_000)]), TimeUnit::Millis);
         assert_eq!(TimeUnit::of([Some(1_000_000)]), TimeUnit::Seconds);
         assert_eq!(TimeUnit::of([None]).show(None), "-");
         assert_eq!(TimeUnit::Millis.show(Some(1_234_567)), "1,234.57");
-        // A short time in a table of long ones is not nothing.
+        // A short time in a table of long ones is not printed as zero.
         assert_eq!(TimeUnit::Millis.show(Some(4)), "<0.01");
         assert_eq!(TimeUnit::Millis.show(Some(0)), "0.00");
     }

@@ -14,8 +14,7 @@ use crate::words::style::{Style, Tint};
 use crate::words::units::{GLUE, NO_INTERVAL, count, figure, minutes, percent, plural, ratios};
 use crate::words::wrap::{clean_name, shorten};
 
-/// Whose ratio it is in a list of them: the subject, with its baseline where not all
-/// comparisons of the study have the same.
+/// The subject of a comparison, with its baseline unless the whole study has only one.
 pub(crate) fn who(record: &StudyRecord, comparison: &Comparison) -> String {
     let subject = clean_name(&comparison.subject);
     match record.measured.only_baseline() {
@@ -62,7 +61,7 @@ fn serves(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
         None => (figure(comparison.plain_ratio()?), String::new()),
     };
     let place = place(record, &comparison.load);
-    let message = compares(record, comparison, [&ratio, &interval, &place]);
+    let sentence = compares(record, comparison, [&ratio, &interval, &place]);
     let shifted = comparison.shifted().map_or_else(String::new, |other| {
         let rounds = plural(other.rounds_left_out, "disturbed round");
         format!(", but {} without {rounds}", self::interval(&other.bounds))
@@ -74,10 +73,10 @@ fn serves(record: &StudyRecord, comparison: &Comparison) -> Option<String> {
         ),
         Some(_) => String::new(),
     };
-    Some(message + &shifted + &alone)
+    Some(sentence + &shifted + &alone)
 }
 
-/// The ratio of a comparison by its metric, in these words: ratio, interval and place.
+/// The comparison in words that suit its metric, with this ratio, interval and place.
 fn compares(
     record: &StudyRecord,
     comparison: &Comparison,
@@ -119,7 +118,7 @@ fn compares(
     }
 }
 
-/// One sentence for comparisons of one pair by one metric with one verdict, which have a ratio.
+/// One sentence for comparisons with a ratio that share pair, metric and verdict.
 pub(crate) fn sentence_of_all(
     record: &StudyRecord,
     comparisons: &[&Comparison],
@@ -138,7 +137,7 @@ pub(crate) fn sentence_of_all(
     )
 }
 
-/// The loads of comparisons; their number if they are many.
+/// The names of the comparisons' loads; their number if they are many.
 pub(crate) fn names_of_loads(comparisons: &[&Comparison]) -> String {
     let loads = comparisons.iter();
     let loads: Vec<String> = loads.map(|comparison| name(&comparison.load)).collect();
@@ -151,7 +150,7 @@ pub(crate) fn names_of_loads(comparisons: &[&Comparison]) -> String {
 
 const LOADS_NAMED: usize = 4;
 
-/// From the lowest to the highest ratio, or the bound that holds for all.
+/// The range from the lowest to the highest ratio, or the bound that holds for all.
 pub(crate) fn ratio_range(comparisons: &[&Comparison]) -> String {
     let shown = comparisons
         .iter()
@@ -173,8 +172,8 @@ pub(crate) fn ratio_range(comparisons: &[&Comparison]) -> String {
     }
 }
 
-/// How fast one of two recovers, with a ratio above 1, and so with "at least" where it is a
-/// bound.
+/// How fast one of two subjects recovers, with a ratio above 1, so that a bound is always an "at
+/// least".
 fn recovers(
     [subject, baseline]: [&str; 2],
     [ratio, low, high]: [f64; 3],
@@ -192,8 +191,8 @@ fn recovers(
     format!("{subject} recovers {times}× as fast as {baseline} ({detail})")
 }
 
-/// What processor time shows if this was the limit.
-macro_rules! compared_where {
+/// Why CPU per response is compared if this was the limit.
+macro_rules! compared_if {
     ($limit:literal) => {
         concat!(
             "CPU per response is compared if ",
@@ -205,18 +204,18 @@ macro_rules! compared_where {
     };
 }
 
-/// What processor time shows in place of throughput, once for a whole study.
+/// A note for the whole study on CPU per response that stands in for throughput, if any does.
 pub(crate) fn instead_of_throughput(record: &StudyRecord) -> Option<&'static str> {
     let mut primary = record.conclusions.primary();
     let is_instead = primary.any(|comparison| comparison.metric == Metric::ServerCpu);
     is_instead.then(|| match foreign_limits(record) {
-        ForeignLimits::Generator => compared_where!("the generator"),
-        ForeignLimits::Service => compared_where!("a service"),
-        ForeignLimits::Both => compared_where!("the generator or a service"),
+        ForeignLimits::Generator => compared_if!("the generator"),
+        ForeignLimits::Service => compared_if!("a service"),
+        ForeignLimits::Both => compared_if!("the generator or a service"),
     })
 }
 
-/// What was the limit, and no subject, where processor time stands in for throughput.
+/// The limits other than the subjects if CPU per response stands in for throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ForeignLimits {
     Generator,
@@ -253,7 +252,7 @@ pub(crate) fn foreign_limits(record: &StudyRecord) -> ForeignLimits {
     }
 }
 
-/// Whether it limits throughput alone, and nothing that is compared in its place.
+/// Whether a finding limits throughput alone, and not the CPU per response that stands in for it.
 pub(crate) fn is_of_throughput(finding: &Finding) -> bool {
     finding.limits == Limits::Throughput
 }
@@ -268,7 +267,7 @@ pub(crate) fn name(text: &str) -> String {
     shorten(&clean_name(text), 30)
 }
 
-/// The load of a comparison, its name only where there are several; or the fault.
+/// The load of a comparison, by name if there are several; or its fault.
 pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
     if record
         .measured
@@ -288,7 +287,7 @@ pub(crate) fn place(record: &StudyRecord, load: &str) -> String {
     }
 }
 
-/// A load in a table: its name where there are several, and its connections.
+/// A load in a table: its name if there are several, and its connections.
 pub(crate) fn load_text(record: &StudyRecord, load: &str) -> String {
     let text = place(record, load);
     match text.split_once(' ') {
@@ -314,7 +313,7 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The same as a class of a page.
+/// A verdict's class in a page.
 pub(crate) fn class(verdict: Verdict) -> String {
     word(verdict).replace(' ', "-")
 }
@@ -327,7 +326,7 @@ pub(crate) fn word_of(comparison: &Comparison) -> &'static str {
     word(comparison.verdict)
 }
 
-/// For a comparison with fewer blocks than a verdict needs.
+/// The word for a comparison with fewer blocks than a verdict needs.
 pub(crate) const TOO_FEW_BLOCKS: &str = "undecided, too few blocks";
 
 pub(crate) fn is_open(comparison: &Comparison) -> bool {
@@ -343,7 +342,7 @@ pub(crate) fn tint(verdict: Verdict) -> Tint {
     }
 }
 
-/// Ratio and interval as they are written; `None` without an interval.
+/// Ratio and interval as texts; `None` without an interval.
 pub(crate) fn bounds(comparison: &Comparison) -> Option<[String; 3]> {
     comparison.bounds().map(ratios)
 }
@@ -362,7 +361,7 @@ pub(crate) fn interval(bounds: &Bounds) -> String {
     format!("{ratio} ({low} to {high})")
 }
 
-/// What would settle a comparison whose verdict is open, for the margin that it is held to.
+/// The blocks that would settle an undecided comparison at the margin of the study.
 fn settling(record: &StudyRecord, comparison: &Comparison) -> String {
     match comparison.blocks_more {
         _ if comparison.too_few_blocks => lacking(record, comparison),
@@ -376,7 +375,7 @@ fn settling(record: &StudyRecord, comparison: &Comparison) -> String {
     }
 }
 
-/// What a comparison lacks that has fewer blocks than a verdict needs.
+/// The blocks that a comparison still needs for a verdict, and the flag for them.
 pub(crate) fn lacking(record: &StudyRecord, comparison: &Comparison) -> String {
     let fewest = if comparison.metric.is_counted() {
         BLOCKS_MIN
@@ -391,8 +390,8 @@ pub(crate) fn lacking(record: &StudyRecord, comparison: &Comparison) -> String {
     )
 }
 
-/// The flag that gives a study like this one so many blocks more; `None` if they are more
-/// than anyone waits for.
+/// The flag that gives a study like this one this many more blocks; `None` if they would take too
+/// long.
 pub(crate) fn more_flag(record: &StudyRecord, more: u32) -> Option<String> {
     if more > BLOCKS_SHOWN_MAX {
         return None;
@@ -403,7 +402,7 @@ pub(crate) fn more_flag(record: &StudyRecord, more: u32) -> Option<String> {
         return Some(format!("--blocks {blocks}"));
     }
     let span = measured.elapsed_s + measured.seconds_per_block()? * f64::from(more);
-    // Blocks take a little longer now and then, and a budget is easier to read in round numbers.
+    // Some blocks take a little longer, and a budget is easier to read in round numbers.
     Some(match (1.1 * span).ceil() as u64 {
         seconds @ 0..120 => format!("--budget {}s", seconds.next_multiple_of(10)),
         seconds @ 120..7_200 => format!("--budget {}m", seconds.div_ceil(60)),
@@ -411,10 +410,10 @@ pub(crate) fn more_flag(record: &StudyRecord, more: u32) -> Option<String> {
     })
 }
 
-/// That so many more blocks would settle a question, or that more blocks are no remedy.
+/// That this many more blocks would settle a question, or that more blocks are no remedy.
 pub(crate) fn would_settle(record: &StudyRecord, more: u32) -> String {
     match more {
-        // The estimate has no end, and its figures mean nothing from here on.
+        // Estimates above this number are meaningless.
         more if more > BLOCKS_SHOWN_MAX => {
             let most = count(BLOCKS_SHOWN_MAX.into());
             format!("even {most} more blocks would not decide it")
@@ -423,7 +422,7 @@ pub(crate) fn would_settle(record: &StudyRecord, more: u32) -> String {
     }
 }
 
-/// So many blocks more, and for how long they would take at the pace of this study.
+/// This many more blocks, and the time that they would take at the pace of this study.
 pub(crate) fn more_blocks(record: &StudyRecord, more: u32) -> String {
     let blocks = plural(more.into(), "more block");
     let span = record.measured.seconds_per_block().unwrap_or_default() * f64::from(more);
@@ -442,7 +441,7 @@ fn void_reason(record: &StudyRecord, comparison: &Comparison) -> String {
     void_line(limits.find(|finding| finding.level == Level::Void))
 }
 
-/// The first line of a finding's message, to stand within a sentence.
+/// The first line of a finding's message, for use within a sentence.
 pub(crate) fn void_line(void: Option<&Finding>) -> String {
     let message = void.map(message);
     let line = message.as_deref().and_then(|text| text.lines().next());
@@ -459,9 +458,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_of_how_fast_one_recovers_is_said_to_be_one() {
-        // Method: slower and faster with a settled direction, where both are "at least", and one
-        // that is open.
+    fn a_bound_of_a_recovery_is_always_an_at_least() {
+        // Method: decided slower and faster recoveries, which are both "at least", and an
+        // undecided one.
         let report = |values: [f64; 3], verdict| recovers(["a", "b"], values, (verdict, true));
         let slower = report([183.0, 182.0, 184.0], Verdict::Slower);
         assert_eq!(

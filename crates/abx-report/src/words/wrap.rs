@@ -2,9 +2,9 @@
 
 use abx_evidence::is_hidden;
 
-/// `text` in lines of at most `width` columns: the first after `first`, the
-/// others after `next`. Newlines in `text` stay. Lines are broken at blanks
-/// only, and a word that is longer than a line is cut into pieces.
+/// `text` in lines of at most `width` columns: the first after `first`, the others after `next`.
+/// Newlines in `text` stay. Lines break only at blanks, and a word that is longer than a line is
+/// cut into pieces.
 #[must_use]
 pub fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
     let mut out = String::new();
@@ -40,7 +40,7 @@ pub fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
     out
 }
 
-/// The columns that `text` takes, our own colours left out.
+/// The columns that `text` takes, without its colour codes.
 pub(crate) fn columns(text: &str) -> usize {
     let mut is_color = false;
     let is_shown = |letter: &char| {
@@ -52,19 +52,19 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().filter(is_shown).count()
 }
 
-/// The longest text and the longest name that reports show, in letters: far above what a person
-/// writes. The middle of a longer one is left out.
+/// The longest text and the longest name that reports show, in letters: far above what people
+/// write. Longer ones lose their middle.
 const TEXT_LETTERS_MAX: usize = 8_000;
 const NAME_LETTERS_MAX: usize = 500;
 
-/// Text that did not come from us, with every letter replaced that could steer
-/// a terminal or hide or turn around other letters, and at most 8,000 letters long. Newlines stay.
+/// Foreign text with at most 8,000 letters. Letters that could control a terminal, or hide or
+/// reverse other letters, are replaced. Newlines stay.
 #[must_use]
 pub fn clean(text: &str) -> String {
     shorten(&harmless(text), TEXT_LETTERS_MAX)
 }
 
-/// Text of any length without letters that could steer a terminal or hide others.
+/// Text of any length without letters that could control a terminal or hide others.
 pub(crate) fn harmless(text: &str) -> String {
     let harmless = |letter: char| match letter {
         '\n' => '\n',
@@ -75,15 +75,15 @@ pub(crate) fn harmless(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(harmless).collect()
 }
 
-/// A name that did not come from us, on one line and at most 500 letters long.
+/// A foreign name on one line, with at most 500 letters.
 #[must_use]
 pub fn clean_name(name: &str) -> String {
     let name = harmless(name).replace('\n', "\u{fffd}");
     shorten(&name, NAME_LETTERS_MAX)
 }
 
-/// At most `width` letters, the middle left out: both ends of a name tell
-/// versions and variants apart.
+/// At most `width` letters, without the middle, because both ends of a name distinguish versions
+/// and variants.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
     if text.len() <= width {
         return text.to_owned();
@@ -99,7 +99,8 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     start.chain(['…']).chain(end).collect()
 }
 
-fn pieces(word: &str, width: usize) -> Vec<String> {
+/// A word in pieces of at most `width` letters.
+pub(crate) fn pieces(word: &str, width: usize) -> Vec<String> {
     if columns(word) <= width {
         return vec![word.to_owned()];
     }
@@ -123,14 +124,14 @@ mod tests {
 
     #[test]
     fn our_colours_take_no_columns() {
-        // Method: a painted word beside the same word.
+        // Method: a painted word and the same word without colour.
         assert_eq!(columns("\x1b[1;32mfaster\x1b[0m."), columns("faster."));
     }
 
     #[test]
-    fn text_from_subjects_cannot_steer_the_terminal() {
-        // Method: a colour, a bell, a C1 control, a turn-around, a carriage return;
-        // then letters that are invisible.
+    fn text_from_subjects_cannot_control_the_terminal() {
+        // Method: a colour, a bell, a C1 control, a right-to-left override and a carriage return;
+        // then invisible letters.
         let text = clean("\x1b[31mred\x07\u{9b}2J\u{202e}\rx\r\ny");
         assert!(
             text.chars()
@@ -159,12 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_is_not_longer_than_people_write() {
-        // Method: a text and a name of a million letters, and the longest that stay whole.
+    fn foreign_text_has_a_limited_length() {
+        // Method: a text and a name of a million letters, and the longest name that is unchanged.
         let long = "\u{e4}".repeat(1_000_000);
         assert_eq!(clean(&long).chars().count(), TEXT_LETTERS_MAX);
         assert_eq!(clean_name(&long).chars().count(), NAME_LETTERS_MAX);
-        let whole: String = long.chars().take(NAME_LETTERS_MAX).collect();
-        assert_eq!(clean_name(&whole), whole);
+        let longest: String = long.chars().take(NAME_LETTERS_MAX).collect();
+        assert_eq!(clean_name(&longest), longest);
     }
 }

@@ -214,7 +214,7 @@ fn every_figure_on_the_page_of_a_study_is_in_its_record() {
 }
 
 #[test]
-fn the_report_of_the_tour_has_its_record_beside_it() {
+fn the_tour_prints_the_report_of_its_record() {
     // Method: the record judged again; the tour has its report word for word, and the page
     // that everybody reads first has what stands before the second table.
     let root = catalog().join("..");

@@ -1,5 +1,5 @@
-//! A table whose last column is a bar, all of them on the axis below. A narrow page lays it out as
-//! no table, so the page's program names its parts.
+//! A table with bars in its last column, which share the axis below. A narrow page does not lay it
+//! out as a table, so the page's program names its parts.
 
 use crate::html::markup::{Element, element};
 

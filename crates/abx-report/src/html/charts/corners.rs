@@ -1,12 +1,12 @@
-//! A line with as few corners as look the same.
+//! Simplifies a line without a visible difference.
 
-/// How far a line may be from a place that it leaves out, in pixels: less than half of what
-/// screens can show.
+/// The distance of the line from a place that it leaves out, at most, in pixels: less than half of
+/// what screens can show.
 const APART_MAX: f64 = 0.2;
 
-/// The places of a line that it cannot do without, by the method of Douglas and Peucker: the
-/// first, the last, and of what lies between them the farthest from the line so far, until none
-/// is farther away than [`APART_MAX`].
+/// The necessary places of a line, by the method of Douglas and Peucker: the first, the last, and
+/// repeatedly the place that is farthest from the line so far, until none is farther away than
+/// [`APART_MAX`].
 pub(super) fn corners(places: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let Some(last) = places.len().checked_sub(1) else {
         return Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn corners(places: &[[f64; 2]]) -> Vec<[f64; 2]> {
     while let Some((from, to)) = spans.pop() {
         let between = from + 1..to;
         let distance = |index: &usize| distance(places[*index], [places[from], places[to]]);
-        let farthest = between.max_by(|one, other| distance(one).total_cmp(&distance(other)));
+        let farthest = between.max_by(|a, b| distance(a).total_cmp(&distance(b)));
         let Some(farthest) = farthest.filter(|index| distance(index) > APART_MAX) else {
             continue;
         };
@@ -31,7 +31,7 @@ pub(super) fn corners(places: &[[f64; 2]]) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// From a place to the nearest of a line between two others.
+/// The distance from a place to a line between two others.
 fn distance([x, y]: [f64; 2], [from, to]: [[f64; 2]; 2]) -> f64 {
     let [along, down] = [to[0] - from[0], to[1] - from[1]];
     let length = along.hypot(down);
@@ -50,8 +50,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn corners_stay_and_what_lies_between_them_goes() {
-        // Method: a step of three lines with places along them, a place twice, one alone, none.
+    fn corners_stay_and_places_between_them_go() {
+        // Method: a step of three lines with places along them, a place twice, one place, none.
         let step = [
             [0.0, 0.0],
             [1.0, 0.0],

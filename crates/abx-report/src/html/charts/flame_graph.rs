@@ -1,8 +1,8 @@
-//! Call chains as a flame graph: a row of boxes per depth, callers above what they call, each as
-//! wide as its CPU time.
+//! Call chains as a flame graph: a row of boxes per depth, callers above callees, each as wide as
+//! its CPU time.
 //!
-//! Places along x are percentages, and each box clips its own name, so that a graph can be read at
-//! any width and without the page's program, which enlarges, searches and walks.
+//! Places along x are percentages, and each box clips its own name, so a graph is legible at any
+//! width. The page's program adds zoom, search and keyboard navigation.
 
 use abx_verdict::{DEEPER, FlameFunction, FlameGraph, Purpose};
 
@@ -11,43 +11,43 @@ use crate::html::markup::{Element, Markup, element};
 use crate::words::units::GLUE;
 use crate::words::wrap::{clean_name, shorten};
 
-/// A graph that is drawn.
+/// The drawing of a graph.
 pub(crate) struct FlameDrawing {
     pub(crate) svg: Markup,
     /// Functions below this share of the whole are summed up.
     pub(crate) share_min: f64,
 }
 
-/// Whose call chains a graph shows.
+/// The subjects whose call chains a graph shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlameSides {
     One,
-    /// Those of a subject and its baseline, where a box is as wide as the larger of both.
+    /// A subject and its baseline. A box is as wide as the larger of both times.
     Both,
 }
 
-/// Functions below this share of the whole are summed up in any case.
+/// Functions below this share of the whole are summed up even if the graph is small.
 const SHARE_MIN: f64 = 0.001;
-/// By so much more is summed up if a graph is too large.
+/// The factor by which that share grows until a graph is small enough.
 const COARSER: f64 = 1.3;
 /// Boxes of a graph, at most.
 const BOXES_MAX: usize = 3_000;
 /// Letters of a name, at most: more than any screen shows in a box.
 const NAME_LETTERS: usize = 100;
-/// The height of a row, and of a box in it, in pixels.
+/// The height of a row in pixels.
 const ROW: usize = 18;
 
-/// Draws a graph in at most so many bytes: what is too small for that is summed up.
+/// Draws a graph in at most `bytes_max` bytes. Functions that are too small for that are summed up.
 pub(crate) fn draw_flame_graph(
     caption: &PlotCaption,
     graph: &FlameGraph,
     sides: FlameSides,
     bytes_max: usize,
 ) -> FlameDrawing {
-    let whole = FlameCall::whole(graph, sides);
+    let root = FlameCall::root(graph, sides);
     let mut share_min = SHARE_MIN;
     loop {
-        let boxes = whole.boxes(share_min);
+        let boxes = root.boxes(share_min);
         let is_last = share_min > 1.0;
         if boxes.len() <= BOXES_MAX || is_last {
             let svg = svg(caption, &boxes, sides);
@@ -77,45 +77,30 @@ struct FlameBox<'a> {
     width: f64,
     name: &'a str,
     us: [f64; 2],
-    /// `None` for a sum of several.
+    /// `None` for the root and for a sum of several functions.
     purpose: Option<Purpose>,
 }
 
 impl<'a> FlameCall<'a> {
-    fn whole(graph: &'a FlameGraph, sides: FlameSides) -> FlameCall<'a> {
-        let callees = graph.functions.iter();
-        FlameCall::of(
-            "all",
-            graph.us_per_response,
-            None,
-            callees
-                .map(|callee| FlameCall::of_function(callee, sides))
-                .collect(),
-            sides,
-        )
-    }
-
-    fn of_function(function: &'a FlameFunction, sides: FlameSides) -> FlameCall<'a> {
-        let callees = function.callees.iter();
-        FlameCall::of(
-            &function.name,
-            function.us_per_response,
-            Some(function.purpose),
-            callees
-                .map(|callee| FlameCall::of_function(callee, sides))
-                .collect(),
-            sides,
-        )
+    fn root(graph: &'a FlameGraph, sides: FlameSides) -> FlameCall<'a> {
+        let us = graph.us_per_response;
+        FlameCall::of("all", us, None, &graph.functions, sides)
     }
 
     fn of(
         name: &'a str,
         us: [f64; 2],
         purpose: Option<Purpose>,
-        callees: Vec<FlameCall<'a>>,
+        callees: &'a [FlameFunction],
         sides: FlameSides,
     ) -> FlameCall<'a> {
-        // What the function itself takes, without its callees.
+        let callees = callees.iter().map(|callee| {
+            let purpose = Some(callee.purpose);
+            let us = callee.us_per_response;
+            FlameCall::of(&callee.name, us, purpose, &callee.callees, sides)
+        });
+        let callees: Vec<FlameCall> = callees.collect();
+        // The time of the function itself, without its callees.
         let alone = [0, 1].map(|side| {
             let below: f64 = callees.iter().map(|callee| callee.us[side]).sum();
             (us[side] - below).max(0.0)
@@ -133,7 +118,7 @@ impl<'a> FlameCall<'a> {
         }
     }
 
-    /// The boxes of a graph of which this is all, callers first.
+    /// The boxes of a graph with this root, callers first.
     fn boxes(&self, share_min: f64) -> Vec<FlameBox<'a>> {
         let mut boxes = Vec::new();
         if self.width > 0.0 {
@@ -180,15 +165,11 @@ impl<'a> FlameCall<'a> {
 
 fn svg(caption: &PlotCaption, boxes: &[FlameBox], sides: FlameSides) -> Markup {
     let [title, description] = ["title", "desc"].map(|part| format!("{}-{part}", caption.id));
-    let depth = boxes
-        .iter()
-        .map(|this_box| this_box.depth)
-        .max()
-        .unwrap_or(0);
+    let depth = boxes.iter().map(|each| each.depth).max().unwrap_or(0);
     let rows = (0..=depth).map(|depth| {
-        let of_row = boxes.iter().filter(|this_box| this_box.depth == depth);
+        let of_row = boxes.iter().filter(|each| each.depth == depth);
         let row = element("svg").with("y", depth * ROW).with("height", ROW);
-        row.add_all(of_row.map(|this_box| box_markup(this_box, sides)))
+        row.add_all(of_row.map(|each| box_markup(each, sides)))
     });
     element("svg")
         .class("flame")
@@ -205,27 +186,27 @@ fn svg(caption: &PlotCaption, boxes: &[FlameBox], sides: FlameSides) -> Markup {
         .into()
 }
 
-fn box_markup(this_box: &FlameBox, sides: FlameSides) -> Element {
-    let [ours, theirs] = this_box.us.map(micros);
+fn box_markup(flame_box: &FlameBox, sides: FlameSides) -> Element {
+    let [ours, theirs] = flame_box.us.map(micros);
     let us = match sides {
         FlameSides::One => ours,
         FlameSides::Both => format!("{ours} {theirs}"),
     };
     let share = |share: f64| format!("{}%", (share * 100_000.0).round() / 1_000.0 + 0.0);
-    let name = shorten(&clean_name(this_box.name), NAME_LETTERS);
+    let name = shorten(&clean_name(flame_box.name), NAME_LETTERS);
     element("svg")
-        .class(class(this_box, sides))
-        .with("x", share(this_box.from))
-        .with("width", share(this_box.width))
+        .class(class(flame_box, sides))
+        .with("x", share(flame_box.from))
+        .with("width", share(flame_box.width))
         .with("data-us", us)
         .add(element("use").with("href", "#box"))
         .add(element("text").text(&name))
 }
 
-/// The colour of a box: what most of its time is for, or whose it is.
-fn class(this_box: &FlameBox, sides: FlameSides) -> &'static str {
-    let [ours, theirs] = this_box.us;
-    match (sides, this_box.purpose) {
+/// The colour of a box: the purpose of most of its time, or the side that needs more.
+fn class(flame_box: &FlameBox, sides: FlameSides) -> &'static str {
+    let [ours, theirs] = flame_box.us;
+    match (sides, flame_box.purpose) {
         (FlameSides::One, Some(purpose)) => purpose_class(purpose),
         (FlameSides::One, None) => "f",
         (FlameSides::Both, _) => match (ours - theirs) / ours.max(theirs).max(f64::MIN_POSITIVE) {
@@ -238,8 +219,8 @@ fn class(this_box: &FlameBox, sides: FlameSides) -> &'static str {
     }
 }
 
-/// Differences of a box as a share of its larger side, from which on it has a colour, and a
-/// strong one.
+/// Differences of a box, as a share of its larger side, above which it has a colour, and a strong
+/// colour.
 const LITTLE: f64 = 0.1;
 const MUCH: f64 = 0.5;
 
@@ -275,7 +256,7 @@ pub(crate) fn share_in_words(share_min: f64) -> String {
     format!("{:.1}{GLUE}%", share_min * 100.0)
 }
 
-/// What a box of a graph looks like; each box refers to it.
+/// The shape of a box; each box refers to it.
 pub(crate) fn flame_box() -> Element {
     element("rect")
         .with("id", "box")
@@ -321,7 +302,7 @@ mod tests {
 
     #[test]
     fn boxes_are_below_their_callers_and_as_wide_as_their_time() {
-        // Method: 10 µs, of which main takes 8 and calls two functions for 2 and 4.
+        // Method: main takes 8 of 10 µs, and two functions that it calls take 2 and 4 µs.
         let callees = vec![
             function("a", [2.0, 0.0], vec![]),
             function("b", [4.0, 0.0], vec![]),
@@ -330,11 +311,10 @@ mod tests {
             function("main", [8.0, 0.0], callees),
             function("other", [2.0, 0.0], vec![]),
         ]);
-        let whole = FlameCall::whole(&graph, FlameSides::One);
-        let boxes = whole.boxes(SHARE_MIN);
-        let seen: Vec<(usize, f64, f64, &str)> = boxes
+        let boxes = FlameCall::root(&graph, FlameSides::One).boxes(SHARE_MIN);
+        let drawn: Vec<(usize, f64, f64, &str)> = boxes
             .iter()
-            .map(|this_box| (this_box.depth, this_box.from, this_box.width, this_box.name))
+            .map(|each| (each.depth, each.from, each.width, each.name))
             .collect();
         let expected = [
             (0, 0.0, 1.0, "all"),
@@ -343,24 +323,22 @@ mod tests {
             (2, 0.2, 0.4, "b"),
             (1, 0.8, 0.2, "other"),
         ];
-        assert_eq!(seen, expected);
+        assert_eq!(drawn, expected);
     }
 
     #[test]
-    fn a_difference_has_room_for_what_only_one_side_does() {
+    fn a_graph_of_a_pair_has_the_functions_of_both_sides() {
         // Method: a function of each side alone, and one of both; each as wide as its larger side.
         let graph = graph(vec![
             function("both", [3.0, 1.0], vec![]),
             function("ours", [2.0, 0.0], vec![]),
             function("theirs", [0.0, 5.0], vec![]),
         ]);
-        let boxes = FlameCall::whole(&graph, FlameSides::Both).boxes(SHARE_MIN);
-        let widths: Vec<f64> = boxes.iter().map(|this_box| this_box.width).collect();
+        let boxes = FlameCall::root(&graph, FlameSides::Both).boxes(SHARE_MIN);
+        let widths: Vec<f64> = boxes.iter().map(|each| each.width).collect();
         assert_eq!(widths, [1.0, 0.3, 0.2, 0.5]);
-        let classes: Vec<&str> = boxes
-            .iter()
-            .map(|this_box| class(this_box, FlameSides::Both))
-            .collect();
+        let classes = boxes.iter().map(|each| class(each, FlameSides::Both));
+        let classes: Vec<&str> = classes.collect();
         assert_eq!(classes, ["f less1", "f more2", "f more2", "f less2"]);
     }
 
@@ -372,8 +350,8 @@ mod tests {
             function("small", [0.005, 0.0], vec![]),
             function("tiny", [0.006, 0.0], vec![]),
         ]);
-        let boxes = FlameCall::whole(&graph, FlameSides::One).boxes(SHARE_MIN);
-        let names: Vec<&str> = boxes.iter().map(|this_box| this_box.name).collect();
+        let boxes = FlameCall::root(&graph, FlameSides::One).boxes(SHARE_MIN);
+        let names: Vec<&str> = boxes.iter().map(|each| each.name).collect();
         assert_eq!(names, ["all", "large", DEEPER]);
         assert!((boxes[2].us[0] - 0.011).abs() < 1e-9);
     }
@@ -395,7 +373,7 @@ mod tests {
     proptest! {
         #[test]
         fn names_of_functions_are_only_names(name in any::<String>(), hostile in "[<>&\"'/a-z!-]{0,40}") {
-            // Method: any name as that of a function: the graph has the tags of another one.
+            // Method: with any name of a function, the graph has the same tags.
             let drawn = |name: &str| {
                 let graph = graph(vec![function(name, [1.0, 0.0], vec![])]);
                 draw_flame_graph(&caption(), &graph, FlameSides::One, 150_000).svg.into_string()

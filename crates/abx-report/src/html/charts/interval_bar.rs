@@ -1,5 +1,4 @@
-//! An interval as a bar on a scale: the picture in a row of a table, and the
-//! axis below all of them.
+//! An interval as a bar on a scale: the picture in a row of a table, and the axis below all bars.
 
 use crate::html::charts::plot::{
     BAR_MARKER, STRETCHED, horizontal, percent as share, px, stretched, vertical,
@@ -7,7 +6,7 @@ use crate::html::charts::plot::{
 use crate::html::charts::scale::Scale;
 use crate::html::markup::{Element, Markup, element};
 
-/// A bar shows what its row states, so it has no words of its own.
+/// A bar. It has no words, because its row states the same figures.
 pub(crate) struct Bar {
     pub(crate) backdrop: Backdrop,
     pub(crate) dots: Vec<f64>,
@@ -16,16 +15,16 @@ pub(crate) struct Bar {
     pub(crate) ends: Option<[BarEnd; 2]>,
 }
 
-/// What is drawn behind the bars of a table.
+/// The background of the bars of a table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Backdrop {
-    /// Is hatched.
+    /// A hatched range.
     pub(crate) band: Option<[f64; 2]>,
-    /// Has a line.
+    /// A vertical line.
     pub(crate) rule: Option<f64>,
-    /// Its name in the page; empty for one that a single bar has.
+    /// Its id in the page; empty if only one bar has it.
     pub(crate) id: String,
-    /// Whether a bar above draws it already.
+    /// Whether a bar above draws it already, so that this one refers to it.
     pub(crate) is_drawn: bool,
 }
 
@@ -99,7 +98,7 @@ impl Bar {
 }
 
 impl BarEnd {
-    /// Whether an arrow is there instead of a stop.
+    /// Whether the end is an arrow instead of a stop.
     fn is_open_ended(&self, scale: Scale) -> bool {
         self.is_open || !scale.holds(self.at)
     }
@@ -109,12 +108,12 @@ impl BarEnd {
 pub(crate) fn axis(scale: Scale, show: impl Fn(f64) -> String) -> Element {
     let ticks = scale.ticks(TICKS);
     let is_dense = ticks.len() > 4;
-    // Where there is no difference is written on a narrow page too.
-    let number = ticks.iter().position(|tick| (tick - 1.0).abs() < 1e-9);
-    let kept = number.unwrap_or_default() % 2;
+    // A narrow page leaves out every second tick, but never the one at 1.
+    let one = ticks.iter().position(|tick| (tick - 1.0).abs() < 1e-9);
+    let parity = one.unwrap_or_default() % 2;
     let ticks = ticks.iter().enumerate().flat_map(|(index, tick)| {
         let at = scale.place(*tick);
-        let minor = if is_dense && index % 2 != kept {
+        let minor = if is_dense && index % 2 != parity {
             " minor"
         } else {
             ""
@@ -131,7 +130,7 @@ pub(crate) fn axis(scale: Scale, show: impl Fn(f64) -> String) -> Element {
         .add_all(ticks)
 }
 
-/// The height of a row's picture, and where in it things are.
+/// The height of a row's picture, and the places of the bar and the dots in it.
 const HEIGHT: f64 = 34.0;
 const BAR_AT: f64 = 13.0;
 const DOTS_AT: f64 = 27.0;

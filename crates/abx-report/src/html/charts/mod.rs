@@ -1,4 +1,4 @@
-//! Plots and bars as SVG, with the axes that they stand on.
+//! Plots, bars and flame graphs as SVG, with their axes.
 
 mod bar_table;
 mod corners;

@@ -1,9 +1,8 @@
 //! One plot as SVG: axes, grid, shades, curves and points.
 //!
-//! Places along x are percentages and places along y are pixels, so a plot is
-//! as wide as its page while its letters keep their size. Curves, which cannot
-//! have percentages, stand in a part that is stretched. Padding around the area
-//! is in the style sheet ([`PAD_TOP`] and [`PAD_BOTTOM`] here).
+//! Places along x are percentages and places along y are pixels, so a plot is as wide as its page
+//! while its letters keep their size. Curves cannot have percentages, so they are in a part that is
+//! stretched. The style sheet pads the area by [`PAD_TOP`] and [`PAD_BOTTOM`].
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ pub(crate) struct Plot {
     rules: Markup,
     series: BTreeMap<usize, PlotSeries>,
     points: PointSize,
-    /// What the values of all points are in.
+    /// The unit of all points' values.
     unit: String,
 }
 
@@ -42,11 +41,11 @@ pub(crate) struct PlotAxis {
 pub(crate) struct Tick {
     pub(crate) at: f64,
     pub(crate) text: String,
-    /// Whether a narrow page has no room for it.
+    /// Whether a narrow page leaves it out.
     pub(crate) is_minor: bool,
 }
 
-/// A plot's name, and its text for those who do not see it.
+/// A plot's id and title, and a description for screen readers.
 pub(crate) struct PlotCaption {
     pub(crate) id: String,
     pub(crate) title: String,
@@ -62,7 +61,7 @@ pub(crate) enum PointSize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stroke {
     Solid,
-    /// Only known as "at least".
+    /// For values that are only known as "at least".
     AtLeast,
     Thin,
 }
@@ -104,7 +103,7 @@ impl PlotAxis {
 }
 
 impl Plot {
-    /// An empty one whose area is `height` pixels high.
+    /// An empty plot with an area of `height` pixels.
     pub(crate) fn new(caption: PlotCaption, [x, y]: [PlotAxis; 2], height: f64) -> Plot {
         Plot {
             id: caption.id,
@@ -126,7 +125,7 @@ impl Plot {
         self
     }
 
-    /// With this after the text of each point.
+    /// Sets the unit that tooltips show after the value of each point.
     pub(crate) fn in_unit(mut self, unit: &str) -> Plot {
         unit.clone_into(&mut self.unit);
         self
@@ -195,8 +194,8 @@ impl Plot {
         self.series.entry(subject).or_default().bands.push(band);
     }
 
-    /// A point of one subject, which shows `tip` when it is looked at, after the name that the
-    /// subject has in the legend of the figure, and before the unit.
+    /// A point of one subject. Its tooltip has the subject's name from the legend, `tip` and the
+    /// unit.
     pub(crate) fn point(&mut self, subject: usize, place: PlotPoint, tip: &str) {
         let marker = marker(subject, self.points);
         let mark = element("use").with("href", marker);
@@ -207,8 +206,8 @@ impl Plot {
         self.series.entry(subject).or_default().points.push(mark);
     }
 
-    /// A column of one subject between two values of x, from the bottom up to a place at the
-    /// second of them, which shows `tip` when it is looked at.
+    /// A column of one subject between two values of x, from the bottom up to the place `to`, with
+    /// `tip` as its tooltip.
     pub(crate) fn column(&mut self, subject: usize, from: f64, to: PlotPoint, tip: &str) {
         let [left, right] = [from, to.x].map(|value| self.x_share(value));
         let top = self.y_px(to.y);
@@ -294,20 +293,25 @@ impl Plot {
     }
 }
 
-/// The name of an axis: on one line at the first of these places down, or on two lines at
-/// the others where a narrow page has no room for one.
-fn axis_name(class: &'static str, x: &str, name: &str, [value, first, second]: [f64; 3]) -> Markup {
+/// The name of an axis, on one line at `single`, or on two lines at `first` and `second` if a
+/// narrow page has no room for one line.
+fn axis_name(
+    class: &'static str,
+    x: &str,
+    name: &str,
+    [single, first, second]: [f64; 3],
+) -> Markup {
     let line = |text: &str, y: f64| {
         let line = element("text").class(class).with("x", x);
         line.with("y", px(y)).text(text)
     };
     if name.chars().count() <= NAME_LETTERS {
-        return line(name, value).into();
+        return line(name, single).into();
     }
     let middle = name.len() / 2;
     let blanks = name.match_indices(' ').map(|(at, _)| at);
     match blanks.min_by_key(|at| at.abs_diff(middle)) {
-        None => line(name, value).into(),
+        None => line(name, single).into(),
         Some(at) => [line(&name[..at], first), line(&name[at + 1..], second)]
             .into_iter()
             .collect(),
@@ -326,7 +330,7 @@ pub(crate) fn marker(subject: usize, size: PointSize) -> String {
     format!("#{prefix}{}", (subject + subject / SERIES) % MARKERS.len())
 }
 
-/// The signs, and other shapes, to be written once in a page.
+/// The markers and other shapes that a page defines once.
 pub(crate) fn markers<const N: usize>(others: [Element; N]) -> Element {
     let shapes = MARKERS.iter().enumerate().flat_map(|(index, shape)| {
         let small = element("path").with("d", shape);
@@ -381,7 +385,7 @@ fn pattern(id: &str, lines: &str) -> Element {
         .add(element("path").class(id).with("d", lines))
 }
 
-/// A part whose x runs from 0 to [`STRETCHED`], however wide it is shown.
+/// A part whose x runs from 0 to [`STRETCHED`] at any width.
 pub(crate) fn stretched(height: f64) -> Element {
     element("svg")
         .class("stretch")
@@ -407,19 +411,19 @@ pub(crate) fn vertical(x: f64, [from, to]: [f64; 2]) -> Element {
     line.with("y2", px(to))
 }
 
-/// A line through these places, to a tenth of a pixel: the first place, and the steps from each
+/// A path through these places, to a tenth of a pixel: the first place, and the steps from each
 /// to the next.
 fn line_path(places: &[[f64; 2]]) -> String {
     let tenths = |pixels: f64| (pixels * 10.0).round();
     let mut path = String::new();
     let mut last = [0.0; 2];
-    for (number, place) in places.iter().enumerate() {
+    for (index, place) in places.iter().enumerate() {
         let place = place.map(tenths);
         let steps = [place[0] - last[0], place[1] - last[1]];
-        path.push(if number == 0 { 'M' } else { 'l' });
-        for (number, step) in steps.into_iter().enumerate() {
+        path.push(if index == 0 { 'M' } else { 'l' });
+        for (axis, step) in steps.into_iter().enumerate() {
             let text = px(step / 10.0).replacen("0.", ".", usize::from(step.abs() < 10.0));
-            if number > 0 && !text.starts_with('-') {
+            if axis > 0 && !text.starts_with('-') {
                 path.push(' ');
             }
             path.push_str(&text);
@@ -431,7 +435,7 @@ fn line_path(places: &[[f64; 2]]) -> String {
 
 /// Pixels to a tenth.
 pub(crate) fn px(value: f64) -> String {
-    // Adding zero turns the negative zero into the other.
+    // Adding zero turns negative zero into zero.
     format!("{}", (value * 10.0).round() / 10.0 + 0.0)
 }
 
@@ -441,17 +445,17 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 pub(crate) const STRETCHED: f64 = 1000.0;
-/// Colours that the style sheet has; from there on they begin again.
+/// Colours in the style sheet. Further subjects begin again with the first colour.
 const SERIES: usize = 8;
 const PAD_TOP: f64 = 30.0;
 const PAD_BOTTOM: f64 = 44.0;
 const SIGN: f64 = 7.0;
-/// As many ticks have room on a telephone.
+/// Ticks that fit on the screen of a telephone.
 const NARROW_TICKS: usize = 4;
-/// As many letters of an axis' name have room on a telephone.
+/// Letters of an axis' name that fit on the screen of a telephone.
 const NAME_LETTERS: usize = 36;
 
-/// The diamond, which stands on bars.
+/// The marker on bars: the diamond.
 pub(crate) const BAR_MARKER: usize = 3;
 
 /// Circle, square, triangle, diamond, triangle down, plus, cross and bar,
@@ -496,8 +500,8 @@ mod tests {
 
     #[test]
     fn curves_leave_out_places_that_look_the_same() {
-        // Method: three places, two of them less than a tenth of a pixel apart;
-        // and one place alone, which is no curve.
+        // Method: three places, two of them less than a tenth of a pixel apart; and a single
+        // place, which is no curve.
         let mut plot = plot();
         let at = |x, y| PlotPoint { x, y };
         plot.curve(
@@ -513,8 +517,8 @@ mod tests {
 
     #[test]
     fn a_long_name_of_an_axis_is_broken_near_its_middle() {
-        // Method: one that has room, one that has none, and one that cannot be broken; the
-        // half of a longer one has room on 390 pixels at the width of DejaVu Sans, bold.
+        // Method: a name that fits, one that does not, and one that cannot be broken. Half of a
+        // long name fits on 390 pixels at the width of DejaVu Sans, bold.
         let texts = |name: &str| {
             let svg = axis_name("label y", "-56", name, [1.0, 2.0, 3.0]).into_string();
             let parts = svg.split("</text>").filter(|part| !part.is_empty());
@@ -538,8 +542,8 @@ mod tests {
     }
 
     #[test]
-    fn subjects_differ_in_colour_or_sign() {
-        // Method: as many subjects as there are pairs of both.
+    fn subjects_differ_in_colour_or_marker() {
+        // Method: as many subjects as there are pairs of colours and markers.
         let look = |number| (series_class(number), marker(number, PointSize::Usual));
         let looks: std::collections::BTreeSet<_> = (0..64).map(look).collect();
         assert_eq!(looks.len(), 64);

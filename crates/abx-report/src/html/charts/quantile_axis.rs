@@ -1,5 +1,4 @@
-//! An axis of shares on which the tail is spread out: each nine has as much room as
-//! the one before.
+//! An axis of shares with the tail spread out: each further nine has the same room.
 
 use crate::html::charts::plot::{PlotAxis, Tick};
 use crate::html::charts::scale::{Scale, plain};
@@ -22,7 +21,7 @@ pub(crate) fn named_shares(end: f64) -> impl Iterator<Item = f64> + Clone {
     shares.filter(move |share| nines(*share) <= end + CLOSE)
 }
 
-/// How many nines a share has: 0.9 is 1, 0.99 is 2.
+/// The number of nines of a share: 1 for 0.9, 2 for 0.99.
 pub(crate) fn nines(share: f64) -> f64 {
     -(1.0 - share).max(f64::MIN_POSITIVE).log10()
 }

@@ -1,4 +1,4 @@
-//! From values to places on an axis, and the values that an axis names.
+//! Maps values to places on an axis, and chooses the ticks of an axis.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
@@ -40,8 +40,8 @@ impl Scale {
         Scale::linear(0.0, (most / step).ceil() * step)
     }
 
-    /// Equal distances for equal ratios, around these values with some room;
-    /// `None` when none of them has a logarithm.
+    /// A logarithmic scale around these values, with some room; `None` if none of them has a
+    /// logarithm.
     pub(crate) fn log_around(values: impl Iterator<Item = f64>) -> Option<Scale> {
         let drawable = values.filter(|value| value.is_finite() && *value > 0.0);
         let drawable = drawable.map(|value| value.clamp(RANGE.recip(), RANGE));
@@ -58,13 +58,13 @@ impl Scale {
         })
     }
 
-    /// The place of a value from 0 to 1; what lies beyond an end is at that end.
+    /// The place of a value from 0 to 1. Values beyond an end are placed at that end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = match self.kind {
             ScaleKind::Linear => (value - self.low) / (self.high - self.low),
             ScaleKind::Log => (value / self.low).ln() / (self.high / self.low).ln(),
         };
-        // What has no logarithm is below everything that has one.
+        // Values without a logarithm are placed at the low end.
         if place.is_nan() {
             0.0
         } else {
@@ -84,7 +84,7 @@ impl Scale {
     pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
         match self.kind {
             ScaleKind::Linear => self.even_ticks(most),
-            // Too short for powers of ten: even steps are rounder.
+            // A short range has too few powers of ten, and even steps are rounder.
             ScaleKind::Log if self.high / self.low < LOG_TICKS_FROM => self.even_ticks(most),
             ScaleKind::Log => self.power_ticks(most),
         }
@@ -123,7 +123,7 @@ impl Scale {
     }
 }
 
-/// A value that an axis can have as an end; 0 for none.
+/// A value that can be the end of an axis; 0 for NaN.
 fn within_range(value: f64) -> f64 {
     if value.is_nan() {
         return 0.0;
@@ -139,7 +139,7 @@ fn nice_step(step: f64) -> f64 {
     values.iter().find(enough).copied().unwrap_or(10.0 * power)
 }
 
-/// A tick as a plain number: as many digits as its steps have.
+/// A number with at most nine decimals, and no more than it needs.
 pub(crate) fn plain(value: f64) -> String {
     format!("{}", (value * 1e9).round() / 1e9)
 }
@@ -147,10 +147,11 @@ pub(crate) fn plain(value: f64) -> String {
 /// The largest value that an axis shows. It is far beyond every unit of a record, and its square
 /// and its inverse are finite.
 const RANGE: f64 = 1e30;
-/// The share of a logarithmic axis that is left free at each end, and the least.
+/// The share of a logarithmic range that is added at each end, and the least addition as a
+/// logarithm.
 const ROOM: f64 = 0.06;
 const ROOM_LEAST: f64 = 0.01;
-/// From this ratio of its ends on a logarithmic axis has ticks at powers of ten.
+/// If the ratio of its ends is at least this, a logarithmic axis has ticks at powers of ten.
 const LOG_TICKS_FROM: f64 = 4.0;
 const CLOSE: f64 = 1e-9;
 
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        // Method: axes as they come, each read as it is printed.
+        // Method: usual axes, with ticks as they are printed.
         let throughput = Scale::from_zero(127_025.0);
         assert_eq!([throughput.low, throughput.high], [0.0, 150_000.0]);
         let shown = texts(&throughput.ticks(6));
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(Scale::log_around([0.0, f64::NAN].into_iter()), None);
     }
 
-    /// Values of every size, and those that are no number.
+    /// Values of every size, infinities and NaN.
     fn any_value() -> impl Strategy<Value = f64> {
         prop_oneof![
             any::<f64>(),

@@ -1,5 +1,5 @@
-//! The subjects of a study as every picture of a page shows them: each with its
-//! number, which gives colour and sign.
+//! The subjects of a study in the plots of a page: each has a number, which sets its colour and
+//! marker.
 
 use abx_verdict::StudyRecord;
 
@@ -10,7 +10,7 @@ use crate::words::verdict::name;
 /// The subjects, in the record's order.
 pub(crate) struct Subjects<'a> {
     names: Vec<&'a str>,
-    /// The one that all others are compared with; `None` if nothing is compared.
+    /// The baseline that all other subjects share, if any.
     baseline: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! Values as axes and tooltips write them.
+//! Values in the text of axes and tooltips.
 
 use crate::html::charts::scale::plain;
 use crate::html::markup::with_unit;

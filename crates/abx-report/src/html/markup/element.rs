@@ -1,5 +1,4 @@
-//! Markup that cannot be broken out of: tags and attribute names are ours,
-//! whatever stands between them is escaped on its way in.
+//! Safe markup: tags and attribute names are constants, and everything else is escaped.
 
 use std::fmt::{Display, Write};
 
@@ -10,7 +9,6 @@ use crate::words::wrap::{clean, harmless};
 pub(crate) struct Markup(String);
 
 impl Markup {
-    /// Nothing.
     pub(crate) fn new() -> Markup {
         Markup::default()
     }
@@ -20,18 +18,17 @@ impl Markup {
         Markup(escaped(clean(text)))
     }
 
-    /// Text of ours that stands in a file of its own, such as a style sheet.
+    /// A trusted text, such as a style sheet, without escapes.
     pub(crate) fn verbatim(text: &'static str) -> Markup {
         Markup(text.to_owned())
     }
 
-    /// JSON within a `script` that is no program: no letter of it can end it.
+    /// JSON for a `script` of data, escaped so that it cannot end the script.
     pub(crate) fn json(json: &str) -> Markup {
-        // In JSON the sign stands within strings only, where this means the same.
+        // JSON has `<` only within strings, where the escape means the same.
         Markup(json.replace('<', "\\u003c"))
     }
 
-    /// Appends `part`.
     pub(crate) fn push(&mut self, part: impl Into<Markup>) {
         self.0.push_str(&part.into().0);
     }
@@ -40,7 +37,6 @@ impl Markup {
         parts.into_iter().for_each(|part| self.push(part));
     }
 
-    /// Whether it is nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -84,7 +80,7 @@ pub(crate) struct Element {
     inside: Markup,
 }
 
-/// An element with nothing in it yet.
+/// An empty element.
 pub(crate) fn element(tag: &'static str) -> Element {
     Element {
         tag,
@@ -94,7 +90,7 @@ pub(crate) fn element(tag: &'static str) -> Element {
 }
 
 impl Element {
-    /// With this attribute; its value is escaped. The lines of a plot may be of any length.
+    /// Adds an attribute. The value is escaped and may have any length, as the path of a plot does.
     pub(crate) fn with(mut self, name: &'static str, value: impl Display) -> Element {
         let value = escaped(harmless(&value.to_string()));
         write!(self.attributes, " {name}=\"{value}\"").expect("a string takes all");
@@ -105,12 +101,12 @@ impl Element {
         self.with("class", class)
     }
 
-    /// With this text after what is in it; it is escaped.
+    /// Appends an escaped text.
     pub(crate) fn text(self, text: &str) -> Element {
         self.add(Markup::text(text))
     }
 
-    /// With this name or figure, whose direction of writing may be another one than the page's.
+    /// Appends a name or figure, whose writing direction may differ from the page's.
     pub(crate) fn isolated(self, text: &str) -> Element {
         if text.chars().any(is_right_to_left) {
             return self.add(element("bdi").text(text));
@@ -128,19 +124,19 @@ impl Element {
     }
 }
 
-/// Whether a letter is in the blocks of scripts that are written from right to left.
+/// Whether a letter is in a block of a right-to-left script.
 fn is_right_to_left(letter: char) -> bool {
     matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// Elements that need no end tag when there is nothing in them, those of JUnit among them.
+/// Elements of HTML, SVG and JUnit that need no end tag if they are empty.
 const LEAVES: [&str; 14] = [
     "br", "circle", "error", "failure", "input", "line", "link", "meta", "path", "polyline",
     "property", "rect", "skipped", "use",
 ];
 
-/// Harmless text that shows as itself, between tags and in quotes.
+/// The text with escapes for the content of elements and for quoted attributes.
 fn escaped(text: String) -> String {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return text;
@@ -165,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    /// What a browser reads out of escaped text.
+    /// The text that a browser reads from escaped text.
     fn read(text: &str) -> String {
         let pairs = [
             ("&lt;", "<"),
@@ -217,8 +213,8 @@ mod tests {
     proptest! {
         #[test]
         fn text_stays_text(text in any::<String>(), hostile in "[<>&\"'/a-z!-]{0,40}") {
-            // Method: any text, and one of letters that markup is made of; what
-            // is read back is the cleaned text, and no sign of markup is left.
+            // Method: any text, followed by letters of markup. A browser reads the cleaned text,
+            // and no markup is left.
             let text = format!("{text}{hostile}");
             let markup = Markup::text(&text).into_string();
             prop_assert!(!markup.contains(['<', '>', '"', '\'']), "{markup}");

@@ -1,4 +1,4 @@
-//! HTML: elements, and what pages are made of.
+//! HTML: elements, and the pieces of pages.
 
 mod element;
 mod prose;

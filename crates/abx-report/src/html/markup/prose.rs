@@ -21,13 +21,13 @@ pub(crate) fn quoting(text: &str) -> Markup {
     parts(text).map(markup).collect()
 }
 
-/// What a person asked for and does not see: each thing, and why; nothing where
-/// all is there.
+/// A list of requested records or files that are not shown, each with the reason; nothing without
+/// any.
 pub(crate) fn missing(pairs: impl Iterator<Item = (String, String)>) -> Markup {
     let entries: Markup = pairs
-        .map(|(what, why)| {
-            let what = element("bdi").text(&what);
-            element("li").add(what).add(quoting(&why))
+        .map(|(name, why)| {
+            let name = element("bdi").text(&name);
+            element("li").add(name).add(quoting(&why))
         })
         .collect();
     if entries.is_empty() {
@@ -48,7 +48,7 @@ pub(crate) fn folded(summary: &str, inside: impl Into<Markup>) -> Element {
         .add(inside)
 }
 
-/// A frame that scrolls by itself where the page is narrow.
+/// A frame around a table that scrolls by itself if the page is narrow.
 pub(crate) fn scrolling(caption: &str, table: Element) -> Element {
     element("div")
         .class("scroll")
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_types_stands_in_code() {
-        // Method: two of them, and a backtick that opens nothing.
+    fn text_in_backticks_becomes_code() {
+        // Method: two quotes, and a backtick without a partner.
         let markup = quoting("use `-t 2` or `<b>`, it`s said").into_string();
         assert_eq!(
             markup,

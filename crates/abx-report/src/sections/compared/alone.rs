@@ -1,4 +1,4 @@
-//! What a study shows of a subject that is compared with nothing.
+//! The results of a study of a single subject.
 
 use abx_evidence::Figure;
 use abx_verdict::{Axis, Capacity, KNEE_SHARE, Knee, Metric, StudyRecord, Summary, Sweep};
@@ -13,12 +13,12 @@ use crate::words::units::{count, figure, or_unknown, percent};
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
-/// Whether one subject was measured, with nothing beside it.
+/// Whether a single subject was measured, so that nothing is compared.
 pub(crate) fn is_alone(record: &StudyRecord) -> bool {
     !record.measured.is_comparison()
 }
 
-/// What was found out of it, a sentence each: capacities, the ends of curves over rates, knees.
+/// The results, a sentence each: capacities, the ends of curves over rates, knees.
 pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
     let conclusions = &record.conclusions;
     let knees = conclusions.sweeps.iter().flat_map(|sweep| &sweep.knees);
@@ -29,11 +29,12 @@ pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
     let capacities = conclusions
         .capacities
         .iter()
-        .map(|this_capacity| capacity(record, this_capacity));
-    capacities.chain(rates).chain(knees.map(knee)).collect()
+        .map(|capacity| capacity_sentence(record, capacity));
+    let knees = knees.map(knee_sentence);
+    capacities.chain(rates).chain(knees).collect()
 }
 
-fn capacity(record: &StudyRecord, capacity: &Capacity) -> String {
+fn capacity_sentence(record: &StudyRecord, capacity: &Capacity) -> String {
     let unit = rate_of(record, &capacity.objective);
     let rate = |rate: f64| format!("{} {unit}", figure(rate));
     let (who, objective) = (name(&capacity.subject), &capacity.objective);
@@ -66,7 +67,8 @@ fn capacity(record: &StudyRecord, capacity: &Capacity) -> String {
     }
 }
 
-/// The rates that every block met, and missed; empty when a block had no such rate.
+/// The highest rate that every block met, and the lowest that every block missed; empty unless
+/// both exist.
 fn in_every_block(capacity: &Capacity) -> String {
     match (capacity.held_per_s, capacity.missed_per_s) {
         (Some(held), Some(missed)) => format!(
@@ -78,7 +80,7 @@ fn in_every_block(capacity: &Capacity) -> String {
     }
 }
 
-fn knee(knee: &Knee) -> String {
+fn knee_sentence(knee: &Knee) -> String {
     let highest = figure(knee.highest_per_s);
     match knee.connections {
         Some(connections) => format!(
@@ -99,7 +101,7 @@ fn knee(knee: &Knee) -> String {
 pub(crate) const CURVE_LEGEND: &str = "load: c10 is 10 connections, r500 a rate of 500 per \
      second, r25pct 25 % of the server's highest throughput.";
 
-/// A line per load. `None` if no requests were counted, as with connections that are only held.
+/// A row per load. `None` if no requests were counted, as with connections that are only held.
 pub(crate) fn curve_table(record: &StudyRecord, style: &Style) -> Option<Table> {
     let summaries = &record.conclusions.summaries;
     if summaries.iter().any(|summary| summary.held.is_some()) || !record.conclusions.any_sent() {
@@ -157,10 +159,11 @@ pub(crate) fn ends_of_rates(record: &StudyRecord, sweep: &Sweep) -> Option<Strin
     ))
 }
 
+/// Columns of the longest bar.
 const BAR: f64 = 40.0;
 
-/// What was found out of the subject, in sentences; a sentence for that if nothing was.
-pub(crate) fn found(record: &StudyRecord) -> Document {
+/// The results in sentences, or a sentence that nothing was measured.
+pub(crate) fn results(record: &StudyRecord) -> Document {
     let sentences = sentences(record);
     if sentences.is_empty() && !record.conclusions.any_sent() {
         return Document::from_iter(["Nothing was measured."]);
@@ -168,7 +171,7 @@ pub(crate) fn found(record: &StudyRecord) -> Document {
     sentences.into_iter().collect()
 }
 
-/// A line per load, then a bar per load; nothing if no requests were counted.
+/// A row per load, then a bar per load; nothing if no requests were counted.
 pub(crate) fn curve(record: &StudyRecord, style: &Style) -> Document {
     let mut out = Document::default();
     let Some(table) = curve_table(record, style) else {
@@ -190,7 +193,7 @@ struct CurveBar {
     text: String,
 }
 
-/// The 99 % quantiles of response times by offered rate: throughput would only repeat the rate.
+/// The p99 response time by offered rate: throughput would only repeat the rate.
 fn bars_of_times(along: &[(f64, &Summary)], style: &Style) -> String {
     let bar = |(rate, summary): &(f64, &Summary)| {
         let times = &summary.response_time_us;
@@ -213,9 +216,9 @@ fn bars_of_throughput(record: &StudyRecord, style: &Style) -> String {
             text: figure(rate),
         }
     };
-    let everything = record.conclusions.summaries.iter().map(bar);
+    let curve_bars = record.conclusions.summaries.iter().map(bar);
     let heading = format!("{}, from zero:", curve_unit(record));
-    bars(&heading, &everything.collect::<Vec<_>>(), style)
+    bars(&heading, &curve_bars.collect::<Vec<_>>(), style)
 }
 
 /// Bars on one scale from zero; empty if all are zero.

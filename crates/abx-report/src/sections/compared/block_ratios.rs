@@ -1,4 +1,4 @@
-//! The ratio of each block: what the intervals are made of.
+//! The ratio of each block, from which the intervals are computed.
 
 use std::collections::BTreeSet;
 
@@ -15,20 +15,20 @@ use crate::words::wrap::shorten;
 /// A plot for each load and metric that the study was made for, and for each baseline.
 pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Document {
     let mut figures = Vec::new();
-    let mut seen: Vec<(&str, Metric, &str)> = Vec::new();
+    let mut plots: Vec<(&str, Metric, &str)> = Vec::new();
     for comparison in record.conclusions.primary() {
-        if seen.contains(&about(comparison)) {
+        let plot = plot_of(comparison);
+        if plots.contains(&plot) {
             continue;
         }
-        let these = record
+        let dots: Vec<Dots> = record
             .conclusions
             .primary()
-            .filter(|other| about(other) == about(comparison));
-        let dots: Vec<Dots> = these
+            .filter(|other| plot_of(other) == plot)
             .filter_map(|comparison| Dots::of(record, comparison, subjects))
             .collect();
-        figures.extend(of_metric(record, subjects, seen.len(), &dots));
-        seen.push(about(comparison));
+        figures.extend(of_metric(record, subjects, plots.len(), &dots));
+        plots.push(plot);
     }
     let text = "Each point is one block, for which every server was restarted. The interval \
                 (shaded) is computed from these points and nothing else: if they drift, or fall \
@@ -38,12 +38,13 @@ pub(crate) fn block_ratios(record: &StudyRecord, subjects: &Subjects) -> Documen
     out.explained(text)
 }
 
-fn about(comparison: &Comparison) -> (&str, Metric, &str) {
+/// Comparisons with the same load, metric and baseline share a plot.
+fn plot_of(comparison: &Comparison) -> (&str, Metric, &str) {
     (&comparison.load, comparison.metric, &comparison.baseline)
 }
 
 struct Dots<'a> {
-    one: &'a Comparison,
+    comparison: &'a Comparison,
     ratios: BlockValues,
 }
 
@@ -62,10 +63,7 @@ impl<'a> Dots<'a> {
             subject: name(&comparison.subject),
             values: drawable.filter(|(_, ratio)| is_drawable(*ratio)).collect(),
         };
-        Some(Dots {
-            one: comparison,
-            ratios,
-        })
+        Some(Dots { comparison, ratios })
     }
 }
 
@@ -77,7 +75,7 @@ fn indices_of(record: &StudyRecord, comparison: &Comparison) -> Vec<u32> {
             let of_grid = loads.filter(|load| load.name_of_grid() == comparison.load);
             let of_grid: BTreeSet<&str> = of_grid.map(|load| &*load.name).collect();
             let blocks = record.measured.complete_blocks();
-            // A fault, or the start, is of no load and in every block.
+            // Comparisons of a fault or of starts have no load and are in every block.
             let with_grid = blocks.filter(|block| {
                 let mut parts = block.loads.iter();
                 of_grid.is_empty() || parts.any(|part| of_grid.contains(&*part.load))
@@ -93,7 +91,7 @@ fn of_metric(
     number: usize,
     dots: &[Dots],
 ) -> Option<CaptionedFigure> {
-    let first = dots.first()?.one;
+    let first = dots.first()?.comparison;
     let ratios = dots.iter().flat_map(|dots| &dots.ratios.values);
     ratios.clone().next()?;
     let margin = record.measured.settings.margin;
@@ -132,9 +130,9 @@ fn of_metric(
     })
 }
 
-/// The ratio over all blocks with its interval, and that of each block.
+/// Draws the ratio over all blocks with its interval, and the ratio of each block.
 fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
-    let comparison = dots.one;
+    let comparison = dots.comparison;
     if let Some([ratio, low, high]) = comparison.bounds() {
         plot.band(dots.ratios.number, [low, high]);
         let ends = [indices.first(), indices.last()].map(|index| index.copied().unwrap_or(0));
@@ -148,7 +146,8 @@ fn draw(plot: &mut Plot, indices: &[u32], dots: &Dots) {
 
 fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Table {
     let headers = dots.iter().map(|dots| {
-        let [subject, baseline] = [&dots.one.subject, &dots.one.baseline].map(|text| name(text));
+        let pair = [&dots.comparison.subject, &dots.comparison.baseline];
+        let [subject, baseline] = pair.map(|text| name(text));
         format!("{subject} ÷ {baseline}")
     });
     let ratios: Vec<&BlockValues> = dots.iter().map(|dots| &dots.ratios).collect();
@@ -157,5 +156,5 @@ fn table(title: &str, indices: &[u32], dots: &[Dots]) -> Table {
     block_table(caption, headers, indices, &ratios, show)
 }
 
-/// As many letters of a baseline's name have room along an axis.
+/// Letters of a baseline's name that fit along an axis.
 const BASELINE_LETTERS: usize = 16;

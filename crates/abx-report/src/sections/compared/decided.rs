@@ -16,7 +16,8 @@ pub(crate) struct DecidedGroup<'a> {
 impl DecidedGroup<'_> {
     /// The largest difference, as a logarithm.
     fn size(&self) -> f64 {
-        let ratios = self.comparisons.iter().filter_map(|other| other.ratio);
+        let comparisons = self.comparisons.iter();
+        let ratios = comparisons.filter_map(|comparison| comparison.ratio);
         ratios.map(|ratio| ratio.ln().abs()).fold(0.0, f64::max)
     }
 }
@@ -26,14 +27,15 @@ pub(crate) fn decided_groups<'a>(
     comparisons: impl Iterator<Item = &'a Comparison>,
 ) -> Vec<DecidedGroup<'a>> {
     let mut groups: Vec<DecidedGroup> = Vec::new();
-    let decided = comparisons.filter(|other| other.verdict.is_decided() && other.ratio.is_some());
-    for comparison in decided {
-        let same = groups.iter_mut().find(|group| {
+    let is_decided =
+        |comparison: &&Comparison| comparison.verdict.is_decided() && comparison.ratio.is_some();
+    for comparison in comparisons.filter(is_decided) {
+        let group = groups.iter_mut().find(|group| {
             key(group.comparisons[0]) == key(comparison)
-                // How one recovers is a sentence of its own.
+                // Each recovery has a sentence of its own.
                 && comparison.metric != Metric::Recovery
         });
-        match same {
+        match group {
             Some(group) => group.comparisons.push(comparison),
             None => groups.push(DecidedGroup {
                 comparisons: vec![comparison],
@@ -51,8 +53,8 @@ fn key(comparison: &Comparison) -> impl PartialEq + use<'_> {
     )
 }
 
-/// At most so many of them, the largest differences, in their order; and how many comparisons the
-/// others have.
+/// The `most` groups with the largest differences in their order, and the number of comparisons
+/// in the other groups.
 pub(crate) fn largest(groups: Vec<DecidedGroup>, most: usize) -> (Vec<DecidedGroup>, usize) {
     let mut sizes: Vec<f64> = groups.iter().map(DecidedGroup::size).collect();
     sizes.sort_by(|a, b| b.total_cmp(a));
@@ -64,12 +66,12 @@ pub(crate) fn largest(groups: Vec<DecidedGroup>, most: usize) -> (Vec<DecidedGro
     (shown, left_out)
 }
 
-/// The largest decided differences in metrics for which the study was not made.
+/// The largest decided differences among the exploratory comparisons.
 pub(crate) fn also_decided(record: &StudyRecord) -> Document {
     let comparisons = record.conclusions.comparisons.iter();
-    let explored = comparisons.filter(|comparison| comparison.role == Role::Exploratory);
-    let explored: Vec<&Comparison> = explored.collect();
-    let (shown, left_out) = largest(decided_groups(explored.iter().copied()), ROWS_MAX);
+    let exploratory = comparisons.filter(|comparison| comparison.role == Role::Exploratory);
+    let exploratory: Vec<&Comparison> = exploratory.collect();
+    let (shown, left_out) = largest(decided_groups(exploratory.iter().copied()), ROWS_MAX);
     let rows = shown.iter().map(|group| {
         let first = group.comparisons[0];
         let pair = format!("{} ÷ {}", name(&first.subject), name(&first.baseline));
@@ -93,7 +95,7 @@ pub(crate) fn also_decided(record: &StudyRecord) -> Document {
     }
     out.table(Some(table), "");
     let decided: usize = shown.iter().map(|group| group.comparisons.len()).sum();
-    let others = explored.len() - decided - left_out;
+    let others = exploratory.len() - decided - left_out;
     out.note(format!(
         "About 1 in 20 such intervals misses the true ratio by chance. Not shown: {} decided and \
          {} others; `--html` and `--csv` have them.",

@@ -1,4 +1,4 @@
-//! Whether a study meets what was expected, and why.
+//! Whether a study meets its expectations, and why.
 
 use abx_evidence::{Finding, Level};
 use abx_verdict::{Doubt, ExpectationResult, GoalReading, Standing, StudyRecord, Verdict};
@@ -12,49 +12,48 @@ use crate::words::units::{GLUE, TimeUnit, count, plural, ratios, share};
 use crate::words::verdict::{more_blocks, more_flag, name, place, tint, would_settle};
 use crate::words::wrap::clean_name;
 
-/// What all responses together amount to, which heads every report of a study with
-/// expectations; `None` without any.
-pub(crate) fn headline(responses: &[ExpectationResult]) -> Option<String> {
-    let overall = capitalized(outcome(overall(responses)?));
-    if let [only] = responses {
+/// The overall outcome and the number of checks with each outcome, which head every report of a
+/// study with expectations; `None` without any.
+pub(crate) fn headline(results: &[ExpectationResult]) -> Option<String> {
+    let overall = capitalized(outcome(overall(results)?));
+    if let [only] = results {
         return Some(format!("{overall}: {}", clean_name(&only.expected)));
     }
-    let number = |is: fn(&Standing) -> bool| {
-        responses
-            .iter()
-            .filter(|response| is(&response.standing))
-            .count()
+    let times = |is: fn(&Standing) -> bool| {
+        let standings = results.iter().map(|result| &result.standing);
+        standings.filter(|standing| is(standing)).count()
     };
     let kinds = [
-        (number(|standing| *standing == Standing::Fails), "failed"),
+        (times(|standing| *standing == Standing::Fails), "failed"),
         (
-            number(|standing| matches!(standing, Standing::Unsettled(_))),
+            times(|standing| matches!(standing, Standing::Unsettled(_))),
             "undecided",
         ),
         (
-            number(|standing| matches!(standing, Standing::Invalid(_))),
+            times(|standing| matches!(standing, Standing::Invalid(_))),
             "without a result",
         ),
-        (number(|standing| *standing == Standing::Holds), "passed"),
+        (times(|standing| *standing == Standing::Holds), "passed"),
     ];
-    let there = kinds.iter().filter(|(count, _)| *count > 0);
-    let each: Vec<String> = there
-        .map(|(count, word)| format!("{count} {word}"))
+    let counts: Vec<String> = kinds
+        .iter()
+        .filter(|(times, _)| *times > 0)
+        .map(|(times, word)| format!("{times} {word}"))
         .collect();
-    let checks = plural(responses.len() as u64, "check");
-    Some(format!("{overall}: {checks}, {}", each.join(", ")))
+    let checks = plural(results.len() as u64, "check");
+    Some(format!("{overall}: {checks}, {}", counts.join(", ")))
 }
 
-pub(crate) fn overall(responses: &[ExpectationResult]) -> Option<&Standing> {
+pub(crate) fn overall(results: &[ExpectationResult]) -> Option<&Standing> {
     let badness = |standing: &&Standing| match standing {
         Standing::Holds => 0,
         Standing::Unsettled(_) => 1,
         Standing::Invalid(_) => 2,
         Standing::Fails => 3,
     };
-    responses
+    results
         .iter()
-        .map(|response| &response.standing)
+        .map(|result| &result.standing)
         .max_by_key(badness)
 }
 
@@ -67,7 +66,8 @@ pub(crate) fn outcome(standing: &Standing) -> &'static str {
     }
 }
 
-pub(crate) fn like(standing: &Standing) -> Verdict {
+/// The verdict whose mark and colour stand for an outcome.
+pub(crate) fn verdict_of(standing: &Standing) -> Verdict {
     match standing {
         Standing::Holds => Verdict::Faster,
         Standing::Fails => Verdict::Slower,
@@ -76,33 +76,33 @@ pub(crate) fn like(standing: &Standing) -> Verdict {
     }
 }
 
-/// One response after its outcome: what was expected, where, and the figures.
-pub(crate) fn sentence(record: &StudyRecord, response: &ExpectationResult) -> String {
-    let place = match response.load.as_str() {
+/// A result without its outcome: the expectation, its load, and the figures.
+pub(crate) fn sentence(record: &StudyRecord, result: &ExpectationResult) -> String {
+    let place = match result.load.as_str() {
         "" => String::new(),
         load => format!(" {}", place(record, load)),
     };
-    // Of several subjects each has its own result.
-    let of = match (response.goal, record.measured.subjects.len()) {
+    // With several subjects, each has a result of its own.
+    let of = match (result.goal, record.measured.subjects.len()) {
         (None, _) | (_, 1) => String::new(),
-        _ => format!(" of {}", clean_name(&response.subject)),
+        _ => format!(" of {}", clean_name(&result.subject)),
     };
     format!(
         "{}{of}{place}; {}.",
-        clean_name(&response.expected),
-        reason(record, response)
+        clean_name(&result.expected),
+        reason(record, result)
     )
 }
 
-/// The flag with which a study like this one would settle what is open; `None` if nothing is
-/// open that more blocks settle, or no usual number of them does.
+/// The flag with which a study like this one would settle its undecided expectations; `None` if
+/// more blocks would settle none of them, or too many would be needed.
 #[must_use]
-pub fn settling_flag(record: &StudyRecord, responses: &[ExpectationResult]) -> Option<String> {
-    let more = responses
+pub fn settling_flag(record: &StudyRecord, results: &[ExpectationResult]) -> Option<String> {
+    let more = results
         .iter()
-        .filter_map(|response| match response.standing {
+        .filter_map(|result| match result.standing {
             Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
-            _ => response.blocks_more,
+            _ => result.blocks_more,
         });
     more_flag(record, more.max()?)
 }
@@ -112,34 +112,34 @@ fn missing(record: &StudyRecord, fewest: usize) -> u32 {
     fewest.saturating_sub(done).max(1) as u32
 }
 
-/// The figures behind a response, and what keeps them from settling it.
-pub(crate) fn reason(record: &StudyRecord, response: &ExpectationResult) -> String {
-    let figures = figures(response).or_else(|| Some(seen(response.goal?)));
-    let doubt = match &response.standing {
+/// The figures behind a result, and why they do not settle it.
+pub(crate) fn reason(record: &StudyRecord, result: &ExpectationResult) -> String {
+    let figures = figures(result).or_else(|| Some(goal_figures(result.goal?)));
+    let doubt = match &result.standing {
         Standing::Holds | Standing::Fails => None,
-        Standing::Unsettled(doubt) => Some(doubting(record, *doubt, response)),
-        Standing::Invalid(why) => Some(invalid(why)),
+        Standing::Unsettled(doubt) => Some(doubt_text(record, *doubt, result)),
+        Standing::Invalid(why) => Some(invalid_text(why)),
     };
     let parts: Vec<String> = figures.into_iter().chain(doubt).collect();
     parts.join("; ")
 }
 
-fn figures(response: &ExpectationResult) -> Option<String> {
-    let bounds = response.bounds?;
-    let metric = metric_name(response.metric?);
-    let reading = if response.is_speed_of_time {
+fn figures(result: &ExpectationResult) -> Option<String> {
+    let bounds = result.bounds?;
+    let metric = metric_name(result.metric?);
+    let reading = if result.is_speed_of_time {
         format!("speed, by {metric},")
     } else {
         metric.to_owned()
     };
-    let [subject, other] = [&response.subject, &response.other].map(|text| name(text));
+    let [subject, other] = [&result.subject, &result.other].map(|text| name(text));
     let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
     Some(format!(
         "{subject}'s {reading} is {ratio}× {other}'s ({low} to {high})"
     ))
 }
 
-fn seen(reading: GoalReading) -> String {
+fn goal_figures(reading: GoalReading) -> String {
     match reading {
         GoalReading::Time { name, us, at_least } => {
             let us = us.round() as u64;
@@ -160,11 +160,11 @@ fn seen(reading: GoalReading) -> String {
     }
 }
 
-fn doubting(record: &StudyRecord, doubt: Doubt, response: &ExpectationResult) -> String {
-    let factor = response.wanted.map_or(1.0, |(_, factor)| factor);
+fn doubt_text(record: &StudyRecord, doubt: Doubt, result: &ExpectationResult) -> String {
+    let factor = result.wanted.map_or(1.0, |(_, factor)| factor);
     match doubt {
         Doubt::Straddles => {
-            let settling = response.blocks_more.map_or_else(String::new, |more| {
+            let settling = result.blocks_more.map_or_else(String::new, |more| {
                 let flag = more_flag(record, more);
                 let flag = flag.map_or_else(String::new, |flag| format!(": use `{flag}`"));
                 format!(", {}{flag}", would_settle(record, more))
@@ -192,15 +192,15 @@ fn doubting(record: &StudyRecord, doubt: Doubt, response: &ExpectationResult) ->
         Doubt::NothingSent => "no request was sent".to_owned(),
         Doubt::NoInterval => "there is no interval".to_owned(),
         Doubt::GeneratorBound => {
-            "the generator or a service was the limit, so throughput cannot show \
-                                  which is faster; more CPU per response is not slower"
+            "the generator or a service was the limit, so throughput cannot show which is faster; \
+             more CPU per response is not slower"
                 .to_owned()
         }
         Doubt::NotCompared => "this metric was not compared for these two".to_owned(),
     }
 }
 
-fn invalid(why: &str) -> String {
+fn invalid_text(why: &str) -> String {
     let why = prose(why, &[]);
     let line = why.lines().next().unwrap_or_default();
     match line.trim_end_matches(['.', ':', ' ']) {
@@ -209,79 +209,79 @@ fn invalid(why: &str) -> String {
     }
 }
 
-/// The head of a report: a sentence for each response, after their counts if there are several.
+/// The head of a report: a sentence for each result, after their counts if there are several.
 /// Empty when nothing was expected.
 #[must_use]
 pub fn expectations_text(
     record: &StudyRecord,
-    responses: &[ExpectationResult],
+    results: &[ExpectationResult],
     extent: ReportExtent,
     style: &Style,
 ) -> String {
-    let is_long = responses.len() > SENTENCES_MAX && extent != ReportExtent::Full;
-    let is_shown = |response: &&ExpectationResult| !is_long || response.standing != Standing::Holds;
+    let is_long = results.len() > SENTENCES_MAX && extent != ReportExtent::Full;
+    let is_shown = |result: &&ExpectationResult| !is_long || result.standing != Standing::Holds;
     let mut out = Document::default();
-    if let (Some(headline), [_, _, ..]) = (headline(responses), responses) {
+    if let (Some(headline), [_, _, ..]) = (headline(results), results) {
         out.paragraph(format!("{headline}."));
     }
-    let shown: Vec<&ExpectationResult> = responses.iter().filter(is_shown).collect();
-    let is_whole = shown.len() == responses.len();
+    let shown: Vec<&ExpectationResult> = results.iter().filter(is_shown).collect();
+    let has_left_out = shown.len() < results.len();
     out.append(expectations(record, shown, style));
-    if !is_whole {
+    if has_left_out {
         out.note("--full also prints those that passed.");
     }
     style.finish(&out.text(style))
 }
 
-/// With more responses than this, those that passed are only counted.
+/// With more results than this, those that passed are only counted.
 const SENTENCES_MAX: usize = 8;
 
-/// A statement for each response; nothing without any.
+/// A statement for each result; nothing without any.
 pub(crate) fn expectations<'a>(
     record: &StudyRecord,
-    responses: impl IntoIterator<Item = &'a ExpectationResult>,
+    results: impl IntoIterator<Item = &'a ExpectationResult>,
     style: &Style,
 ) -> Document {
-    let statement = |response: &ExpectationResult| {
-        let verdict = like(&response.standing);
-        let outcome = style.paint(&capitalized(outcome(&response.standing)), tint(verdict));
+    let statement = |result: &ExpectationResult| {
+        let verdict = verdict_of(&result.standing);
+        let outcome = style.paint(&capitalized(outcome(&result.standing)), tint(verdict));
         Statement {
             verdict,
-            sentence: format!("{outcome}: {}", sentence(record, response)),
+            sentence: format!("{outcome}: {}", sentence(record, result)),
             remarks: Vec::new(),
             reasons: None,
         }
     };
     let mut out = Document::default();
-    out.statements(responses.into_iter().map(statement).collect());
+    out.statements(results.into_iter().map(statement).collect());
     out
 }
 
 /// The first finding that rules a claim out, or else the first expectation that the record
 /// does not settle.
 #[must_use]
-pub fn no_claim_line(findings: &[Finding], responses: &[ExpectationResult]) -> String {
+pub fn no_claim_line(findings: &[Finding], results: &[ExpectationResult]) -> String {
     let mut voids = findings
         .iter()
         .filter(|finding| finding.level == Level::Void);
     let settled = [Standing::Holds, Standing::Fails];
-    let mut open = responses
+    let mut open = results
         .iter()
-        .filter(|expectation_result| !settled.contains(&expectation_result.standing));
+        .filter(|result| !settled.contains(&result.standing));
     let why = match (voids.next(), open.next()) {
         (Some(finding), _) => {
             let message = message(finding).replace('\n', " ");
             format!("{message}; {}", remedy(finding))
         }
-        (None, Some(response)) => {
-            let expected = clean_name(&response.expected);
-            let because = match &response.standing {
+        (None, Some(result)) => {
+            let expected = clean_name(&result.expected);
+            let because = match &result.standing {
                 Standing::Invalid(why) => format!(": {}", prose(why, &[]).replace('\n', " ")),
                 _ => String::new(),
             };
             format!(
                 "expected {expected}: {}{because}",
-                outcome(&response.standing)
+                outcome(&result.standing)
             )
         }
         (None, None) => "see the report".to_owned(),
@@ -297,10 +297,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finding_comes_before_what_is_not_settled() {
-        // Method: notes only, an expectation that is open beside one that holds, and a finding
-        // that voids.
-        let response = |expected: &str, standing| ExpectationResult {
+    fn a_void_finding_is_named_before_an_undecided_expectation() {
+        // Method: a note and an undecided expectation after one that holds; a note alone; and a
+        // finding that voids.
+        let result = |expected: &str, standing| ExpectationResult {
             expected: expected.to_owned(),
             is_demanded: true,
             metric: None,
@@ -314,22 +314,22 @@ mod tests {
             blocks_more: None,
             standing,
         };
-        let responses = [
-            response("a >= b", Standing::Holds),
-            response("a >= 2 * b", Standing::Unsettled(Doubt::Straddles)),
+        let results = [
+            result("a >= b", Standing::Holds),
+            result("a >= 2 * b", Standing::Unsettled(Doubt::Straddles)),
         ];
         let note = new_finding(FindingId::FailedRequests, "1 failed").at(Level::Note);
         let void = new_finding(FindingId::FailedRequests, "90 of 100 failed").at(Level::Void);
-        let line = |findings: &[Finding], responses: &[ExpectationResult]| {
-            let line = no_claim_line(findings, responses);
+        let line = |findings: &[Finding], results: &[ExpectationResult]| {
+            let line = no_claim_line(findings, results);
             let why = line.strip_prefix("no verdict is possible (exit code 3): ");
             why.expect("they all begin so").to_owned()
         };
         let unsettled = "expected a >= 2 * b: undecided";
         let notes = std::slice::from_ref(&note);
-        assert_eq!(line(notes, &responses), unsettled);
-        assert_eq!(line(notes, &responses[..1]), "see the report");
-        let message = line(&[note, void], &responses);
+        assert_eq!(line(notes, &results), unsettled);
+        assert_eq!(line(notes, &results[..1]), "see the report");
+        let message = line(&[note, void], &results);
         assert!(message.starts_with("90 of 100 failed; "), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }

@@ -1,4 +1,4 @@
-//! Faults in words: what is done, what it costs each subject, and which loses more.
+//! Faults: the action, its cost for each subject, and which subject loses more requests.
 
 use abx_evidence::record::{FaultAction, FaultRecord, Whom};
 use abx_verdict::{
@@ -53,32 +53,32 @@ fn action(action: &FaultAction) -> String {
 }
 
 fn fault_table(record: &StudyRecord, fault: &FaultRecord) -> Table {
-    let fault_summaries = record.conclusions.faults.iter();
-    let rows = fault_summaries
-        .filter(|fault_summary| fault_summary.fault == fault.name)
-        .map(|fault_summary| {
-            let subject = clean_name(&fault_summary.subject);
-            if fault_summary.left_out.is_some() {
-                let word = left_out(fault_summary, fault);
-                let [delayed, recovers, back] = [UNKNOWN; 3].map(str::to_owned);
-                return [subject, word.to_owned(), delayed, recovers, back];
-            }
-            [
-                subject,
-                or_unknown(fault_summary.lost, |lost| mean(&lost, fault_summary.due)),
-                or_unknown(fault_summary.delayed, requests),
-                recovery(fault_summary, fault),
-                format!("{} of {}", fault_summary.back, fault_summary.times),
-            ]
-        });
-    Table::new(["subject", "lost", "delayed", "recovers in", "back"], rows)
+    let row = |summary: &FaultSummary| {
+        let subject = clean_name(&summary.subject);
+        if summary.left_out.is_some() {
+            let word = left_out(summary, fault);
+            let [delayed, recovers, back] = [UNKNOWN; 3].map(str::to_owned);
+            return [subject, word.to_owned(), delayed, recovers, back];
+        }
+        [
+            subject,
+            or_unknown(summary.lost, |lost| mean(&lost, summary.due)),
+            or_unknown(summary.delayed, requests),
+            recovery(summary, fault),
+            format!("{} of {}", summary.back, summary.times),
+        ]
+    };
+    let summaries = record.conclusions.faults.iter();
+    let rows = summaries.filter(|summary| summary.fault == fault.name);
+    let headers = ["subject", "lost", "delayed", "recovers in", "back"];
+    Table::new(headers, rows.map(row))
 }
 
 /// Why a subject has no figures.
 fn left_out(summary: &FaultSummary, fault: &FaultRecord) -> &'static str {
-    let mut left_outs = fault.left_out.iter();
+    let mut subjects = fault.left_out.iter();
     let has_failed =
-        left_outs.any(|left_out| left_out.failed && left_out.subject == summary.subject);
+        subjects.any(|left_out| left_out.failed && left_out.subject == summary.subject);
     if has_failed { "failed" } else { "left out" }
 }
 
@@ -92,11 +92,12 @@ fn fault_legend(record: &StudyRecord) -> String {
     )
 }
 
-/// That intervals of lost requests end where they cannot reach further, if any would.
-fn cut_ends(fault_summaries: &[FaultSummary]) -> String {
+/// Remarks on the cuts of intervals of lost requests, at zero and at the requests due; empty if
+/// there are none.
+fn cut_ends(summaries: &[FaultSummary]) -> String {
     let any = |is_cut: &dyn Fn(&FaultSummary, &MeanInterval) -> bool| {
-        let mut fault_summaries = fault_summaries.iter();
-        fault_summaries.any(|summary| summary.lost.is_some_and(|lost| is_cut(summary, &lost)))
+        let mut summaries = summaries.iter();
+        summaries.any(|summary| summary.lost.is_some_and(|lost| is_cut(summary, &lost)))
     };
     let below = any(&|_, lost| lost.low.is_some_and(|low| low < 0.0));
     let beyond = any(&|summary, lost| {
@@ -111,41 +112,39 @@ fn cut_ends(fault_summaries: &[FaultSummary]) -> String {
     cuts.map(|(_, text)| text).collect()
 }
 
-fn recovery(fault_summary: &FaultSummary, fault: &FaultRecord) -> String {
-    match fault_summary.recovery_s {
-        // Before the next request, at least once.
-        Some(span) if fault_summary.unseen > 0 => {
+fn recovery(summary: &FaultSummary, fault: &FaultRecord) -> String {
+    match summary.recovery_s {
+        // At least one recovery was complete before the next request was due.
+        Some(span) if summary.unseen > 0 => {
             format!("at most {}", seconds(span))
         }
         Some(span) => seconds(span),
-        None if fault_summary.times == 0 => UNKNOWN.to_owned(),
+        None if summary.times == 0 => UNKNOWN.to_owned(),
         None => {
             let room = nanos(fault.within_ns.saturating_sub(fault.at_ns));
-            let beyond = fault_summary.times - fault_summary.recovered;
-            format!("not within {room} ({beyond} of {})", fault_summary.times)
+            let beyond = summary.times - summary.recovered;
+            format!("not within {room} ({beyond} of {})", summary.times)
         }
     }
 }
 
-/// A mean number of lost requests with its interval, of so many that were due.
-fn mean(mean_interval: &MeanInterval, due: Option<f64>) -> String {
-    match mean_interval.low.zip(mean_interval.high) {
+/// The mean number of lost requests with its interval. No request is lost that was not due.
+fn mean(lost: &MeanInterval, due: Option<f64>) -> String {
+    match lost.low.zip(lost.high) {
         Some((low, high)) => {
-            // Neither fewer than none nor more than were due can be lost; the legend states that
-            // this is cut.
+            // The interval is cut at zero and at the requests due; the legend states that.
             let high = due.map_or(high, |due| high.min(due));
-            let ends = [mean_interval.mean, low.max(0.0), high].map(requests);
-            let [mean, low, high] = ends;
+            let [mean, low, high] = [lost.mean, low.max(0.0), high].map(requests);
             if low == high {
                 return mean;
             }
             format!("{mean} ({low} to {high})")
         }
-        None => requests(mean_interval.mean),
+        None => requests(lost.mean),
     }
 }
 
-/// A mean number of requests: to a tenth where there are few.
+/// A mean number of requests, to a tenth below 100.
 fn requests(mean: f64) -> String {
     match mean {
         0.0 => "0".to_owned(),
@@ -158,18 +157,17 @@ fn requests(mean: f64) -> String {
     }
 }
 
-/// By how many requests one subject loses more than another, in a sentence.
-fn lost_sentence(lost_difference: &LostDifference, style: &Style) -> String {
-    let [subject, baseline] =
-        [&lost_difference.subject, &lost_difference.baseline].map(|text| name(text));
-    let place = name(&lost_difference.fault);
-    let MeanInterval { mean, low, high } = lost_difference.requests;
-    let verdict = if lost_difference.too_few_blocks {
-        style.paint(TOO_FEW_BLOCKS, tint(lost_difference.verdict))
+/// How many more requests one subject loses than another, in a sentence.
+fn lost_sentence(difference: &LostDifference, style: &Style) -> String {
+    let [subject, baseline] = [&difference.subject, &difference.baseline].map(|text| name(text));
+    let place = name(&difference.fault);
+    let MeanInterval { mean, low, high } = difference.requests;
+    let verdict = if difference.too_few_blocks {
+        style.paint(TOO_FEW_BLOCKS, tint(difference.verdict))
     } else {
-        painted(lost_difference.verdict, style)
+        painted(difference.verdict, style)
     };
-    let blocks = plural(lost_difference.blocks as u64, "block");
+    let blocks = plural(difference.blocks as u64, "block");
     let ends = low.zip(high);
     if (mean, ends) == (0.0, Some((0.0, 0.0))) {
         return format!(
@@ -186,7 +184,7 @@ fn lost_sentence(lost_difference: &LostDifference, style: &Style) -> String {
         Some([low, high]) => format!("({low} to {high})"),
         None => format!("in {blocks}, {NO_INTERVAL},"),
     };
-    let is_open = !lost_difference.verdict.is_directed();
+    let is_open = !difference.verdict.is_directed();
     let size = requests(mean.abs());
     if is_open && ["0", "0.0"].contains(&size.as_str()) {
         return format!(
@@ -194,12 +192,12 @@ fn lost_sentence(lost_difference: &LostDifference, style: &Style) -> String {
              {interval}: {verdict}."
         );
     }
-    let message =
-        format!("{subject} loses {size} {word} requests than {baseline} {interval} per {place}");
-    format!("{message}: {verdict}.")
+    format!(
+        "{subject} loses {size} {word} requests than {baseline} {interval} per {place}: {verdict}."
+    )
 }
 
-/// What one fault cost, and which subject lost more.
+/// The costs of one fault, and which subject lost more requests.
 fn of_fault(
     record: &StudyRecord,
     fault: &FaultRecord,
@@ -216,14 +214,14 @@ fn of_fault(
     let is_shown = |difference: &&LostDifference| {
         extent == ReportExtent::Full || difference.verdict.is_directed()
     };
-    for lost_difference in lost.filter(is_shown) {
-        out.paragraph(lost_sentence(lost_difference, style));
+    for difference in lost.filter(is_shown) {
+        out.paragraph(lost_sentence(difference, style));
     }
     out
 }
 
-/// Every fault, on a page with a picture; nothing without any. Only in full with the losses that
-/// are undecided.
+/// Every fault, on a page with a plot; nothing without faults. Only the full extent has undecided
+/// losses.
 pub(crate) fn faults(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Document {
     let measured = &record.measured;
     if measured.faults.is_empty() || record.conclusions.faults.is_empty() {
@@ -240,24 +238,25 @@ pub(crate) fn faults(record: &StudyRecord, extent: ReportExtent, style: &Style) 
     Document::joined(faults).explained(&fault_legend(record))
 }
 
-/// What fits on a screen: one fault in full, several in one table of what each cost each subject,
-/// and the losses that differ.
+/// A single fault as in [`faults`]; of several, the costs in one table that fits on a screen, and
+/// the losses that differ.
 pub(crate) fn faults_briefly(record: &StudyRecord, style: &Style) -> Document {
-    let faults_done = &record.measured.faults;
-    if faults_done.len() < 2 || record.conclusions.faults.is_empty() {
+    let measured_faults = &record.measured.faults;
+    if measured_faults.len() < 2 || record.conclusions.faults.is_empty() {
         return faults(record, ReportExtent::Brief, style);
     }
-    let of = |fault: &FaultRecord, subject: &str| {
+    let cell = |fault: &FaultRecord, subject: &str| {
         let mut summaries = record.conclusions.faults.iter();
         let summary = summaries.find(|other| other.fault == fault.name && other.subject == subject);
         summary.map_or(String::new(), |summary| cost(summary, fault, style))
     };
     let subjects = record.measured.subjects.iter();
     let rows = subjects.map(|subject| {
-        let cells = faults_done.iter().map(|fault| of(fault, &subject.name));
+        let cells = measured_faults.iter();
+        let cells = cells.map(|fault| cell(fault, &subject.name));
         MatrixRow::of_figures(name(&subject.name), cells)
     });
-    let names = faults_done.iter().map(|fault| name(&fault.name));
+    let names = measured_faults.iter().map(|fault| name(&fault.name));
     let mut out = Document::default();
     out.heading(COSTS);
     out.append(Document::from(Matrix {
@@ -273,7 +272,7 @@ pub(crate) fn faults_briefly(record: &StudyRecord, style: &Style) -> Document {
     out
 }
 
-/// What one fault cost one subject: `4.2, 8 ms`, with a star if processes were missing.
+/// The cost of a fault for a subject: `4.2, 8 ms`, with a star if processes were missing.
 fn cost(summary: &FaultSummary, fault: &FaultRecord, style: &Style) -> String {
     if summary.left_out.is_some() {
         return left_out(summary, fault).to_owned();
@@ -295,10 +294,10 @@ fn cost(summary: &FaultSummary, fault: &FaultRecord, style: &Style) -> String {
     format!("{lost}, {recovery}{star}")
 }
 
-/// What each fault was.
+/// The action of each fault, and the meaning of a star.
 fn costs_legend(record: &StudyRecord) -> String {
     let faults = record.measured.faults.iter();
-    let each = faults.map(|fault| format!("{}: {}", name(&fault.name), action(&fault.action)));
+    let actions = faults.map(|fault| format!("{}: {}", name(&fault.name), action(&fault.action)));
     let mut summaries = record.conclusions.faults.iter();
     let is_missing =
         |summary: &FaultSummary| summary.left_out.is_none() && summary.back < summary.times;
@@ -307,10 +306,10 @@ fn costs_legend(record: &StudyRecord) -> String {
     } else {
         ""
     };
-    format!("{}{star}.", each.collect::<Vec<_>>().join("; "))
+    format!("{}{star}.", actions.collect::<Vec<_>>().join("; "))
 }
 
-/// The losses that differ, those together that one fault, baseline and direction have in common.
+/// The losses that differ, grouped by fault, baseline and direction.
 fn lost_alike(record: &StudyRecord) -> Vec<Vec<&LostDifference>> {
     let mut groups: Vec<Vec<&LostDifference>> = Vec::new();
     let lost = record.conclusions.lost_to_faults.iter();
@@ -319,8 +318,8 @@ fn lost_alike(record: &StudyRecord) -> Vec<Vec<&LostDifference>> {
             let names = [&other.fault, &other.baseline].map(String::clone);
             (names, other.verdict)
         };
-        let same = |group: &&mut Vec<&LostDifference>| key(group[0]) == key(difference);
-        match groups.iter_mut().find(same) {
+        let has_key = |group: &&mut Vec<&LostDifference>| key(group[0]) == key(difference);
+        match groups.iter_mut().find(has_key) {
             Some(group) => group.push(difference),
             None => groups.push(vec![difference]),
         }
@@ -331,15 +330,16 @@ fn lost_alike(record: &StudyRecord) -> Vec<Vec<&LostDifference>> {
 /// One sentence for subjects that lose more, or fewer, requests to a fault than a baseline.
 fn lost_sentence_of_all(differences: &[&LostDifference], style: &Style) -> String {
     let [first, .., last] = differences else {
-        let only = differences.iter().map(|only| lost_sentence(only, style));
-        return only.collect();
+        let sentences = differences.iter().map(|only| lost_sentence(only, style));
+        return sentences.collect();
     };
-    let names: Vec<String> = differences
+    let names: Vec<String> = differences[..differences.len() - 1]
         .iter()
-        .map(|other| name(&other.subject))
+        .map(|difference| name(&difference.subject))
         .collect();
-    let names = names[..names.len() - 1].join(", ");
-    let sizes = differences.iter().map(|other| other.requests.mean.abs());
+    let names = names.join(", ");
+    let sizes = differences.iter();
+    let sizes = sizes.map(|difference| difference.requests.mean.abs());
     let [least, most] = [
         sizes.clone().fold(f64::INFINITY, f64::min),
         sizes.fold(0.0, f64::max),
@@ -364,7 +364,7 @@ fn lost_sentence_of_all(differences: &[&LostDifference], style: &Style) -> Strin
     )
 }
 
-/// The share of requests with a correct response in time around a fault.
+/// A plot of the share of requests with a correct response in time around a fault.
 fn picture(
     record: &StudyRecord,
     (number, fault): (usize, &FaultRecord),
@@ -378,8 +378,8 @@ fn picture(
     let courses: Vec<(usize, Vec<FaultMoment>)> =
         courses.filter(|(_, course)| course.len() > 1).collect();
     let moments = || courses.iter().flat_map(|(_, course)| course);
-    let first = moments().map(|fault_moment| fault_moment.since_ns).min()?;
-    let last = moments().map(|fault_moment| fault_moment.since_ns).max()?;
+    let first = moments().map(|moment| moment.since_ns).min()?;
+    let last = moments().map(|moment| moment.since_ns).max()?;
     let at = name(&fault.name);
     let caption = PlotCaption {
         id: format!("fault-{number}"),
@@ -401,24 +401,22 @@ fn picture(
     let mut plot = Plot::new(caption, [x, y], 200.0);
     plot.rule_x("even", 0.0);
     for (place, course) in &courses {
-        let points = course.iter().map(|fault_moment| PlotPoint {
-            x: fault_moment.since_ns as f64 / 1e9,
-            y: fault_moment.in_time,
+        let points = course.iter().map(|moment| PlotPoint {
+            x: moment.since_ns as f64 / 1e9,
+            y: moment.in_time,
         });
         plot.curve(*place, Stroke::Solid, &points.collect::<Vec<_>>());
     }
     let rows = courses.iter().flat_map(|(place, course)| {
         let subject = subjects.iter().find(|(number, _)| number == place);
         let subject = subject.map_or(String::new(), |(_, subject)| name(subject));
-        let disturbed = course
-            .iter()
-            .filter(|fault_moment| fault_moment.in_time < 1.0);
-        disturbed.map(move |fault_moment| {
+        let disturbed = course.iter().filter(|moment| moment.in_time < 1.0);
+        disturbed.map(move |moment| {
             vec![
                 subject.clone(),
-                format!("{:.2}", fault_moment.since_ns as f64 / 1e9),
-                whole_percent(fault_moment.in_time),
-                whole_percent(fault_moment.failed),
+                format!("{:.2}", moment.since_ns as f64 / 1e9),
+                whole_percent(moment.in_time),
+                whole_percent(moment.failed),
             ]
         })
     });
@@ -447,22 +445,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_open_is_never_told_as_equal() {
-        // Method: no difference in any block, one of nothing on average, one that is open and
-        // one that is not, and a single block.
-        let report = |requests, verdict| {
-            let MeanInterval { mean, low, high } = requests;
-            let lost_difference = LostDifference {
+    fn an_undecided_difference_of_losses_is_never_reported_as_equal() {
+        // Method: no difference in any block, none on average, an undecided and a decided one,
+        // and a single block.
+        let report = |requests: MeanInterval, verdict| {
+            let is_single = requests.low.is_none();
+            let difference = LostDifference {
                 fault: "crash".to_owned(),
                 subject: "a".to_owned(),
                 baseline: "b".to_owned(),
-                requests: MeanInterval { mean, low, high },
+                requests,
                 confidence: 0.97,
-                blocks: if low.is_none() { 1 } else { 6 },
+                blocks: if is_single { 1 } else { 6 },
                 verdict,
-                too_few_blocks: low.is_none(),
+                too_few_blocks: is_single,
             };
-            lost_sentence(&lost_difference, &Style::plain())
+            lost_sentence(&difference, &Style::plain())
         };
         let with = |mean, low, high| MeanInterval {
             mean,
@@ -517,9 +515,9 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_that_nobody_saw_is_at_most_what_is_said() {
+    fn a_recovery_before_the_next_request_is_an_upper_bound() {
         // Method: seen after every fault, unseen after one of six and after all, and beyond the
-        // slice in one.
+        // slice after one.
         let fault = FaultRecord {
             name: "crash".to_owned(),
             load: "steady".to_owned(),
@@ -530,13 +528,13 @@ mod tests {
             left_out: Vec::new(),
         };
         let report = |unseen, recovered| {
-            let fault_summary = FaultSummary {
+            let summary = FaultSummary {
                 recovery_s: (recovered == 6).then_some(0.001),
                 recovered,
                 unseen,
                 ..crash()
             };
-            recovery(&fault_summary, &fault).replace('\u{a0}', " ")
+            recovery(&summary, &fault).replace('\u{a0}', " ")
         };
         assert_eq!(report(0, 6), "1 ms");
         assert_eq!(report(1, 6), "at most 1 ms");
@@ -545,9 +543,9 @@ mod tests {
     }
 
     #[test]
-    fn no_fewer_requests_than_none_and_no_more_than_were_due_are_lost() {
-        // Method: an interval within 0 to the 200 requests due, and beyond each end; where
-        // it is not known how many were due, and of a single block. Each with the legend.
+    fn an_interval_of_lost_requests_is_cut_at_zero_and_at_the_requests_due() {
+        // Method: an interval between 0 and the 200 requests due, and beyond each end; with an
+        // unknown number of requests due, and of a single block. Each with its legend.
         let below = "; an end below 0 is given as 0";
         let beyond = "; no end is above the number of requests due";
         let table = [
@@ -568,13 +566,13 @@ mod tests {
                 low: ends.map(|[low, _]| low),
                 high: ends.map(|[_, high]| high),
             };
-            let fault_summary = FaultSummary {
+            let summary = FaultSummary {
                 lost: Some(lost),
                 due,
                 ..crash()
             };
             assert_eq!(mean(&lost, due), expected);
-            assert_eq!(cut_ends(&[fault_summary]), cut, "{expected}");
+            assert_eq!(cut_ends(&[summary]), cut, "{expected}");
         }
     }
 
@@ -595,17 +593,16 @@ mod tests {
             verdict: Verdict::Less,
             too_few_blocks: false,
         };
-        let all = [("a", -7.3), ("b", -21.7), ("c", -9.0)];
-        let all = all.map(|(name, mean)| difference(name, mean));
-        let [first, second, third] = &all;
+        let means = [("a", -7.3), ("b", -21.7), ("c", -9.0)];
+        let [a, b, c] = means.map(|(name, mean)| difference(name, mean));
         let style = Style::plain();
         assert_eq!(
-            lost_sentence_of_all(&[first, second, third], &style),
+            lost_sentence_of_all(&[&a, &b, &c], &style),
             "a, b and c lose 7.3 to 21.7 fewer requests than old per restart: less."
         );
         assert_eq!(
-            lost_sentence_of_all(&[first], &style),
-            lost_sentence(first, &style)
+            lost_sentence_of_all(&[&a], &style),
+            lost_sentence(&a, &style)
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Findings, each reported once.
+//! Findings, reported by cause.
 
 use std::collections::BTreeSet;
 
@@ -37,13 +37,11 @@ struct Cause<'a> {
     findings: Vec<&'a Finding>,
 }
 
-/// The findings by cause, in the order of the first of each.
+/// The findings by cause, in the order of each cause's first finding.
 fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
     let mut causes: Vec<Cause> = Vec::new();
     for finding in findings {
-        let is_same = |this_cause: &&mut Cause| {
-            (this_cause.level, this_cause.id) == (finding.level, &finding.id)
-        };
+        let is_same = |cause: &&mut Cause| (cause.level, cause.id) == (finding.level, &finding.id);
         match causes.iter_mut().find(is_same) {
             Some(cause) if cause.findings.contains(&finding) => {}
             Some(cause) => cause.findings.push(finding),
@@ -58,7 +56,7 @@ fn causes(findings: &[Finding]) -> Vec<Cause<'_>> {
 }
 
 impl Cause<'_> {
-    /// What it is, how often, which subjects it concerns and where.
+    /// Its name and count, the subjects that it concerns, and its loads.
     fn text(&self) -> String {
         let subjects = self
             .findings
@@ -68,32 +66,33 @@ impl Cause<'_> {
         format!("{}{named}{}", self.counted(), self.place(NAMED))
     }
 
-    /// Under which loads it was seen, the first message's first; at most so many.
+    /// The first `most` of its loads, and the number of others.
     fn place(&self, most: usize) -> String {
         let loads = self.findings.iter().map(|finding| finding.load.as_deref());
         several(loads, most).map_or(String::new(), |names| format!(" under {names}"))
     }
 
-    /// Under which load or two it was seen, or under how many.
+    /// Its loads if they are one or two, or else their number.
     fn briefly_where(&self) -> String {
-        let loads = self.findings.iter().filter_map(|it| it.load.as_deref());
+        let loads = self.findings.iter();
+        let loads = loads.filter_map(|finding| finding.load.as_deref());
         match loads.collect::<BTreeSet<&str>>().len() {
             ..=LOADS_NAMED => self.place(LOADS_NAMED),
             loads => format!(" under {loads} loads"),
         }
     }
 
-    /// What it is, and how often, if more than once.
+    /// Its name, with its count if that is above 1.
     fn counted(&self) -> String {
         let name = self.id.name();
         match self.findings.len() {
             1 => name.to_owned(),
-            more => format!("{name} ({more})"),
+            several => format!("{name} ({several})"),
         }
     }
 
-    /// What was seen each time: of messages that differ only in their subject the first one, with
-    /// the other subjects; of notes that differ only in load and figures, with the other loads.
+    /// The messages of its findings. Messages that differ only in their subject are one, with the
+    /// other subjects. Notes that differ only in load and figures are one, with the other loads.
     fn messages(&self, loads: LoadCount) -> Vec<String> {
         let mut alike: Vec<AlikeFindings> = Vec::new();
         for finding in &self.findings {
@@ -103,20 +102,20 @@ impl Cause<'_> {
                 "" => finding.message.clone(),
                 subject => finding.message.replace(subject, SUBJECT),
             };
-            let same_place = |other: &&mut AlikeFindings| {
+            let has_same_place = |other: &&mut AlikeFindings| {
                 (&other.pattern, &other.first.load) == (&pattern, &finding.load)
             };
-            if let Some(other) = alike.iter_mut().find(same_place) {
+            if let Some(other) = alike.iter_mut().find(has_same_place) {
                 other.subjects.push(subject);
                 continue;
             }
-            let elsewhere = |other: &&mut AlikeFindings| {
+            let is_same_note = |other: &&mut AlikeFindings| {
                 self.level == Level::Note
                     && other.first.subject == finding.subject
                     && other.first.load.is_some()
                     && without_figures(&other.pattern) == without_figures(&pattern)
             };
-            match (alike.iter_mut().find(elsewhere), load) {
+            match (alike.iter_mut().find(is_same_note), load) {
                 (Some(other), Some(load)) if other.first.load != finding.load => {
                     other.loads.push(load);
                 }
@@ -139,7 +138,7 @@ impl Cause<'_> {
         alike.into_iter().map(text).collect()
     }
 
-    /// What to do about them, each once.
+    /// The remedies of its findings, each once.
     fn remedies(&self) -> Vec<String> {
         let mut remedies: Vec<String> = Vec::new();
         for finding in &self.findings {
@@ -166,29 +165,31 @@ fn without_figures(pattern: &str) -> String {
     pattern.replace(is_figure, "")
 }
 
-/// The first names, at most so many, each once, and how many more there are.
+/// The first `most` distinct names, and the number of others; `None` without names.
 fn several<'a>(names: impl Iterator<Item = Option<&'a str>>, most: usize) -> Option<String> {
-    let mut known: Vec<&str> = Vec::new();
+    let mut distinct: Vec<&str> = Vec::new();
     for name in names.flatten() {
-        if !known.contains(&name) {
-            known.push(name);
+        if !distinct.contains(&name) {
+            distinct.push(name);
         }
     }
-    let named: Vec<String> = known.iter().take(most).map(|text| name(text)).collect();
-    match known.len() {
+    let named: Vec<String> = distinct.iter().take(most).map(|text| name(text)).collect();
+    match distinct.len() {
         0 => None,
         count if count <= most => Some(named.join(", ")),
         count => Some(format!("{} and {} more", named.join(", "), count - most)),
     }
 }
 
-/// So many names stand in a list of limits, and so many loads beside a message.
+/// Names in a list of subjects or loads, at most.
 const NAMED: usize = 4;
+/// More loads than this are only counted.
 const LOADS_NAMED: usize = 2;
+/// Stands for the subject in the pattern of a message.
 const SUBJECT: &str = "\u{0}";
 
-/// What was seen each time, in a study that compares much only which subjects it concerns
-/// and where; and what to do about it.
+/// The messages of a cause and its remedies. With `is_counted`, one line with its subjects and
+/// loads replaces the messages.
 fn entry(cause: &Cause, loads: LoadCount, is_counted: bool) -> DocumentPart {
     DocumentPart::Limit {
         level: cause.level,
@@ -201,15 +202,19 @@ fn entry(cause: &Cause, loads: LoadCount, is_counted: bool) -> DocumentPart {
     }
 }
 
-/// What limits the result, an entry for each cause; nothing when there is none.
+/// An entry for each cause; nothing without findings.
 pub(crate) fn findings(findings: &[Finding], loads: LoadCount) -> Document {
-    let causes = causes(findings);
-    Document(
-        causes
-            .iter()
-            .map(|cause| entry(cause, loads, false))
-            .collect(),
-    )
+    entries(&causes(findings), loads, false)
+}
+
+fn entries<'a>(
+    causes: impl IntoIterator<Item = &'a Cause<'a>>,
+    loads: LoadCount,
+    is_counted: bool,
+) -> Document {
+    let causes = causes.into_iter();
+    let entries = causes.map(|cause| entry(cause, loads, is_counted));
+    Document(entries.collect())
 }
 
 fn limit(level: Level, seen: String, remedies: Vec<String>) -> DocumentPart {
@@ -220,21 +225,20 @@ fn limit(level: Level, seen: String, remedies: Vec<String>) -> DocumentPart {
     }
 }
 
-/// What limits the result, an entry per cause: the first message with its load, and of what
-/// limits a claim what to do, which stands once; of many notes the first ones, and what the
-/// others are.
+/// An entry per cause: the first message with its load, and each remedy of a limit once. Of many
+/// notes, the first messages and the names of the others.
 pub(crate) fn by_cause(findings: &[Finding], loads: LoadCount) -> Document {
     let (mut notes, limits): (Vec<Cause>, Vec<Cause>) = causes(findings)
         .into_iter()
         .partition(|cause| cause.level == Level::Note);
-    // That it was stopped is reported whatever else there is.
+    // An interruption comes first, so that it is always reported.
     notes.sort_by_key(|cause| *cause.id != FindingId::Interrupted);
     let mut out = Document::default();
-    let mut texts: Vec<&str> = Vec::new();
+    let mut earlier: Vec<&str> = Vec::new();
     for cause in &limits {
         let first = cause.findings[0];
-        let is_new = !texts.contains(&first.remedy.as_str());
-        texts.push(&first.remedy);
+        let is_new = !earlier.contains(&first.remedy.as_str());
+        earlier.push(&first.remedy);
         let remedies = is_new.then(|| remedy(first)).into_iter().collect();
         out.0.push(limit(
             cause.level,
@@ -262,7 +266,7 @@ pub(crate) fn by_cause(findings: &[Finding], loads: LoadCount) -> Document {
 /// the names of the others.
 pub(crate) fn limits_briefly(findings: &[Finding]) -> Document {
     let causes = causes(findings);
-    let of = |level: Level| {
+    let entry = |level: Level| {
         let of_level = || causes.iter().filter(move |cause| cause.level == level);
         let (first, others) = match level {
             Level::Note => (None, of_level().map(Cause::counted).collect()),
@@ -285,10 +289,10 @@ pub(crate) fn limits_briefly(findings: &[Finding]) -> Document {
         (!text.is_empty()).then(|| limit(level, text.join("; "), Vec::new()))
     };
     let levels = [Level::Void, Level::Bound, Level::Note];
-    Document(levels.into_iter().filter_map(of).collect())
+    Document(levels.into_iter().filter_map(entry).collect())
 }
 
-/// A sentence without the details that it has in brackets.
+/// A sentence without its details in brackets.
 fn without_brackets(sentence: &str) -> String {
     let mut out = String::new();
     let mut rest = sentence;
@@ -335,7 +339,7 @@ pub(crate) fn each_cause(findings: &[Finding], loads: LoadCount) -> Document {
     Document(causes(findings).into_iter().map(entry).collect())
 }
 
-/// How often the like of the first message was seen besides.
+/// The number of findings after the first, in words.
 fn others(cause: &Cause) -> String {
     match cause.findings.len() - 1 {
         0 => String::new(),
@@ -346,7 +350,7 @@ fn others(cause: &Cause) -> String {
 
 const NOTES_MAX: usize = 3;
 
-/// The findings, an entry for each cause, with their loads where there are several.
+/// An entry for each cause on a page, with loads if the record has several.
 pub(crate) fn all_findings(findings: &[Finding], loads: usize) -> Document {
     if findings.is_empty() {
         return Document::from_iter(["Nothing was found that limits the result."]);
@@ -355,17 +359,17 @@ pub(crate) fn all_findings(findings: &[Finding], loads: usize) -> Document {
     let entries = causes
         .iter()
         .map(|cause| entry_html(findings, cause, loads));
-    let how = "note: worth knowing; the verdict holds. limit: the true ratio may be further from 1. \
-               no result: no verdict is possible.";
+    let legend = "note: worth knowing; the verdict holds. limit: the true ratio may be further \
+                  from 1. no result: no verdict is possible.";
     let mut out = Document::default();
     out.picture(
         element("ul").class("findings").add_all(entries),
         Document::default(),
     );
-    out.explained(how)
+    out.explained(legend)
 }
 
-/// One cause: the first finding, the others folded away, and each remedy once.
+/// One cause: the first finding, the others folded, and each remedy once.
 fn entry_html(findings: &[Finding], cause: &Cause, loads: usize) -> Element {
     let (class, sign) = level_badge(cause.level);
     let badge = element("p").class("level");
@@ -398,7 +402,7 @@ fn entry_html(findings: &[Finding], cause: &Cause, loads: usize) -> Element {
         .add_all(remedies)
 }
 
-/// The message of a finding, with its load where there are several.
+/// The message of a finding, with its load if there are several loads.
 fn lines(finding: &Finding, loads: usize) -> Vec<Element> {
     let under = finding.load.as_deref().filter(|_| loads > 1);
     let under = under.map_or_else(String::new, |load| format!("Under {}: ", name(load)));
@@ -411,7 +415,7 @@ fn lines(finding: &Finding, loads: usize) -> Vec<Element> {
     lines.enumerate().map(paragraph).collect()
 }
 
-/// The class and the shape of a level on a page.
+/// The class and the sign of a level on a page.
 fn level_badge(level: Level) -> (&'static str, &'static str) {
     match level {
         Level::Note => ("note", "●"),
@@ -420,20 +424,20 @@ fn level_badge(level: Level) -> (&'static str, &'static str) {
     }
 }
 
-/// Where the ratio of a comparison stands; empty for one of a ranking alone.
+/// The page id of a comparison's ratio; empty for a comparison of a ranking alone.
 pub(crate) fn ratio_id(record: &StudyRecord, comparison: &Comparison) -> String {
     let mut comparisons = record.conclusions.comparisons.iter();
     let number = comparisons.position(|other| std::ptr::eq(other, comparison));
     number.map_or_else(String::new, |number| format!("ratio-{number}"))
 }
 
-/// Where the finding of this number stands.
+/// The page id of the finding with this number.
 fn finding_id(number: usize) -> String {
     format!("finding-{number}")
 }
 
-/// The findings that limit this comparison, as links. Why CPU per response stands in for throughput
-/// limits no ratio of CPU per response.
+/// The findings that limit this comparison, as links. A finding that limits only throughput does
+/// not limit the ratio of CPU per response that stands in for it.
 pub(crate) fn reasons(record: &StudyRecord, comparison: &Comparison) -> Option<Element> {
     let findings = &record.conclusions.validity.findings;
     let mut ids: Vec<&FindingId> = Vec::new();
@@ -462,8 +466,8 @@ pub(crate) fn reasons(record: &StudyRecord, comparison: &Comparison) -> Option<E
     (!ids.is_empty()).then_some(reasons)
 }
 
-/// What limits the result, an entry per cause and the notes folded away; in a study that
-/// compares much it names only which subjects each cause concerns and where.
+/// An entry per cause, notes folded. With `is_counted`, as in a study that compares much, an
+/// entry only names its subjects and loads.
 pub(crate) fn findings_folded(
     findings: &[Finding],
     loads: LoadCount,
@@ -472,16 +476,10 @@ pub(crate) fn findings_folded(
     let causes = causes(findings);
     let (notes, limits): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| cause.level == Level::Note);
-    let [notes_document, mut out] = [&notes, &limits].map(|causes| {
-        Document(
-            causes
-                .iter()
-                .map(|cause| entry(cause, loads, is_counted))
-                .collect(),
-        )
-    });
-    let kinds: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
-    out.folded(format!("Notes: {}", kinds.join(", ")), notes_document);
+    let mut out = entries(limits, loads, is_counted);
+    let names: Vec<String> = notes.iter().map(|cause| cause.counted()).collect();
+    let summary = format!("Notes: {}", names.join(", "));
+    out.folded(summary, entries(notes, loads, is_counted));
     out
 }
 
@@ -500,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_for_comparing_cpu_time_is_no_limit_of_its_ratio() {
+    fn a_finding_about_throughput_alone_is_no_reason_below_a_ratio() {
         // Method: one comparison with the finding that limits it, and with the same finding about
         // throughput alone.
         let mut record = StudyRecord::judged(abx_fixtures::pair());
@@ -519,8 +517,8 @@ mod tests {
     }
 
     #[test]
-    fn findings_of_one_cause_are_one_with_whom_they_concern() {
-        // Method: one id at two levels, of two subjects, one of them twice word for word.
+    fn findings_of_one_cause_are_one_entry_with_their_subjects() {
+        // Method: one id at two levels, of two subjects, with a duplicate.
         let steal = |level, subject, load| {
             finding(
                 FindingId::ForeignCpu,
@@ -546,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_differ_in_their_subject_are_one() {
+    fn messages_that_differ_only_in_their_subject_are_one() {
         // Method: one message of two subjects, of one of them under another load too, and
         // another message.
         let note = |subject: &str, load, text: &str| {
@@ -569,9 +567,9 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_per_cause_names_its_loads_where_there_are_several() {
-        // Method: one cause under two loads and one of no load, in a record of several loads and
-        // of one.
+    fn an_entry_per_cause_names_its_loads_if_the_record_has_several() {
+        // Method: one cause under two loads and one without a load, in a record of several loads
+        // and of one.
         let bound = |load, text| finding(FindingId::GeneratorBound, Level::Bound, load, text);
         let findings = [
             bound(Some("c1"), "it was the limit"),
@@ -594,9 +592,9 @@ mod tests {
     }
 
     #[test]
-    fn notes_of_one_kind_are_told_once_with_the_loads_of_the_others() {
-        // Method: the same note under three loads, twice under one of them; what is worded
-        // otherwise, or of no load; and what is no note.
+    fn notes_that_differ_only_in_load_and_figures_are_one() {
+        // Method: the same note under three loads, twice under one of them; a note in other
+        // words, and one without a load; and limits, which stay apart.
         let steal = |load, text| finding(FindingId::Steal, Level::Note, load, text);
         let bound = |load, text| finding(FindingId::GeneratorBound, Level::Bound, load, text);
         let findings = [

@@ -1,5 +1,5 @@
-//! The primary verdicts of a study at a glance: of one pair a row per load, of several pairs a row
-//! per pair and a column per load or fault.
+//! The primary verdicts of a study at a glance: for one pair a row per load, for several pairs a
+//! row per pair and a column per load or fault.
 
 use abx_evidence::Figure;
 use abx_verdict::{Comparison, Metric, StudyRecord, Summary, Verdict};
@@ -27,11 +27,11 @@ pub(crate) fn is_needed(record: &StudyRecord) -> bool {
 struct GridColumn<'a> {
     load: &'a str,
     metric: Metric,
-    /// Another metric of which no pair has a result, and which has no column of its own.
+    /// Another metric, for which no pair has a result, and which has no column of its own.
     void: Option<Metric>,
 }
 
-/// A verdict in the place of a pair and a load.
+/// The comparison of a pair in a column.
 #[derive(Debug, Clone, Copy)]
 enum GridCell<'a> {
     Found(&'a Comparison),
@@ -46,25 +46,26 @@ enum GridCell<'a> {
 fn columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     let mut columns = all_columns(record);
     columns.retain(|column| !stands_in(record, *column));
-    let loads = columns.chunk_by(|column, next| column.load == next.load);
-    let kept = loads.flat_map(|of_load| with_results(record, of_load));
-    kept.collect()
+    let by_load = columns.chunk_by(|column, next| column.load == next.load);
+    by_load
+        .flat_map(|columns| with_results(record, columns))
+        .collect()
 }
 
-/// Those of a load's columns in which a pair has a result; the first if none has.
-fn with_results<'a>(record: &StudyRecord, of_load: &[GridColumn<'a>]) -> Vec<GridColumn<'a>> {
-    let columns = of_load.iter().copied();
-    let (void, mut kept): (Vec<GridColumn>, Vec<GridColumn>) =
+/// The columns of a load in which a pair has a result; the first column if none has.
+fn with_results<'a>(record: &StudyRecord, columns: &[GridColumn<'a>]) -> Vec<GridColumn<'a>> {
+    let columns = columns.iter().copied();
+    let (void, mut shown): (Vec<GridColumn>, Vec<GridColumn>) =
         columns.partition(|column| is_void(record, *column));
-    if kept.is_empty() {
-        kept.extend(void.first());
+    if shown.is_empty() {
+        shown.extend(void.first());
     }
-    let left_out = void.iter().find(|column| !kept.contains(column));
+    let left_out = void.iter().find(|column| !shown.contains(column));
     let left_out = left_out.map(|column| column.metric);
-    if let Some(first) = kept.first_mut() {
+    if let Some(first) = shown.first_mut() {
         first.void = left_out;
     }
-    kept
+    shown
 }
 
 /// Whether no pair has a result in a column.
@@ -101,7 +102,7 @@ fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
         .map(|fault| fault.name.as_str());
     for load in loads.chain(faults) {
         let primary = record.conclusions.primary();
-        for comparison in primary.filter(|this_comparison| this_comparison.load == load) {
+        for comparison in primary.filter(|comparison| comparison.load == load) {
             let column = GridColumn {
                 load,
                 metric: comparison.metric,
@@ -195,7 +196,7 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
         Some(unit) => format!("{relative}, {unit}"),
         None => relative,
     };
-    // Names of pairs show what is divided.
+    // Without one baseline, the names of rows show the division.
     let head = match (baseline, unit) {
         (None, None) => String::new(),
         (None, Some(unit)) => format!("{unit}; "),
@@ -210,7 +211,7 @@ fn of_pairs(record: &StudyRecord, style: &Style) -> Matrix {
     }
 }
 
-/// The row of each pair, below its question if questions head the rows.
+/// The row of each pair, after its question if questions head the rows.
 fn rows<'a>(record: &'a StudyRecord, row: impl Fn([&'a str; 2]) -> MatrixRow) -> Vec<MatrixRow> {
     if !questions::head_rows(record) {
         return record.measured.pairs().into_iter().map(row).collect();
@@ -257,7 +258,7 @@ fn of_one_pair(record: &StudyRecord, pair: [&str; 2], style: &Style) -> Matrix {
         let metric = metric(*column);
         let figure = |name| MatrixCell::Figure(value(record, name, column.load, metric));
         let verdict = match cell_of(*column) {
-            // The row has its unit.
+            // The row names the unit, so the cell needs no mark.
             GridCell::Instead(comparison) => GridCell::Found(comparison),
             cell => cell,
         };
@@ -308,19 +309,19 @@ fn quantile(metric: Metric) -> Option<Figure> {
     })
 }
 
-/// What one subject has under a load, in the unit of the metric.
+/// The figure of a subject under a load, in the unit of the metric.
 fn value(record: &StudyRecord, subject: &str, load: &str, metric: Metric) -> String {
     let mut summaries = record.conclusions.under(load);
     let Some(summary) = summaries.find(|summary: &&Summary| summary.subject == subject) else {
         return UNKNOWN.to_owned();
     };
-    let number = match (metric, quantile(metric)) {
+    let value = match (metric, quantile(metric)) {
         (Metric::Throughput, _) => summary.throughput_per_s,
         (Metric::ServerCpu, _) => summary.server_cpu_us_per_request,
         (_, Some(quantile)) => summary.response_time_us.figure(quantile),
         _ => None,
     };
-    or_unknown(number, figure)
+    or_unknown(value, figure)
 }
 
 fn verdict_cell(record: &StudyRecord, cell: GridCell, style: &Style) -> MatrixCell {
@@ -348,8 +349,8 @@ fn verdict_cell(record: &StudyRecord, cell: GridCell, style: &Style) -> MatrixCe
     })
 }
 
-/// A ratio and its interval as they stand in a grid: a bound or a ratio without an interval
-/// stands alone. `None` without a ratio.
+/// A ratio and its interval as a cell shows them. A bound, or a ratio without an interval, stands
+/// alone. `None` without a ratio.
 fn cell_figures(comparison: &Comparison, style: &Style) -> Option<(CellRatio, String)> {
     if comparison.verdict == Verdict::Invalid {
         return None;
@@ -361,7 +362,7 @@ fn cell_figures(comparison: &Comparison, style: &Style) -> Option<(CellRatio, St
     let bounds = comparison
         .bounds()
         .filter(|_| comparison.verdict == Verdict::Inconclusive);
-    // The third digit shows on which side of 1 a decided one ends.
+    // A decided interval keeps a third digit if that shows on which side of 1 it ends.
     let short = bounds.map(short_ratios);
     Some(match (short, shown.ends.clone()) {
         (Some([ratio, low, high]), _) => {
@@ -388,7 +389,7 @@ fn is_open_bound(comparison: &Comparison) -> bool {
     shown.is_some_and(|shown| shown.further == Some(Further::Open))
 }
 
-/// The marks in the cells and what they mean, as far as they are there.
+/// The marks that occur in the cells, with their meanings.
 fn legend(record: &StudyRecord, style: &Style) -> String {
     let has = |is: &dyn Fn(&Comparison) -> bool| record.conclusions.primary().any(is);
     let is = |verdict: Verdict| has(&|comparison| comparison.verdict == verdict);
@@ -436,12 +437,12 @@ fn legend(record: &StudyRecord, style: &Style) -> String {
             format!("{INSTEAD} CPU per response ({limit} was the limit)"),
         ),
     ];
-    let there = signs.into_iter().filter(|(is_there, _)| *is_there);
-    there.map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+    let shown = signs.into_iter().filter(|(is_shown, _)| *is_shown);
+    shown.map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
-/// Ratios with two digits behind the point at most, and with one if the interval is so wide
-/// that the second means nothing.
+/// Ratios with at most two decimals, and with one if the interval is so wide that a second means
+/// nothing.
 fn short_ratios(values: [f64; 3]) -> [String; 3] {
     let [_, low, high] = values;
     let decimals = if high > WIDE * low && low >= 0.1 {
@@ -449,12 +450,12 @@ fn short_ratios(values: [f64; 3]) -> [String; 3] {
     } else {
         2
     };
-    let shorter = values.map(|ratio| format!("{ratio:.decimals$}"));
-    let whole = ratios(values);
-    if whole[0].len() > shorter[0].len() {
-        shorter
+    let short = values.map(|ratio| format!("{ratio:.decimals$}"));
+    let full = ratios(values);
+    if full[0].len() > short[0].len() {
+        short
     } else {
-        whole
+        full
     }
 }
 
@@ -464,7 +465,7 @@ const WIDE: f64 = 4.0;
 const OPEN_BOUND: &str = "b";
 const INSTEAD: &str = "c";
 
-/// The same as Markdown; empty if they are few.
+/// The primary verdicts as Markdown; empty if they are few.
 #[must_use]
 pub fn verdict_matrix(record: &StudyRecord) -> String {
     matrix(record, &LINE).map_or_else(String::new, |matrix| matrix.markdown())

@@ -6,33 +6,31 @@ use abx_verdict::{Comparison, Metric, Place, Ranking, StudyRecord, Verdict};
 use crate::document::{CellDetail, Document};
 use crate::sections::compared::decided::{decided_groups, largest};
 use crate::sections::compared::grid::matrix;
-use crate::sections::compared::questions::{self, questions};
+use crate::sections::compared::questions::{self, PairsOfQuestion, questions};
 use crate::words::metrics::metric_under;
 use crate::words::style::{ReportExtent, Style};
 use crate::words::units::{count, plural};
 use crate::words::verdict::{more_blocks, name, sentence_of_all, word};
 
-/// What was compared, and how much of it is decided.
+/// The number of comparisons by verdict.
 fn headline(record: &StudyRecord) -> String {
     let comparisons: Vec<&Comparison> = record.conclusions.primary().collect();
     let times = |is: &dyn Fn(Verdict) -> bool| {
-        let of_kind = comparisons
-            .iter()
-            .filter(|comparison| is(comparison.verdict));
-        of_kind.count()
+        let verdicts = comparisons.iter().map(|comparison| comparison.verdict);
+        verdicts.filter(|verdict| is(*verdict)).count()
     };
     let loads = plural(record.measured.loads.len() as u64, "load");
     if let [[subject, baseline]] = record.measured.pairs()[..] {
-        let each = VERDICTS.into_iter().filter_map(|verdict| {
+        let counts = VERDICTS.into_iter().filter_map(|verdict| {
             let times = times(&|other| other == verdict);
             (times > 0).then(|| format!("{} under {times}", word(verdict)))
         });
-        let each: Vec<String> = each.collect();
+        let counts: Vec<String> = counts.collect();
         return format!(
             "{} compared with {} under {loads}: {}.",
             name(subject),
             name(baseline),
-            each.join(", ")
+            counts.join(", ")
         );
     }
     let is_decided = |verdict: Verdict| verdict.is_decided();
@@ -64,7 +62,7 @@ const VERDICTS: [Verdict; 7] = [
     Verdict::Invalid,
 ];
 
-/// The blocks that are missing for a verdict; `None` if there are enough.
+/// The number of blocks that a verdict still needs; `None` if there are enough.
 fn lacking(record: &StudyRecord) -> Option<String> {
     let mut primary = record.conclusions.primary();
     let comparison = primary.find(|comparison| comparison.too_few_blocks)?;
@@ -85,8 +83,8 @@ fn of_pairs<'a>(
     pairs.iter().flat_map(of).collect::<Vec<_>>().into_iter()
 }
 
-/// What was compared, and the rest of the result in sentences, unless the questions stand above
-/// the rows of the matrix.
+/// The result in sentences; only its head and leaders if the questions stand above the rows of
+/// the matrix.
 pub(crate) fn overview_of_text(
     record: &StudyRecord,
     extent: ReportExtent,
@@ -98,14 +96,14 @@ pub(crate) fn overview_of_text(
     decided_and_first(record)
 }
 
-/// What was compared, how much of it is decided, and which subject is first.
+/// The number of comparisons by verdict, and the subjects in first place.
 pub(crate) fn decided_and_first(record: &StudyRecord) -> Document {
     let mut out = head(record);
     out.append(leaders(record).into_iter().collect());
     out
 }
 
-/// The result in sentences: what was compared, and each question with its answer.
+/// The result in sentences: its head, the decided comparisons of each question, and the leaders.
 pub(crate) fn overview(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Document {
     let mut out = head(record);
     let questions = questions(record);
@@ -124,28 +122,28 @@ pub(crate) fn overview(record: &StudyRecord, extent: ReportExtent, style: &Style
     out
 }
 
-/// The same for a page: what has room on its first screen, and all of it, to be folded.
+/// The sentences on the first screen of a page, and all sentences, to be folded.
 pub(crate) fn overview_of_page(record: &StudyRecord, style: &Style) -> [Document; 2] {
     let questions = questions(record);
     let shown = &questions[..questions.len().min(PAGE_SENTENCES_MAX)];
-    let each = PAGE_SENTENCES_MAX / shown.len().max(1);
+    let per_question = PAGE_SENTENCES_MAX / shown.len().max(1);
     let mut first = head(record);
-    first.append(in_sentences(record, shown, each, style).0);
+    first.append(in_sentences(record, shown, per_question, style).0);
     let (mut whole, _) = in_sentences(record, &questions, usize::MAX, style);
     whole.append(leaders(record).into_iter().collect());
     [first, whole]
 }
 
-/// What was compared, how much of it is decided, and what is missing for the rest.
+/// The number of comparisons by verdict, and of blocks that a verdict still needs.
 fn head(record: &StudyRecord) -> Document {
     let head = std::iter::once(headline(record)).chain(lacking(record));
     head.collect()
 }
 
-/// Questions with at most so many sentences each, and how many comparisons are in none.
+/// Questions with at most `most` sentences each, and the number of decided comparisons in none.
 fn in_sentences(
     record: &StudyRecord,
-    questions: &[(Option<&str>, Vec<[&str; 2]>)],
+    questions: &[PairsOfQuestion],
     most: usize,
     style: &Style,
 ) -> (Document, usize) {
@@ -168,12 +166,12 @@ fn in_sentences(
 }
 
 fn undecided_pairs(pairs: &[[&str; 2]]) -> String {
-    let each = pairs.iter().map(|pair| {
+    let texts = pairs.iter().map(|pair| {
         let [subject, baseline] = pair.map(name);
         format!("{subject} ÷ {baseline}")
     });
-    let each: Vec<String> = each.collect();
-    format!("Not decided: {}.", each.join(", "))
+    let texts: Vec<String> = texts.collect();
+    format!("Not decided: {}.", texts.join(", "))
 }
 
 /// Sentences of a study without questions.
@@ -183,7 +181,7 @@ const PER_QUESTION_MAX: usize = 2;
 /// Sentences on the first screen of a page.
 const PAGE_SENTENCES_MAX: usize = 3;
 
-/// The subjects that are first, by loads; `None` if no first place is certain.
+/// The subjects in first place, with their loads; `None` if no first place is certain.
 fn leaders(record: &StudyRecord) -> Option<String> {
     let mut groups: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for ranking in &record.conclusions.rankings {
@@ -197,17 +195,17 @@ fn leaders(record: &StudyRecord) -> Option<String> {
             metric => format!(" ({})", metric_under(record, &ranking.load, metric)),
         };
         let not_excluded: Vec<String> = not_excluded.into_iter().map(name).collect();
-        let but = match &not_excluded[..] {
+        let others = match &not_excluded[..] {
             [] => String::new(),
             names => format!(" ({} not excluded)", names.join(", ")),
         };
-        let load = format!("{}{by}{but}", name(&ranking.load));
+        let load = format!("{}{by}{others}", name(&ranking.load));
         match groups.iter_mut().find(|(names, _)| *names == first) {
             Some((_, loads)) => loads.push(load),
             None => groups.push((first, vec![load])),
         }
     }
-    let each = groups.iter().map(|(names, loads)| {
+    let texts = groups.iter().map(|(names, loads)| {
         let names: Vec<String> = names.iter().map(|text| name(text)).collect();
         let names = match &names[..] {
             [only] => only.clone(),
@@ -215,12 +213,12 @@ fn leaders(record: &StudyRecord) -> Option<String> {
         };
         format!("{names} under {}", loads.join(", "))
     });
-    let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| format!("First place: {}.", each.join("; ")))
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| format!("First place: {}.", texts.join("; ")))
 }
 
-/// The subjects that share the first place, and those that only no comparison excludes from it: by
-/// their averages they are behind a subject that is certainly not first. Each by name.
+/// The subjects that share the first place, and the subjects that are merely not excluded from it:
+/// by their averages, they are behind a subject that is certainly not first. Both sorted by name.
 fn first(ranking: &Ranking) -> [Vec<&str>; 2] {
     let places = &ranking.places;
     let ahead = places.iter().take_while(|place| place.tied_for_first);
@@ -240,10 +238,10 @@ fn tied_for_first(places: &[Place]) -> Vec<&str> {
     names
 }
 
-/// If more share the first place, none leads.
+/// If more subjects share the first place, no subject leads.
 const LEADERS_MAX: usize = 2;
 
-/// All verdicts at a glance, in full with their intervals; nothing if they are few.
+/// All verdicts at a glance, with their intervals in a full report; nothing if they are few.
 pub(crate) fn at_a_glance(record: &StudyRecord, extent: ReportExtent, style: &Style) -> Document {
     let Some(mut matrix) = matrix(record, style) else {
         return Document::default();
@@ -256,11 +254,12 @@ pub(crate) fn at_a_glance(record: &StudyRecord, extent: ReportExtent, style: &St
     out
 }
 
-/// How many more blocks half of the undecided comparisons need; `None` if nothing is undecided
-/// that blocks would decide.
+/// How many more blocks half of the undecided comparisons need; `None` if more blocks would decide
+/// none of them.
 pub(crate) fn deciding(record: &StudyRecord) -> Option<String> {
     let primary = record.conclusions.primary();
-    let mut more: Vec<u32> = primary.filter_map(|other| other.blocks_more).collect();
+    let more = primary.filter_map(|comparison| comparison.blocks_more);
+    let mut more: Vec<u32> = more.collect();
     more.sort_unstable();
     let middle = *more.get(more.len().checked_sub(1)? / 2)?;
     let blocks = more_blocks(record, middle);

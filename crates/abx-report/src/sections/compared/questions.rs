@@ -2,10 +2,10 @@
 
 use abx_verdict::StudyRecord;
 
-/// A question, unless the study has none for these pairs, and the pairs: subject and baseline.
+/// A question, or `None` for pairs without one, and its pairs of subject and baseline.
 pub(crate) type PairsOfQuestion<'a> = (Option<&'a str>, Vec<[&'a str; 2]>);
 
-/// The questions of the study in their order, each with its pairs; those without one last.
+/// The questions of the study in their order, each with its pairs; pairs without one last.
 pub(crate) fn questions(record: &StudyRecord) -> Vec<PairsOfQuestion<'_>> {
     let contrasts = &record.measured.settings.contrasts;
     let question = |pair: [&str; 2]| {
@@ -25,17 +25,17 @@ pub(crate) fn questions(record: &StudyRecord) -> Vec<PairsOfQuestion<'_>> {
     questions
 }
 
-/// Whether the questions stand above the rows of the matrix, which answer them, instead of above
-/// sentences: if there are many, or tables of several faults after them.
+/// Whether the questions stand above the rows of the matrix that answer them, and not above
+/// sentences: if there are many questions, or tables of several faults after them.
 pub(crate) fn head_rows(record: &StudyRecord) -> bool {
     let questions = questions(record).into_iter();
-    let questions = questions.filter(|(question, _)| question.is_some()).count();
-    let most = if record.measured.faults.len() > 1 {
-        0
-    } else {
-        QUESTIONS_OF_SENTENCES
+    let count = questions.filter(|(question, _)| question.is_some()).count();
+    let most = match record.measured.faults.len() {
+        0 | 1 => QUESTIONS_OF_SENTENCES,
+        _ => 0,
     };
-    questions > most
+    count > most
 }
 
+/// More questions than this do not stand above sentences.
 const QUESTIONS_OF_SENTENCES: usize = 3;

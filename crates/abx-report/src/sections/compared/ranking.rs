@@ -1,4 +1,4 @@
-//! The order of several subjects, as far as the blocks hold one.
+//! The ranking of several subjects, as far as the blocks support one.
 
 use abx_verdict::{Place, Ranking, StudyRecord};
 
@@ -10,8 +10,7 @@ use crate::words::verdict::{name, place};
 
 /// Whether the order is certain enough: a list in which most share the first place shows nothing.
 fn has_order(ranking: &Ranking) -> bool {
-    let first = ranking.places.iter().filter(|place| place.tied_for_first);
-    let first = first.count();
+    let first = tied(ranking).len();
     first < ranking.places.len() && first <= FIRST_MAX.max(ranking.places.len() / 2)
 }
 
@@ -28,7 +27,7 @@ pub(crate) fn rankings_at_a_glance(record: &StudyRecord) -> Document {
     }
     let unit = |ranking: &Ranking| metric_under(record, &ranking.load, ranking.metric);
     let first = unit(rankings[0]);
-    // Where it is the same under all loads, it is named once.
+    // A unit that all loads share is named once.
     let is_same = rankings.iter().all(|ranking| unit(ranking) == first);
     let header = |ranking: &&Ranking| MatrixHeader {
         name: name(&ranking.load),
@@ -59,13 +58,13 @@ pub(crate) fn rankings_at_a_glance(record: &StudyRecord) -> Document {
     out
 }
 
-/// The rankings of a text, with what their ranks mean.
+/// The rankings of a text, with the meaning of ranks.
 pub(crate) fn rankings_of_text(record: &StudyRecord) -> Document {
     rankings(record).explained(RANKING_LEGEND)
 }
 
-/// A line per load with any order, on a page a table with every pair below it; nothing for two
-/// subjects.
+/// A line per load with a certain order, on a page a table with every pair below it; nothing for
+/// two subjects.
 pub(crate) fn rankings(record: &StudyRecord) -> Document {
     let rankings = ordered(record);
     let mut out = Document::default();
@@ -101,8 +100,8 @@ fn tied(ranking: &Ranking) -> Vec<String> {
 
 fn line(record: &StudyRecord, ranking: &Ranking) -> String {
     let places = ranking.places.iter();
-    let each = places.map(|place| format!("{} {}", place.text(), name(&place.subject)));
-    let each: Vec<String> = each.collect();
+    let places = places.map(|place| format!("{} {}", place.text(), name(&place.subject)));
+    let places: Vec<String> = places.collect();
     let first = match &tied(ranking)[..] {
         [] => String::new(),
         [only] => format!("; first: {only}"),
@@ -111,7 +110,7 @@ fn line(record: &StudyRecord, ranking: &Ranking) -> String {
     format!(
         "Ranking by {}: {}{first}.",
         by(record, ranking),
-        each.join(", ")
+        places.join(", ")
     )
 }
 
@@ -128,12 +127,12 @@ fn table(record: &StudyRecord, ranking: &Ranking) -> Element {
     };
     let table = Table::new(["subject", "rank", "first"], ranking.places.iter().map(row));
     let table = table.captioned(format!("Ranking by {by}")).of_words();
-    // So many would make most of the page; JSON has them.
-    let few = match ranking.pairs.len() {
+    // More pairs would take most of the page; JSON has them.
+    let shown = match ranking.pairs.len() {
         ..=PAIRS_MAX => &ranking.pairs[..],
         _ => &[],
     };
-    let pairs = pairs(record, &format!("All pairs by {by}"), few);
+    let pairs = pairs(record, &format!("All pairs by {by}"), shown);
     let pairs = (!pairs.is_empty()).then(|| folded("All pairs", pairs));
     element("div")
         .add(Document::from(table).html())

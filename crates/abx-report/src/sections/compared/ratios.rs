@@ -1,5 +1,5 @@
-//! What else is compared beside what a study was made for: what a response
-//! costs, response times, starts.
+//! Ratios: the primary comparisons as bars and tables, and the exploratory ones, such as costs,
+//! response times and starts.
 
 use abx_verdict::{Comparison, Metric, Role, StudyRecord};
 
@@ -20,14 +20,12 @@ use crate::words::units::{NO_INTERVAL, drawable, figure, is_drawable, percent};
 use crate::words::verdict::{load_text, name, place, who, word_of};
 use crate::words::wrap::{clean_name, shorten};
 
-/// What else was compared: a table for each load, on a page with bars, and one for starts unless
-/// there is one load only; nothing without such comparisons.
+/// The exploratory comparisons: a table for each load, on a page with bars, and one for starts
+/// unless there is only one load; nothing without such comparisons.
 pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Document {
-    let comparisons = record.conclusions.comparisons.iter();
-    let explored = comparisons.filter(|comparison| comparison.role == Role::Exploratory);
-    let explored: Vec<&Comparison> = explored.collect();
+    let exploratory: Vec<&Comparison> = of_role(record, Role::Exploratory).collect();
     let mut out = Document::default();
-    let Some(first) = explored.first() else {
+    let Some(first) = exploratory.first() else {
         return out;
     };
     let baseline = record.measured.only_baseline().map(name);
@@ -40,64 +38,70 @@ pub(crate) fn also_compared(record: &StudyRecord, extent: ReportExtent) -> Docum
     out.paragraph(format!(
         "Also compared, relative to {baseline} ({confidence} intervals{chance}):"
     ));
-    for (under, loads) in headings(record) {
-        let these = explored.iter().copied();
-        let these = these.filter(|comparison| loads.contains(&comparison.load.as_str()));
-        let these: Vec<&Comparison> = these.collect();
-        if these.is_empty() {
+    for (heading, loads) in headings(record) {
+        let comparisons = exploratory.iter().copied();
+        let comparisons =
+            comparisons.filter(|comparison| loads.contains(&comparison.load.as_str()));
+        let comparisons: Vec<&Comparison> = comparisons.collect();
+        if comparisons.is_empty() {
             continue;
         }
-        let caption = under.as_deref().unwrap_or("Also compared").to_owned();
-        if let Some(under) = under {
-            out.heading(format!("{under}:"));
+        let caption = heading.as_deref().unwrap_or("Also compared").to_owned();
+        if let Some(heading) = heading {
+            out.heading(format!("{heading}:"));
         }
-        let rows = these
+        let rows = comparisons
             .iter()
             .map(|comparison| RatioRow::of(metric_of(record, comparison), record, comparison));
         let page = table(&caption, "metric", &rows.collect::<Vec<RatioRow>>());
-        let tables = tables_of(record, &these).into_iter();
+        let tables = tables_of(record, &comparisons).into_iter();
         out.picture(page, Document::joined(tables.map(Document::from)));
     }
     out
 }
 
-/// One table; one for each metric where rows are of pairs, whose names leave no room for it.
-fn tables_of(record: &StudyRecord, these: &[&Comparison]) -> Vec<Table> {
+fn of_role(record: &StudyRecord, role: Role) -> impl Iterator<Item = &Comparison> {
+    let comparisons = record.conclusions.comparisons.iter();
+    comparisons.filter(move |comparison| comparison.role == role)
+}
+
+/// One table. If rows need the names of pairs, which leave no room for the metric, a table per
+/// metric.
+fn tables_of(record: &StudyRecord, comparisons: &[&Comparison]) -> Vec<Table> {
     let table = |of: &str, rows: Vec<[String; 4]>| {
         let headers = [of, "ratio", "interval", "verdict"].map(str::to_owned);
         Table::new(headers, rows)
     };
     let metric = |comparison: &Comparison| metric_of(record, comparison);
-    let is_alone = record.measured.subjects.len() == 2;
-    if is_alone || record.measured.only_baseline().is_some() {
-        let rows = these.iter().map(|comparison| {
-            if is_alone {
-                row(metric(comparison), comparison)
+    let is_only_pair = record.measured.subjects.len() == 2;
+    if is_only_pair || record.measured.only_baseline().is_some() {
+        let rows = comparisons.iter().map(|comparison| {
+            let metric = metric(comparison);
+            if is_only_pair {
+                row(metric, comparison)
             } else {
-                row(
-                    format!("{}: {}", who(record, comparison), metric(comparison)),
-                    comparison,
-                )
+                row(format!("{}: {metric}", who(record, comparison)), comparison)
             }
         });
         return vec![table("metric", rows.collect())];
     }
     let mut metrics: Vec<String> = Vec::new();
-    for text in these.iter().map(|comparison| metric(comparison)) {
+    for text in comparisons.iter().map(|comparison| metric(comparison)) {
         if !metrics.contains(&text) {
             metrics.push(text);
         }
     }
-    let of_metric = |of: &String| {
-        let rows = these.iter().filter(|comparison| metric(comparison) == *of);
+    let of_metric = |name: &String| {
+        let rows = comparisons.iter();
+        let rows = rows.filter(|comparison| metric(comparison) == *name);
         let rows = rows.map(|comparison| row(who(record, comparison), comparison));
-        table(&capitalized(of), rows.collect())
+        table(&capitalized(name), rows.collect())
     };
     metrics.iter().map(of_metric).collect()
 }
 
-/// The heading of each table and the loads whose comparisons stand in it; those
-/// of starts have none.
+/// The heading of each table, and the loads of its comparisons. Comparisons of starts have no
+/// load.
 fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
     if let [load] = &record.measured.loads[..] {
         return vec![(None, vec![&load.name, STARTS])];
@@ -112,23 +116,19 @@ fn headings(record: &StudyRecord) -> Vec<(Option<String>, Vec<&str>)> {
 
 const STARTS: &str = "";
 
-fn row(what: String, comparison: &Comparison) -> [String; 4] {
+fn row(name: String, comparison: &Comparison) -> [String; 4] {
     let [ratio, interval] = ratio_cells(comparison);
-    let fragile = if comparison.fragile { ", fragile" } else { "" };
-    [
-        what,
-        ratio,
-        interval,
-        format!(
-            "{} {}{fragile}",
-            mark(comparison.verdict),
-            word_of(comparison)
-        ),
-    ]
+    let verdict = format!("{} {}", mark(comparison.verdict), verdict_text(comparison));
+    [name, ratio, interval, verdict]
 }
 
-/// One bar for each primary comparison that has a ratio, with axis and legend
-/// for each metric; nothing when none has.
+fn verdict_text(comparison: &Comparison) -> String {
+    let fragile = if comparison.fragile { ", fragile" } else { "" };
+    format!("{}{fragile}", word_of(comparison))
+}
+
+/// One bar for each primary comparison that has a ratio, with axis and legend for each metric;
+/// nothing without ratios.
 fn ratio_bars(record: &StudyRecord, style: &Style) -> Document {
     let bars = Metric::ALL.into_iter();
     let bars = bars.map(|metric| bars_of(record, metric, style));
@@ -150,7 +150,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
         .iter()
         .map(|(comparison, _)| label(record, comparison))
         .collect();
-    // Pairs of contrasts stand below their load, so they may take more.
+    // Pairs stand below the name of their load, so their labels may take more.
     let is_grouped = is_grouped(record);
     let share = if is_grouped { 2 } else { 3 };
     let most = style.columns() / share;
@@ -163,8 +163,8 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     let baseline = record.measured.only_baseline();
     let baseline = baseline.map(|name| shorten(&clean_name(name), 30));
     let baseline = baseline.unwrap_or_else(|| "the baseline of each".to_owned());
-    let what = capitalized(metric_under(record, &first.load, metric));
-    let heading = format!("{what} relative to {baseline}:");
+    let metric = capitalized(metric_under(record, &first.load, metric));
+    let heading = format!("{metric} relative to {baseline}:");
     let mut out = style.paragraph(&heading);
     let mut load = "";
     for ((comparison, values), label) in pairs.iter().zip(&labels) {
@@ -191,7 +191,7 @@ fn bars_of(record: &StudyRecord, metric: Metric, style: &Style) -> String {
     out + &style.note(&legend)
 }
 
-/// Whether bars stand below the name of their load: those of pairs, under several loads.
+/// Whether bars stand below the name of their load: bars of pairs under several loads do.
 fn is_grouped(record: &StudyRecord) -> bool {
     record.measured.loads.len() > 1 && record.measured.only_baseline().is_none()
 }
@@ -204,7 +204,7 @@ fn label(record: &StudyRecord, comparison: &Comparison) -> String {
     }
 }
 
-/// What the study was made to compare: on a page a table for each metric, elsewhere bars.
+/// The primary comparisons: on a page a table for each metric, elsewhere bars.
 pub(crate) fn ratios(record: &StudyRecord, style: &Style) -> Document {
     let tables = primary(record);
     let tables = tables
@@ -222,7 +222,7 @@ pub(crate) fn ratios(record: &StudyRecord, style: &Style) -> Document {
     out
 }
 
-/// What the study was made to compare: each metric's name, and its comparisons.
+/// The primary comparisons by metric, each with the metric's name.
 pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> {
     let of_metric = |metric: Metric| {
         let rows: Vec<RatioRow> = record
@@ -231,7 +231,7 @@ pub(crate) fn primary(record: &StudyRecord) -> Vec<(String, Vec<RatioRow<'_>>)> 
             .filter(|comparison| comparison.metric == metric)
             .map(|comparison| RatioRow::of_load(record, comparison))
             .collect();
-        let load = &rows.first()?.one.load;
+        let load = &rows.first()?.comparison.load;
         let caption = capitalized(metric_under(record, load, metric));
         Some((caption, rows))
     };
@@ -255,11 +255,13 @@ pub(crate) fn pairs(record: &StudyRecord, caption: &str, comparisons: &[Comparis
 }
 
 pub(crate) struct RatioRow<'a> {
-    pub(crate) one: &'a Comparison,
+    pub(crate) comparison: &'a Comparison,
+    /// The text in the first column: a load or a metric.
     pub(crate) of: String,
+    /// The margin around 1.
     band: [f64; 2],
     bounds: Option<[f64; 3]>,
-    /// Where it stands in the page; empty for a pair of a ranking.
+    /// The id in the page; empty for a pair of a ranking.
     id: String,
     reasons: Option<Element>,
 }
@@ -272,7 +274,7 @@ impl<'a> RatioRow<'a> {
     pub(crate) fn of(of: String, record: &StudyRecord, comparison: &'a Comparison) -> RatioRow<'a> {
         let margin = record.measured.settings.margin;
         RatioRow {
-            one: comparison,
+            comparison,
             of,
             band: [1.0 / (1.0 + margin), 1.0 + margin],
             bounds: drawable(comparison),
@@ -282,37 +284,38 @@ impl<'a> RatioRow<'a> {
     }
 
     fn blocks(&self) -> impl Iterator<Item = f64> {
-        let known = self.one.per_block.iter().flatten().copied();
-        known.filter(|ratio| is_drawable(*ratio))
+        let ratios = self.comparison.per_block.iter().flatten().copied();
+        ratios.filter(|ratio| is_drawable(*ratio))
     }
 
     pub(crate) fn pair(&self) -> String {
-        format!("{} ÷ {}", name(&self.one.subject), name(&self.one.baseline))
+        let pair = [&self.comparison.subject, &self.comparison.baseline];
+        let [subject, baseline] = pair.map(|text| name(text));
+        format!("{subject} ÷ {baseline}")
     }
 
-    /// The subject, and the baseline where rows have several.
-    fn who(&self, baseline: Option<&str>) -> String {
-        match baseline {
-            Some(_) => name(&self.one.subject),
+    /// The subject, with its baseline unless all rows share one.
+    fn who(&self, shared_baseline: Option<&str>) -> String {
+        match shared_baseline {
+            Some(_) => name(&self.comparison.subject),
             None => self.pair(),
         }
     }
 
     pub(crate) fn verdict(&self) -> String {
-        let fragile = if self.one.fragile { ", fragile" } else { "" };
-        format!("{}{fragile}", word_of(self.one))
+        verdict_text(self.comparison)
     }
 }
 
-/// The table of these rows, whose first column names what they are of; nothing
-/// without any.
+/// The table of these rows, with `of` as the header of the first column; nothing without any that
+/// can be drawn.
 pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
     let Some(scale) = scale(rows) else {
         return Markup::new();
     };
-    let mut baselines: Vec<&str> = rows.iter().map(|row| row.one.baseline.as_str()).collect();
-    baselines.dedup();
-    let baseline = Some(baselines[0]).filter(|_| baselines.len() == 1);
+    let first = &rows[0].comparison.baseline;
+    let is_shared = rows.iter().all(|row| row.comparison.baseline == *first);
+    let baseline = is_shared.then_some(first.as_str());
     let caption = match baseline {
         Some(baseline) => format!("{caption}, relative to {}", name(baseline)),
         None => caption.to_owned(),
@@ -324,13 +327,13 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
         "ratio (interval)",
         "ratio, log scale",
     ];
-    // Rows of one record have one margin, and names in the page.
+    // Rows with page ids are of one record, so they share its margin and can share a backdrop.
     let backdrop = match rows[0].id.as_str() {
         "" => String::new(),
         id => format!("behind-{id}"),
     };
     let row = |(number, row): (usize, &RatioRow)| {
-        let verdict = cell("verdict", "").add(sign(row.one.verdict));
+        let verdict = cell("verdict", "").add(sign(row.comparison.verdict));
         let of = name_cell("of", &row.of);
         [
             match row.id.as_str() {
@@ -352,8 +355,8 @@ pub(crate) fn table(caption: &str, of: &str, rows: &[RatioRow]) -> Markup {
     element("figure").add(table).into()
 }
 
-/// A scale that holds every block and every ratio. An interval that is far wider
-/// than its blocks runs out of the picture, or nothing else would be seen.
+/// A scale that holds every block and every ratio. An interval that is far wider than its blocks
+/// runs out of the picture, because nothing else would be visible otherwise.
 pub(crate) fn scale(rows: &[RatioRow]) -> Option<Scale> {
     let ratios = rows
         .iter()
@@ -371,21 +374,21 @@ pub(crate) fn scale(rows: &[RatioRow]) -> Option<Scale> {
 
 pub(crate) fn interval(row: &RatioRow) -> String {
     row.bounds.map_or_else(
-        || match row.one.plain_ratio() {
+        || match row.comparison.plain_ratio() {
             Some(ratio) => format!("{}, {NO_INTERVAL}", figure(ratio)),
             None => "no interval".to_owned(),
         },
         |bounds| {
-            let shown = ShownRatio::of(row.one.verdict, row.one.at_least, bounds);
+            let shown = ShownRatio::of(row.comparison.verdict, row.comparison.at_least, bounds);
             format!("{} ({})", shown.in_signs(&LINE), shown.detail)
         },
     )
 }
 
-/// The bar of a row, with the name of what is behind all bars of the table, and whether a row
-/// above draws it.
+/// The bar of a row, with the id of the backdrop that all bars of the table share, and whether a
+/// row above draws it.
 pub(crate) fn picture_of(row: &RatioRow, scale: Scale, (id, is_drawn): (String, bool)) -> Element {
-    let is_open = row.one.at_least;
+    let is_open = row.comparison.at_least;
     Bar {
         backdrop: Backdrop {
             band: Some(row.band),
@@ -396,28 +399,24 @@ pub(crate) fn picture_of(row: &RatioRow, scale: Scale, (id, is_drawn): (String, 
         dots: row.blocks().collect(),
         point: row.bounds.map(|[ratio, ..]| ratio),
         ends: row.bounds.map(|[ratio, low, high]| {
-            let [low_is_open, high_is_open] = [ratio < 1.0, ratio >= 1.0];
             [
-                BarEnd::new(low, is_open && low_is_open),
-                BarEnd::new(high, is_open && high_is_open),
+                BarEnd::new(low, is_open && ratio < 1.0),
+                BarEnd::new(high, is_open && ratio >= 1.0),
             ]
         }),
     }
     .markup(scale)
 }
 
+/// Intervals may go beyond the ratios of blocks by this factor.
 const BEYOND: f64 = 3.0;
 
-/// Of an interval that excludes 1 beside a verdict that is undecided.
+/// Explains undecided comparisons with an interval that excludes 1.
 const MAY_BE_CHANCE: &str = "undecided with an interval that excludes 1: alone, this would be a \
                              difference; among all pairs it may be chance";
 
 /// A table of comparisons of one role; nothing without any.
 pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
-    let comparisons_of_role = || {
-        let comparisons = record.conclusions.comparisons.iter();
-        comparisons.filter(move |comparison| comparison.role == role)
-    };
     let cells = |comparison: &Comparison| {
         let place = match comparison.load.as_str() {
             "" => String::new(),
@@ -427,18 +426,18 @@ pub(crate) fn compared_table(record: &StudyRecord, role: Role) -> Document {
         let [metric, ratio, interval, verdict] = row(metric_of(record, comparison), comparison);
         [pair, place, metric, ratio, interval, verdict]
     };
-    let rows = comparisons_of_role().map(cells);
+    let rows = of_role(record, role).map(cells);
     let headers = ["", "where", "metric", "ratio", "interval", "verdict"];
     let table = Table::new(headers, rows).of_words();
-    // Primary ones have a remark on it.
-    let has_chance = role == Role::Exploratory && comparisons_of_role().any(may_be_chance);
+    // Primary comparisons have a remark on that.
+    let has_chance = role == Role::Exploratory && of_role(record, role).any(may_be_chance);
     let legend = if has_chance { MAY_BE_CHANCE } else { "" };
     let mut out = Document::default();
     out.table(Some(table).filter(|table| !table.rows.is_empty()), legend);
     out
 }
 
-/// What else was compared, out of the way.
+/// The exploratory comparisons, folded.
 pub(crate) fn also_compared_folded(record: &StudyRecord) -> Document {
     let comparisons = &record.conclusions.comparisons;
     let confidence = comparisons

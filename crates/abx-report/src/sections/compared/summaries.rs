@@ -1,4 +1,5 @@
-//! The figures behind verdicts: a table for each load, and what it leaves out.
+//! The figures behind verdicts: a table for each load, and notes on the figures that it leaves
+//! out.
 
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure, Outcome};
@@ -32,17 +33,17 @@ pub(crate) fn summaries(record: &StudyRecord, style: &Style) -> Document {
     out
 }
 
-/// That the tables of all loads have the same memory, and which memory is compared; empty unless
-/// several tables have it.
+/// A note that all tables show the peak over all loads as memory, and which memory is compared;
+/// empty unless several tables have memory.
 fn memory_of_all_loads(record: &StudyRecord) -> Document {
     let mut out = Document::default();
     let summaries = record.conclusions.summaries.iter();
-    let known = summaries.filter(|summary| summary.sent > 0 && summary.rss_bytes.is_some());
-    let known: Vec<&Summary> = known.collect();
-    if known.is_empty() || record.measured.loads.len() < 2 {
+    let summaries = summaries.filter(|summary| summary.sent > 0 && summary.rss_bytes.is_some());
+    let summaries: Vec<&Summary> = summaries.collect();
+    if summaries.is_empty() || record.measured.loads.len() < 2 {
         return out;
     }
-    let are_read = known.iter().all(|summary| summary.pss_bytes.is_some());
+    let are_read = summaries.iter().all(|summary| summary.pss_bytes.is_some());
     let compared = if is_alone(record) {
         ""
     } else if are_read {
@@ -56,7 +57,7 @@ fn memory_of_all_loads(record: &StudyRecord) -> Document {
     out
 }
 
-/// What the columns mean; empty where nothing was measured.
+/// The meaning of the columns; empty if nothing was measured.
 pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document {
     let mut out = Document::default();
     let mut measured = record
@@ -69,7 +70,7 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document 
         return out;
     }
     let mut legend = FIGURES_LEGEND.to_owned();
-    let has_gap = |summary: &Summary| {
+    let lacks_figure = |summary: &Summary| {
         summary.server_cpu_us_per_request.is_none()
             || summary.server_busy.is_none()
             || summary.rss_bytes.is_none()
@@ -77,14 +78,14 @@ pub(crate) fn summaries_legend(record: &StudyRecord, style: &Style) -> Document 
     let summaries = record.conclusions.summaries.iter();
     let times = summaries.map(|summary| &summary.response_time_us);
     legend.push_str(&at_least_legend(times, &[Figure::P50, Figure::P99], style));
-    if measured.any(has_gap) {
+    if measured.any(lacks_figure) {
         legend.push_str(&format!(" {UNKNOWN}: not checked."));
     }
     out.note(legend);
     out
 }
 
-/// A table per metric of every subject under every load, for a text of many of both.
+/// A table per metric with every subject under every load, for a text of many subjects and loads.
 pub(crate) fn summaries_at_a_glance(record: &StudyRecord, style: &Style) -> Document {
     let summaries = record.conclusions.summaries.iter();
     let unit = TimeUnit::of(summaries.map(|summary| summary.response_time_us.p50));
@@ -109,7 +110,7 @@ pub(crate) fn summaries_at_a_glance(record: &StudyRecord, style: &Style) -> Docu
     out
 }
 
-/// One figure of each subject under each load.
+/// A table with one figure of each subject under each load.
 fn of_metric(record: &StudyRecord, heading: String, show: &dyn Fn(&Summary) -> String) -> Document {
     let loads = &record.measured.loads;
     let headers = loads
@@ -164,7 +165,8 @@ pub(crate) fn under(record: &StudyRecord, load: &LoadRecord, style: &Style) -> D
     out
 }
 
-/// What the generator could get at most; `None` where that was not looked for.
+/// The highest throughput that the generator reached with a server that does nothing; `None` if
+/// that was not measured.
 fn ceiling(record: &StudyRecord, load: &LoadRecord) -> Option<String> {
     let mut ceilings = record.conclusions.ceilings.iter();
     let ceiling = ceilings.find(|ceiling| ceiling.load == load.name)?;
@@ -179,37 +181,37 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord) -> Option<String> {
 
 /// Attempts that are in neither of the last two columns.
 fn neither(summary: &Summary) -> Option<String> {
-    let shown = |(outcome, times): (Outcome, u64)| {
-        let what = match outcome {
+    let text = |(outcome, times): (Outcome, u64)| {
+        let sequel = match outcome {
             Outcome::IdleClose | Outcome::RestClose => " (sent again)",
             _ => "",
         };
-        format!("{} {}{what}", count(times), outcome.name())
+        format!("{} {}{sequel}", count(times), outcome.name())
     };
     let others: Vec<String> = summary
         .outcomes
         .iter()
         .filter(|(outcome, _)| *outcome != Outcome::Ok && !outcome.is_failure())
-        .map(shown)
+        .map(text)
         .collect();
     let (who, others) = (name(&summary.subject), others.join(", "));
     (!others.is_empty()).then(|| format!("{who}: neither ok nor failed: {others}."))
 }
 
-/// Which statuses one subject gave where another one was expected.
+/// The unexpected statuses of one subject.
 fn other_statuses(summary: &Summary) -> Option<String> {
-    let came = wrong_statuses(&summary.wrong_statuses);
+    let wrong = wrong_statuses(&summary.wrong_statuses);
     let who = name(&summary.subject);
-    (!came.is_empty()).then(|| format!("{who}: wrong status: {came}."))
+    (!wrong.is_empty()).then(|| format!("{who}: wrong status: {wrong}."))
 }
 
-/// What was due to one subject and not sent.
+/// The requests that were due to one subject and not sent.
 fn unsent(summary: &Summary) -> Option<String> {
     let due = summary.offered.filter(|offered| offered.unsent > 0)?;
     Some(format!("{}: {}", name(&summary.subject), offered(&due)))
 }
 
-/// For how long subjects were loaded, and what may be unseen for that.
+/// How long subjects were loaded, and which rare stalls may go unseen for that.
 pub(crate) fn loaded(record: &StudyRecord) -> Document {
     let mut out = Document::default();
     for load in alone(record) {
@@ -235,19 +237,18 @@ pub(crate) fn loaded(record: &StudyRecord) -> Document {
             String::new()
         };
         let blocks = record.measured.block_loads(&load.name).count() as u64;
-        let text = format!(
+        out.paragraph(format!(
             "Each subject was loaded for {span}{under} in {}; stalls rarer than one in {} may go \
              unseen.",
             plural(blocks, "block"),
             seconds(least / 3.0)
-        );
-        out.paragraph(text);
+        ));
     }
     out
 }
 
-/// A table for each load, or one of all loads of a single subject, what its columns mean, and how
-/// much was measured.
+/// A table for each load, or one of all loads of a single subject, with a legend and how long
+/// subjects were loaded.
 pub(crate) fn figures_of_page(record: &StudyRecord) -> Document {
     let several = record.measured.loads.len() > 1;
     let curve = curve_table(record, &LINE).filter(|_| several && is_alone(record));
@@ -273,7 +274,7 @@ pub(crate) fn figures_of_page(record: &StudyRecord) -> Document {
     out
 }
 
-/// Attempts that the table does not show.
+/// Notes on attempts that the table does not show.
 fn left_out<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Document {
     let summaries: Vec<&Summary> = summaries.collect();
     let mut out = Document::default();
@@ -295,7 +296,7 @@ fn left_out<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Document {
 
 /// The requests that were due to several subjects and not sent, in one sentence.
 fn unsent_of_many<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
-    let each = summaries.filter_map(|summary| {
+    let texts = summaries.filter_map(|summary| {
         let due = summary.offered?;
         let share = share(due.unsent, due.planned);
         Some(format!(
@@ -306,14 +307,14 @@ fn unsent_of_many<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
     });
     format!(
         "Requests due but not sent: {}.",
-        each.collect::<Vec<_>>().join(", ")
+        texts.collect::<Vec<_>>().join(", ")
     )
 }
 
-/// Subjects of which each has a sentence of its own.
+/// More subjects with unsent requests than this share a sentence.
 const UNSENT_SHOWN: usize = 2;
 
-/// What services used, and the subjects' own times.
+/// The costs of services, and the server timings of subjects.
 fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Document {
     let caption = offer(record, load);
     let captioned = |what: &str, table: Option<Table>| {
@@ -327,7 +328,7 @@ fn below(record: &StudyRecord, load: &LoadRecord, summaries: &[&Summary]) -> Doc
     let mut timings = Document::default();
     timings.table(times, SERVER_TIMES_LEGEND);
     match server_times_at_a_glance(record, &load.name) {
-        Some(otherwise) => out.picture(timings.html(), otherwise),
+        Some(matrix) => out.picture(timings.html(), matrix),
         None => out.append(timings),
     }
     out

@@ -1,7 +1,8 @@
 //! Sweeps and capacities in words.
 
+use abx_evidence::record::LoadRecord;
 use abx_evidence::{Figure, Objective};
-use abx_verdict::{Axis, Axis as Over, Capacity, Crossover, Metric, StudyRecord, Summary, Sweep};
+use abx_verdict::{Axis, Capacity, Crossover, Metric, StudyRecord, Summary, Sweep};
 
 use crate::document::{CaptionedFigure, Document, Table};
 use crate::html::charts::{
@@ -15,34 +16,42 @@ use crate::words::units::{UNKNOWN, count, figure, or_unknown, percent};
 use crate::words::verdict::name;
 use crate::words::wrap::clean_name;
 
-/// Capacities of one objective under one load, each in a slice of its own.
-fn alike(capacities: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
+/// The capacities grouped by load and objective.
+fn by_objective(capacities: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
     capacities.chunk_by(|capacity, next| {
         capacity.load == next.load && capacity.objective == next.objective
     })
 }
 
+/// The loads with which abx searched for the capacity of an objective.
+fn loads_of<'a>(
+    record: &'a StudyRecord,
+    objective: &Objective,
+) -> impl Iterator<Item = &'a LoadRecord> {
+    let loads = record.measured.loads.iter();
+    loads.filter(move |load| load.settings.objective.as_ref() == Some(objective))
+}
+
+/// The rates that were tried for an objective, in ascending order.
 pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
-    let settings = record.measured.loads.iter().map(|load| &load.settings);
-    let of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
-    let mut rates: Vec<f64> = of_grid
-        .filter_map(|settings| settings.arrivals.rate_per_s)
+    let mut rates: Vec<f64> = loads_of(record, objective)
+        .filter_map(|load| load.settings.arrivals.rate_per_s)
         .collect();
     rates.sort_by(f64::total_cmp);
     rates
 }
 
-/// Whether each block that looked at an objective was measured at all rates of it.
+/// Whether each block with a rate of an objective has all of its rates.
 fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective) -> bool {
-    let loads = record.measured.loads.iter();
-    let of_grid = loads.filter(|load| load.settings.objective.as_ref() == Some(objective));
-    let names: Vec<&str> = of_grid.map(|load| &*load.name).collect();
+    let names: Vec<&str> = loads_of(record, objective)
+        .map(|load| &*load.name)
+        .collect();
     let blocks = record.measured.complete_blocks().map(|block| {
         let parts = block.loads.iter();
         parts.filter(|part| names.contains(&&*part.load)).count()
     });
-    let mut offered = blocks.filter(|count| *count > 0);
-    offered.all(|count| count == names.len())
+    let mut rates = blocks.filter(|count| *count > 0);
+    rates.all(|count| count == names.len())
 }
 
 fn is_without_interval(capacity: &Capacity) -> bool {
@@ -50,24 +59,23 @@ fn is_without_interval(capacity: &Capacity) -> bool {
 }
 
 pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
-    let settings = record.measured.loads.iter().map(|load| &load.settings);
-    let mut of_grid = settings.filter(|settings| settings.objective.as_ref() == Some(objective));
-    let shape = of_grid.next().map(|settings| settings.exchange.shape);
+    let load = loads_of(record, objective).next();
+    let shape = load.map(|load| load.settings.exchange.shape);
     rate_name(shape.unwrap_or_default())
 }
 
-/// Where subjects change places in one sweep, and how they scale.
+/// Lines on where subjects change places in a sweep, and how they scale.
 fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
     let load = sweep.loads.first().map_or("", String::as_str);
     let unit = rate_under(record, load);
-    let number = |at: &f64| match sweep.axis {
-        Axis::Connections => format!("{} connections", count(*at as u64)),
-        Axis::Rate => format!("{} {unit}", count(*at as u64)),
+    let at_text = |at: f64| match sweep.axis {
+        Axis::Connections => format!("{} connections", count(at as u64)),
+        Axis::Rate => format!("{} {unit}", count(at as u64)),
     };
     let metric = metric_under(record, load, sweep.metric);
-    let each = sweep.crossovers.iter();
-    let each = each.map(|this_crossover| crossover(this_crossover, metric, number));
-    let mut lines: Vec<String> = each.collect();
+    let crossovers = sweep.crossovers.iter();
+    let crossovers = crossovers.map(|crossover| crossover_line(crossover, metric, at_text));
+    let mut lines: Vec<String> = crossovers.collect();
     if lines.is_empty() && record.measured.is_comparison() {
         let what = match record.measured.only_baseline() {
             Some(_) => "no subject certainly changes places with the baseline",
@@ -76,7 +84,7 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
         lines.push(format!(
             "From {} to {}, {what}.",
             or_unknown(sweep.at.first().copied(), |at| count(at as u64)),
-            or_unknown(sweep.at.last().copied(), |at| number(&at))
+            or_unknown(sweep.at.last().copied(), at_text)
         ));
     }
     for scalability in &sweep.scalability {
@@ -99,15 +107,12 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
             scalability.kappa
         ));
     }
-    let of_which = of_which(record, sweep);
-    lines
-        .iter()
-        .map(|line| format!("{of_which}{line}"))
-        .collect()
+    let prefix = sweep_prefix(record, sweep);
+    lines.iter().map(|line| format!("{prefix}{line}")).collect()
 }
 
-/// Which of several sweeps a line is about; nothing if there is but one.
-fn of_which(record: &StudyRecord, sweep: &Sweep) -> String {
+/// The loads of a sweep, to stand before its lines; empty if there is only one sweep.
+fn sweep_prefix(record: &StudyRecord, sweep: &Sweep) -> String {
     match sweep.loads.as_slice() {
         [first, .., last] if record.conclusions.sweeps.len() > 1 => {
             format!("{} to {}: ", name(first), name(last))
@@ -116,7 +121,7 @@ fn of_which(record: &StudyRecord, sweep: &Sweep) -> String {
     }
 }
 
-fn crossover(crossover: &Crossover, metric: &str, number: impl Fn(&f64) -> String) -> String {
+fn crossover_line(crossover: &Crossover, metric: &str, at_text: impl Fn(f64) -> String) -> String {
     let range = match (crossover.low, crossover.high) {
         (Some(low), Some(high)) => format!("{} to {}", figure(low), figure(high)),
         (None, Some(high)) => format!("at most {}", figure(high)),
@@ -127,14 +132,14 @@ fn crossover(crossover: &Crossover, metric: &str, number: impl Fn(&f64) -> Strin
         "{} is ahead by {} up to {}, {} from {} on; they are even at about {} ({range}).",
         name(&crossover.before),
         metric,
-        number(&crossover.ahead_until),
+        at_text(crossover.ahead_until),
         name(&crossover.after),
-        number(&crossover.ahead_from),
+        at_text(crossover.ahead_from),
         figure(crossover.at)
     )
 }
 
-/// Those sweeps in which subjects certainly change places; nothing when there are none.
+/// The lines of sweeps in which subjects certainly change places.
 pub(crate) fn crossovers(record: &StudyRecord) -> Document {
     let sweeps = record.conclusions.sweeps.iter();
     let crossed = sweeps.filter(|sweep| !sweep.crossovers.is_empty());
@@ -143,7 +148,7 @@ pub(crate) fn crossovers(record: &StudyRecord) -> Document {
         .collect()
 }
 
-/// The results of sweeps, and a page's pictures of them; nothing when there are none.
+/// The lines of all sweeps, and plots on a page; nothing without sweeps.
 pub(crate) fn sweeps(record: &StudyRecord) -> Document {
     let subjects = Subjects::of(record);
     let sweeps = &record.conclusions.sweeps;
@@ -156,11 +161,11 @@ pub(crate) fn sweeps(record: &StudyRecord) -> Document {
     out
 }
 
-/// Capacities: for each objective a table, on a page with bars, and how to read them.
+/// Capacities: for each objective a table, on a page with bars, and a legend.
 pub(crate) fn capacities(record: &StudyRecord) -> Document {
     let mut out = Document::default();
-    for alike in alike(&record.conclusions.capacities) {
-        let first = &alike[0];
+    for capacities in by_objective(&record.conclusions.capacities) {
+        let first = &capacities[0];
         let unit = rate_of(record, &first.objective);
         out.heading(format!(
             "Highest rate in {unit} that meets {} under {} ({} intervals):",
@@ -169,8 +174,8 @@ pub(crate) fn capacities(record: &StudyRecord) -> Document {
             percent(first.confidence)
         ));
         let headers = ["subject", unit, "from", "to", "always met", "always missed"];
-        let table = Table::new(headers, alike.iter().map(row));
-        out.picture(capacity_table(record, alike), table.into());
+        let table = Table::new(headers, capacities.iter().map(row));
+        out.picture(capacity_table(record, capacities), table.into());
         let rates = tried(record, &first.objective);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
             let each_block = if is_same_in_all_blocks(record, &first.objective) {
@@ -184,10 +189,10 @@ pub(crate) fn capacities(record: &StudyRecord) -> Document {
                 "from {count} rates between {low} and {high} {unit}{each_block}"
             ));
         }
-        if alike.iter().any(is_without_interval) {
+        if capacities.iter().any(is_without_interval) {
             out.note("one block was measured: no interval yet");
         }
-        let mut outside = alike
+        let mut outside = capacities
             .iter()
             .filter(|capacity| capacity.rate_per_s.is_none())
             .peekable();
@@ -230,8 +235,8 @@ impl SweepNames {
             metric: metric_under(record, load, sweep.metric),
             rate,
             over: match sweep.axis {
-                Over::Connections => "connections".to_owned(),
-                Over::Rate => format!("offered {rate}"),
+                Axis::Connections => "connections".to_owned(),
+                Axis::Rate => format!("offered {rate}"),
             },
         }
     }
@@ -256,7 +261,7 @@ fn reading(metric: Metric, summary: &Summary) -> Option<f64> {
     summary.response_time_us.figure(figure)
 }
 
-/// One subject's figures along a sweep; `None` where it has none.
+/// One subject's figures along a sweep; `None` at a load without a figure.
 struct SubjectLine<'a> {
     number: usize,
     subject: &'a str,
@@ -267,10 +272,8 @@ impl<'a> SubjectLine<'a> {
     fn all(record: &StudyRecord, subjects: &Subjects<'a>, sweep: &Sweep) -> Vec<SubjectLine<'a>> {
         let value = |load: &String, subject: &str| {
             let mut summaries = record.conclusions.under(load);
-            reading(
-                sweep.metric,
-                summaries.find(|summary| summary.subject == subject)?,
-            )
+            let summary = summaries.find(|summary| summary.subject == subject)?;
+            reading(sweep.metric, summary)
         };
         let line = |(number, subject)| SubjectLine {
             number,
@@ -368,7 +371,7 @@ fn request_text(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
     Some(requests(&first.settings))
 }
 
-/// Where two subjects change places.
+/// Marks where two subjects change places.
 fn mark(plot: &mut Plot, crossover: &Crossover, [first, last]: [f64; 2]) {
     plot.shade_x(
         "crossover",
@@ -394,7 +397,6 @@ fn sweep_table(caption: String, sweep: &Sweep, names: &SweepNames, lines: &[Subj
     Table::new(headers, sweep.at.iter().enumerate().map(row)).captioned(caption)
 }
 
-/// How to read the bars.
 fn bars_legend(record: &StudyRecord) -> String {
     let hatched = record.measured.only_baseline().map(|_| {
         let margin = percent(record.measured.settings.margin);
@@ -410,10 +412,10 @@ fn bars_legend(record: &StudyRecord) -> String {
 fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
     let first = &capacities[0];
     let tried = tried(record, &first.objective);
-    let known = capacities
+    let rates = capacities
         .iter()
         .flat_map(|capacity| [capacity.rate_per_s, capacity.low, capacity.high]);
-    let Some(scale) = Scale::log_around(known.flatten().chain(tried.iter().copied())) else {
+    let Some(scale) = Scale::log_around(rates.flatten().chain(tried.iter().copied())) else {
         return Markup::new();
     };
     let caption = format!(
@@ -438,16 +440,16 @@ fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
     element("figure").add(table).add(legend).into()
 }
 
-/// Rates that do not matter beside the baseline's, where that is known.
+/// Rates within the margin around the baseline's rate; `None` if that is unknown.
 fn band(record: &StudyRecord, capacities: &[Capacity]) -> Option<[f64; 2]> {
     let baseline = record.measured.only_baseline()?;
     let is_baseline = |capacity: &&Capacity| capacity.subject == baseline;
     let rate = capacities.iter().find(is_baseline)?.rate_per_s?;
-    let wide = 1.0 + record.measured.settings.margin;
-    Some([rate / wide, rate * wide])
+    let factor = 1.0 + record.measured.settings.margin;
+    Some([rate / factor, rate * factor])
 }
 
-/// A capacity in words, with its unit: a narrow page has no headers.
+/// A capacity in words, with its unit, because a narrow page has no headers.
 fn capacity_interval(capacity: &Capacity, unit: &str) -> String {
     let rate = |rate: f64| with_unit(&figure(rate), unit);
     match (capacity.rate_per_s, capacity.low, capacity.high) {

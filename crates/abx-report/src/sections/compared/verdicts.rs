@@ -1,4 +1,4 @@
-//! The verdicts: a matrix of many, and the sentences of the terminal, each with its sign.
+//! The verdicts, as a matrix if they are many and as sentences.
 
 use abx_verdict::{Comparison, ExpectationResult, Role, StudyRecord};
 
@@ -34,7 +34,7 @@ pub(crate) fn title(record: &StudyRecord) -> String {
     if record.measured.settings.aa {
         return "How small a difference can this machine show?".to_owned();
     }
-    match names.as_slice() {
+    match &names[..] {
         many if many.len() > NAMES_MAX => format!("Which of {} servers is faster?", many.len()),
         [others @ .., last] if !others.is_empty() => {
             format!("Which is faster: {} or {last}?", others.join(", "))
@@ -44,7 +44,7 @@ pub(crate) fn title(record: &StudyRecord) -> String {
     }
 }
 
-/// The question of a study; `None` if it has none, or several.
+/// The question that all pairs of a study share, if any.
 fn only_question(record: &StudyRecord) -> Option<&str> {
     let contrasts = &record.measured.settings.contrasts;
     let mut questions = contrasts
@@ -56,8 +56,11 @@ fn only_question(record: &StudyRecord) -> Option<&str> {
         .then_some(first)
 }
 
-/// A statement for each comparison, and what else is to be known of it.
+/// A statement with remarks for each comparison.
 pub(crate) fn verdicts(record: &StudyRecord, style: &Style) -> Document {
+    if is_alone(record) {
+        return sentences(record).into_iter().collect();
+    }
     let statement = |comparison: &Comparison| Statement {
         verdict: comparison.verdict,
         sentence: sentence(record, comparison, style),
@@ -65,9 +68,6 @@ pub(crate) fn verdicts(record: &StudyRecord, style: &Style) -> Document {
         reasons: reasons(record, comparison),
     };
     let mut out = Document::default();
-    if is_alone(record) {
-        return sentences(record).into_iter().collect();
-    }
     out.statements(record.conclusions.primary().map(statement).collect());
     if out.is_empty() {
         out.paragraph("Nothing was compared.");
@@ -79,23 +79,23 @@ pub(crate) fn verdicts(record: &StudyRecord, style: &Style) -> Document {
 }
 
 /// The first screen of a page: the result in a few sentences or boxes, the matrix of many
-/// verdicts, what limits them, when and where; and folded, all of it in words.
+/// verdicts, their limits, time and machine. All of it in words is folded.
 pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     let mut out = Document::default();
-    let mut words = Document::default();
+    let mut in_words = Document::default();
     let verdicts = verdicts(record, &LINE);
     if grid::is_needed(record) {
         let [first, whole] = overview_of_page(record, &LINE);
         out.append(first);
         out.append(at_a_glance(record, ReportExtent::Brief, &LINE));
-        words.folded(DECIDED, whole);
-        words.folded(IN_WORDS, verdicts);
+        in_words.folded(DECIDED, whole);
+        in_words.folded(IN_WORDS, verdicts);
     } else {
         out.append(verdicts);
     }
     out.append(limits_briefly(&record.conclusions.validity.findings));
     out.paragraph(when_and_where(record));
-    out.append(words);
+    out.append(in_words);
     let mut meaning = Document::default();
     if let Some(first) = record.conclusions.primary().next() {
         meaning.note(format!(
@@ -110,16 +110,16 @@ pub(crate) fn verdicts_of_page(record: &StudyRecord) -> Document {
     out
 }
 
-/// The same in Markdown: the result in words, unless checks head the report, one table of all
-/// verdicts, and what the table does not show.
-pub(crate) fn verdicts_markdown(record: &StudyRecord, responses: &[ExpectationResult]) -> String {
+/// The verdicts in Markdown: the result in words, unless checks head the report, one table of all
+/// verdicts, and remarks.
+pub(crate) fn verdicts_markdown(record: &StudyRecord, results: &[ExpectationResult]) -> String {
     let compared: Vec<&Comparison> = record.conclusions.primary().collect();
     if compared.is_empty() || is_alone(record) {
         return verdicts(record, &LINE).markdown();
     }
     let has_matrix = grid::is_needed(record);
     let mut out = match compared[..] {
-        _ if !responses.is_empty() => Document::default(),
+        _ if !results.is_empty() => Document::default(),
         [only] => in_words(record, only),
         _ if has_matrix => overview(record, ReportExtent::Brief, &LINE),
         _ => decided_and_first(record),
@@ -152,7 +152,7 @@ fn in_words(record: &StudyRecord, comparison: &Comparison) -> Document {
 
 /// Each remark once, after the comparisons that it is about if there are several.
 fn remarks_of_all(record: &StudyRecord) -> Document {
-    let mut remarked: Vec<(String, Vec<String>)> = Vec::new();
+    let mut by_remark: Vec<(String, Vec<String>)> = Vec::new();
     for comparison in record.conclusions.primary() {
         let about = format!(
             "{} ÷ {} {}",
@@ -161,18 +161,18 @@ fn remarks_of_all(record: &StudyRecord) -> Document {
             place(record, &comparison.load)
         );
         for remark in remarks(record, comparison) {
-            match remarked.iter_mut().find(|(other, _)| *other == remark) {
-                Some((_, known)) => known.push(about.clone()),
-                None => remarked.push((remark, vec![about.clone()])),
+            match by_remark.iter_mut().find(|(other, _)| *other == remark) {
+                Some((_, comparisons)) => comparisons.push(about.clone()),
+                None => by_remark.push((remark, vec![about.clone()])),
             }
         }
     }
     let is_only = record.conclusions.primary().count() == 1;
-    let texts = remarked.into_iter().map(|(remark, about)| {
+    let texts = by_remark.into_iter().map(|(remark, comparisons)| {
         if is_only {
             remark
         } else {
-            format!("{}: {remark}", about.join("; "))
+            format!("{}: {remark}", comparisons.join("; "))
         }
     });
     texts.collect()

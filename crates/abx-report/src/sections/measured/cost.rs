@@ -1,5 +1,4 @@
-//! The cost of responses for the subjects, block by block: processor time, how busy they
-//! were, and memory.
+//! The cost of responses, block by block: the subjects' CPU time, how busy they were, and memory.
 
 use abx_evidence::record::LoadRecord;
 use abx_verdict::{BlockFigures, StudyRecord, SubjectView};
@@ -12,11 +11,11 @@ use crate::sections::each_load::each_load;
 use crate::words::units::{bytes, figure, whole_percent};
 use crate::words::verdict::{name, place};
 
-/// The plots of each load, and memory once: it is read for whole blocks.
+/// The plots of each load, and one of memory, which is read for whole blocks.
 pub(crate) fn cost(record: &StudyRecord, subjects: &Subjects) -> Document {
-    let figures = |load: &LoadRecord, readings: &[CostFigure]| {
-        let readings = readings.iter();
-        let figures = readings.filter_map(|reading| figure_of(record, load, subjects, *reading));
+    let figures = |load: &LoadRecord, costs: &[CostFigure]| {
+        let costs = costs.iter();
+        let figures = costs.filter_map(|cost| figure_of(record, load, subjects, *cost));
         let mut out = Document::default();
         out.figures(figures.collect());
         out
@@ -88,60 +87,58 @@ impl CostFigure {
     }
 }
 
-/// What one reading was for each subject, in each block that has it.
-fn readings(
+/// The values of each subject, for the blocks that have one.
+fn block_values(
     record: &StudyRecord,
     load: &LoadRecord,
     subjects: &Subjects,
-    reading: CostFigure,
+    cost: CostFigure,
 ) -> Vec<BlockValues> {
-    let known = |(number, subject)| {
+    let of_subject = |(number, subject)| {
         let view = SubjectView::of(&record.measured, load, subject);
         let blocks = view.block_figures().into_iter();
-        let values = blocks.filter_map(|block| Some((block.block, reading.of(&block)?)));
+        let values = blocks.filter_map(|block| Some((block.block, cost.of(&block)?)));
         BlockValues {
             number,
             subject: name(subject),
             values: values.collect(),
         }
     };
-    subjects.iter().map(known).collect()
+    subjects.iter().map(of_subject).collect()
 }
 
 fn figure_of(
     record: &StudyRecord,
     load: &LoadRecord,
     subjects: &Subjects,
-    reading: CostFigure,
+    cost: CostFigure,
 ) -> Option<CaptionedFigure> {
-    let known = readings(record, load, subjects, reading);
-    let values = known.iter().flat_map(|block_values| &block_values.values);
+    let lines = block_values(record, load, subjects, cost);
+    let values = lines.iter().flat_map(|line| &line.values);
     values.clone().next()?;
     let most = values.map(|(_, value)| *value).fold(0.0, f64::max);
-    let scale = match reading {
-        // All of it is the natural end of a share.
+    let scale = match cost {
+        // 100 % is the natural end of a share.
         CostFigure::Busy if most <= 1.0 => Scale::linear(0.0, 1.0),
         _ => Scale::from_zero(most),
     };
-    let y = PlotAxis::new(reading.label(), scale, 5, |value| reading.tick(value));
+    let y = PlotAxis::new(cost.label(), scale, 5, |value| cost.tick(value));
     let indices = block_indices(record, load);
-    let title = reading.title(&place(record, &load.name));
+    let title = cost.title(&place(record, &load.name));
     let caption = PlotCaption {
-        id: format!("{}-{}", reading.id(), load_number(record, load)),
+        id: format!("{}-{}", cost.id(), load_number(record, load)),
         title: title.clone(),
         description: "One point for each subject in each block.".to_owned(),
     };
     let mut plot = Plot::new(caption, [block_axis(&indices), y], 180.0);
-    let show = |value| reading.show(value);
-    for block_values in &known {
-        block_values.draw_line(&mut plot);
-        block_values.draw_points(&mut plot, show);
+    let show = |value| cost.show(value);
+    for line in &lines {
+        line.draw_line(&mut plot);
+        line.draw_points(&mut plot, show);
     }
-    let headers = known
-        .iter()
-        .map(|block_values| block_values.subject.clone());
-    let block_values: Vec<&BlockValues> = known.iter().collect();
-    let table = block_table(title.clone(), headers, &indices, &block_values, show);
+    let headers = lines.iter().map(|line| line.subject.clone());
+    let columns: Vec<&BlockValues> = lines.iter().collect();
+    let table = block_table(title.clone(), headers, &indices, &columns, show);
     Some(CaptionedFigure {
         title: Some(title),
         legend: subjects.whole_legend(),

@@ -1,4 +1,4 @@
-//! How a run went over time: throughput and response times of each interval of it.
+//! Throughput and response times over the course of a run, interval by interval.
 
 use abx_evidence::CourseInterval;
 use abx_verdict::RunView;
@@ -10,9 +10,9 @@ use crate::html::charts::{
 };
 use crate::html::markup::Markup;
 use crate::words::metrics::rate_name;
-use crate::words::units::{GLUE, UNKNOWN, count, figure, seconds};
+use crate::words::units::{GLUE, count, figure, or_unknown, seconds};
 
-/// Both plots; nothing where the course was not kept, or is too short for a curve.
+/// Both plots; nothing if the course was not recorded, or is too short for a curve.
 pub(crate) fn course(run: &RunView) -> Document {
     let mut out = Document::default();
     let Some(course) = run.course() else {
@@ -37,7 +37,7 @@ fn time_axis(until_s: f64) -> PlotAxis {
     PlotAxis::new("time since the start, s", scale, 8, plain)
 }
 
-/// Where an interval stands along the axis.
+/// The place of an interval along the axis.
 fn middle(interval: &CourseInterval) -> f64 {
     f64::midpoint(interval.from_s, interval.to_s)
 }
@@ -52,52 +52,36 @@ fn throughput(
     until_s: f64,
     (unit, length): (&str, &str),
 ) -> CaptionedFigure {
-    let has_failed = intervals
-        .iter()
-        .any(|course_interval| course_interval.failed_per_s > 0.0);
+    let has_failed = intervals.iter().any(|interval| interval.failed_per_s > 0.0);
     let shown = if has_failed { &RATES[..] } else { &RATES[..1] };
-    let of = |number: usize, course_interval: &CourseInterval| {
-        [course_interval.ok_per_s, course_interval.failed_per_s][number]
-    };
-    let course_intervals = intervals.iter();
-    let everything = course_intervals.flat_map(|course_interval| {
-        (0..shown.len()).map(move |number| of(number, course_interval))
-    });
-    let y = PlotAxis::new(
-        unit,
-        Scale::from_zero(everything.fold(0.0, f64::max)),
-        6,
-        rate,
-    );
+    let rates = |interval: &CourseInterval| [interval.ok_per_s, interval.failed_per_s];
+    // Without failures, their rate of zero is never the highest.
+    let highest = intervals.iter().flat_map(rates).fold(0.0, f64::max);
+    let y = PlotAxis::new(unit, Scale::from_zero(highest), 6, rate);
     let caption = PlotCaption {
         id: "course-throughput".to_owned(),
         title: "Throughput over time".to_owned(),
         description: format!("{} intervals of {length}.", count(intervals.len() as u64)),
     };
     let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
-    for number in 0..shown.len() {
+    for curve in 0..shown.len() {
         let places: Vec<PlotPoint> = intervals
             .iter()
-            .map(|course_interval| PlotPoint {
-                x: middle(course_interval),
-                y: of(number, course_interval),
+            .map(|interval| PlotPoint {
+                x: middle(interval),
+                y: rates(interval)[curve],
             })
             .collect();
-        plot.curve(number, Stroke::Solid, &places);
-        for (course_interval, place) in intervals.iter().zip(&places) {
-            let tip = format!("{}: {} {unit}", when(course_interval), figure(place.y));
-            plot.point(number, *place, &tip);
+        plot.curve(curve, Stroke::Solid, &places);
+        for (interval, place) in intervals.iter().zip(&places) {
+            let tip = format!("{}: {} {unit}", when(interval), figure(place.y));
+            plot.point(curve, *place, &tip);
         }
     }
     let headers = ["from s", "to s", "verified/s", "failed/s"];
-    let row = |course_interval: &CourseInterval| {
-        [
-            course_interval.from_s,
-            course_interval.to_s,
-            course_interval.ok_per_s,
-            course_interval.failed_per_s,
-        ]
-        .map(figure)
+    let row = |interval: &CourseInterval| {
+        let [verified, failed] = rates(interval);
+        [interval.from_s, interval.to_s, verified, failed].map(figure)
     };
     CaptionedFigure {
         title: Some("Throughput over time".to_owned()),
@@ -115,11 +99,11 @@ fn throughput(
 
 /// `None` when no request ended.
 fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<CaptionedFigure> {
-    let known = intervals
+    let times_us = intervals
         .iter()
-        .flat_map(|course_interval| course_interval.quantiles_us)
+        .flat_map(|interval| interval.quantiles_us)
         .flatten();
-    let scale = Scale::log_around(known.map(|us| us as f64))?;
+    let scale = Scale::log_around(times_us.map(|us| us as f64))?;
     let y = PlotAxis::new("response time, log scale", scale, 6, time_text);
     let caption = PlotCaption {
         id: "course-times".to_owned(),
@@ -127,38 +111,29 @@ fn times(intervals: &[CourseInterval], until_s: f64, length: &str) -> Option<Cap
         description: format!("p50, p90 and p99 of each interval of {length}."),
     };
     let mut plot = plot(caption, [time_axis(until_s), y], intervals.len());
-    for number in 0..QUANTILES.len() {
-        let place = |course_interval: &CourseInterval| {
-            let us = course_interval.quantiles_us[number]?;
+    for quantile in 0..QUANTILES.len() {
+        let place = |interval: &CourseInterval| {
+            let us = interval.quantiles_us[quantile]?;
             Some(PlotPoint {
-                x: middle(course_interval),
+                x: middle(interval),
                 y: us as f64,
             })
         };
         // An interval without a request interrupts the line.
-        for part in
-            intervals.split(|course_interval| course_interval.quantiles_us[number].is_none())
-        {
+        for part in intervals.split(|interval| interval.quantiles_us[quantile].is_none()) {
             let places: Vec<PlotPoint> = part.iter().filter_map(place).collect();
-            plot.curve(number, Stroke::Solid, &places);
-            for (course_interval, place) in part.iter().zip(&places) {
-                let tip = format!("{}: {}", when(course_interval), time_text(place.y));
-                plot.point(number, *place, &tip);
+            plot.curve(quantile, Stroke::Solid, &places);
+            for (interval, place) in part.iter().zip(&places) {
+                let tip = format!("{}: {}", when(interval), time_text(place.y));
+                plot.point(quantile, *place, &tip);
             }
         }
     }
     let headers = ["from s", "to s", "p50 µs", "p90 µs", "p99 µs"];
-    let row = |course_interval: &CourseInterval| {
-        let [p50, p90, p99] = course_interval
-            .quantiles_us
-            .map(|us| us.map_or_else(|| UNKNOWN.to_owned(), count));
-        [
-            figure(course_interval.from_s),
-            figure(course_interval.to_s),
-            p50,
-            p90,
-            p99,
-        ]
+    let row = |interval: &CourseInterval| {
+        let [from, to] = [interval.from_s, interval.to_s].map(figure);
+        let [p50, p90, p99] = interval.quantiles_us.map(|us| or_unknown(us, count));
+        [from, to, p50, p90, p99]
     };
     Some(CaptionedFigure {
         title: Some("Response times over time".to_owned()),
@@ -182,7 +157,7 @@ fn plot(caption: PlotCaption, axes: [PlotAxis; 2], points: usize) -> Plot {
     Plot::new(caption, axes, HEIGHT).with_points(size)
 }
 
-/// What the curves show; nothing where there is one only.
+/// The legend; empty if there is only one curve.
 fn key(names: &[&str]) -> Markup {
     let entries = names.iter().enumerate();
     let entries = entries.map(|(number, name)| entry(number, name, None));

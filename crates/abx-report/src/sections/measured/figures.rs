@@ -9,15 +9,15 @@ use crate::words::times::{time, time_with_unit};
 use crate::words::units::{TimeUnit, bytes, count, figure, or_unknown, seconds, whole_percent};
 use crate::words::wrap::clean_name;
 
-/// What names the rows.
+/// What each row is named by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowName {
     Subject,
     Load,
 }
 
-/// A row per summary, its throughput in this unit. Times down a column of subjects share a unit;
-/// along loads they are of different sizes.
+/// A row per summary, its throughput in `unit`. Times of subjects share a unit in each column.
+/// Times of loads differ too much in size and have a unit each.
 pub(crate) fn figures_table(
     summaries: &[&Summary],
     named: RowName,
@@ -72,12 +72,12 @@ pub(crate) fn figures_table(
     Table::new(headers, summaries.iter().map(row)).with_wide(&wide)
 }
 
-/// What its columns mean on the terminal.
+/// The meaning of the columns on a terminal.
 pub(crate) const FIGURES_LEGEND: &str = "p50, p99: response time that half and 99 % of the \
      requests do not exceed. CPU: the server's CPU time per response. busy: share of its CPUs in \
      use. memory: peak of all its processes together.";
 
-/// What its columns mean on a page.
+/// The meaning of the columns on a page.
 pub(crate) const WIDE_FIGURES_LEGEND: &str = "p50 to p99.9: response time that this share of the \
      requests does not exceed. CPU: the server's CPU time per response. busy: share of its CPUs in \
      use. switches: context switches of its threads per response. memory: peak of all its \

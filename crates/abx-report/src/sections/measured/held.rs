@@ -7,7 +7,7 @@ use crate::document::Table;
 use crate::words::units::{bytes, count, figure, or_unknown};
 use crate::words::wrap::clean_name;
 
-/// What came of holding them for each subject; `None` for any other load.
+/// A row per subject; `None` for a load of another kind.
 pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table> {
     let row = |summary: &&Summary| {
         let held = summary.held?;
@@ -69,8 +69,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_headline_tells_what_became_of_the_memory() {
-        // Method: memory that grew, that did not, and that could not be read.
+    fn the_text_names_growth_of_memory_or_why_it_has_none() {
+        // Method: memory that grew, memory that did not grow, and memory that could not be read.
         let held = Held {
             asked: 1_000,
             standing: 1_000,

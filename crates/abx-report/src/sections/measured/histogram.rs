@@ -1,4 +1,4 @@
-//! How often response times came: a histogram over a logarithmic axis.
+//! A histogram of response times over a logarithmic axis.
 
 use abx_verdict::{RunView, TimeBin};
 
@@ -15,7 +15,7 @@ pub(crate) fn histogram(run: &RunView) -> Document {
     };
     let total = times.count();
     let bins: Vec<TimeBin> = times.bins();
-    let counted = || bins.iter().filter(|bin| bin.count >= LEAST);
+    let shown_bins = || bins.iter().filter(|bin| bin.count >= LEAST);
     let ends = bins.iter().flat_map(|bin| [bin.from_us, bin.to_us]);
     let most = bins.iter().map(|bin| bin.count).fold(1.0, f64::max);
     let scales = [
@@ -33,12 +33,12 @@ pub(crate) fn histogram(run: &RunView) -> Document {
         description: "How many requests took how long.".to_owned(),
     };
     let mut plot = Plot::new(caption, [x, y], 220.0);
-    for bin in counted() {
+    for bin in shown_bins() {
         let tip = format!(
             "{}: {} ({})",
             span(bin),
-            plural(whole(bin), "request"),
-            part(bin, total)
+            plural(requests(bin), "request"),
+            share(requests(bin), total)
         );
         let top = PlotPoint {
             x: bin.to_us,
@@ -46,7 +46,10 @@ pub(crate) fn histogram(run: &RunView) -> Document {
         };
         plot.column(0, bin.from_us, top, &tip);
     }
-    let rows = counted().map(|bin| [span(bin), number(bin), part(bin, total)]);
+    let rows = shown_bins().map(|bin| {
+        let requests = requests(bin);
+        [span(bin), count(requests), share(requests, total)]
+    });
     let table = Table::new(["response time", "requests", "share"], rows)
         .captioned("Requests by response time");
     let figure = CaptionedFigure {
@@ -67,18 +70,10 @@ fn span(bin: &TimeBin) -> String {
     format!("{} to {}", time_text(bin.from_us), time_text(bin.to_us))
 }
 
-/// The requests of a bin, whole.
-fn whole(bin: &TimeBin) -> u64 {
+/// The requests of a bin, rounded.
+fn requests(bin: &TimeBin) -> u64 {
     bin.count.round() as u64
 }
 
-fn number(bin: &TimeBin) -> String {
-    count(whole(bin))
-}
-
-fn part(bin: &TimeBin, total: u64) -> String {
-    share(whole(bin), total)
-}
-
-/// What is less than this is a part of one request only.
+/// A bin with a smaller count has only a part of one request.
 const LEAST: f64 = 0.5;

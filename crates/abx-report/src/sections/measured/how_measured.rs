@@ -42,8 +42,8 @@ pub(crate) fn measured(record: &StudyRecord) -> String {
     )
 }
 
-/// The loads that had enough blocks before the others, and how many subjects had under one of
-/// those, after a space; empty without any.
+/// A sentence after a space: the loads that had enough blocks early, and for each other load the
+/// number of subjects that had; empty without any.
 fn settled_loads(record: &StudyRecord) -> String {
     let loads = &record.measured.loads;
     let early = settled_early(&record.measured).filter_map(|load| {
@@ -61,11 +61,11 @@ fn settled_loads(record: &StudyRecord) -> String {
         let is_early = settled_early(&record.measured).any(|early| early.name == load.name);
         (count > 0 && !is_early).then(|| format!("{}{place}", plural(count as u64, "subject")))
     });
-    let each: Vec<String> = early.chain(subjects).collect();
-    if each.is_empty() {
+    let settled: Vec<String> = early.chain(subjects).collect();
+    if settled.is_empty() {
         return String::new();
     }
-    format!(" Settled after fewer blocks: {}.", each.join(", "))
+    format!(" Settled after fewer blocks: {}.", settled.join(", "))
 }
 
 /// When and how it ended, the versions of subjects, and how they took turns.
@@ -84,7 +84,7 @@ pub(crate) fn conduct(record: &StudyRecord) -> Document {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// The same without how the subjects took turns under each load.
+/// [`conduct`] without the agents and the turns of subjects.
 pub(crate) fn conduct_briefly(record: &StudyRecord) -> Document {
     let label = labelled(record.measured.label.as_deref());
     let lines = [measured(record)].into_iter().chain(label);
@@ -92,7 +92,7 @@ pub(crate) fn conduct_briefly(record: &StudyRecord) -> Document {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// The text that a person gave a record.
+/// The label that the user gave a record.
 pub(crate) fn labelled(label: Option<&str>) -> Option<String> {
     Some(format!("Label: {}", clean_name(label?)))
 }
@@ -109,11 +109,11 @@ fn versions(record: &StudyRecord) -> String {
             None => by_version.push((version, vec![name(&subject.name)])),
         }
     }
-    let each = by_version.into_iter().map(|(version, names)| {
+    let texts = by_version.into_iter().map(|(version, names)| {
         let verb = if names.len() == 1 { "is" } else { "are" };
         format!("{} {verb} {version}", listed(&names))
     });
-    let texts: Vec<String> = each.collect();
+    let texts: Vec<String> = texts.collect();
     if texts.is_empty() {
         return String::new();
     }
@@ -122,7 +122,7 @@ fn versions(record: &StudyRecord) -> String {
 
 /// The commits that subjects were built from; empty if none was built from one.
 fn built_from(record: &StudyRecord) -> String {
-    let each = record.measured.subjects.iter().filter_map(|subject| {
+    let texts = record.measured.subjects.iter().filter_map(|subject| {
         let revision = subject.revision.as_ref()?;
         let title = clean_name(&revision.title);
         Some(format!(
@@ -131,14 +131,14 @@ fn built_from(record: &StudyRecord) -> String {
             commit(revision)
         ))
     });
-    let texts: Vec<String> = each.collect();
+    let texts: Vec<String> = texts.collect();
     if texts.is_empty() {
         return String::new();
     }
     format!("Revisions: {}.", texts.join(", "))
 }
 
-/// A commit as people name it, and whether the working tree had changes over it.
+/// A commit's short hash, and whether the working tree had changes on top of it.
 fn commit(revision: &RevisionRecord) -> String {
     let hash = &revision.commit;
     let short = hash.get(..HASH_DIGITS).unwrap_or(hash);
@@ -148,7 +148,7 @@ fn commit(revision: &RevisionRecord) -> String {
     }
 }
 
-/// Seconds, or minutes from two of them on.
+/// In seconds, from two minutes on in minutes.
 fn span(span_s: f64) -> String {
     match Duration::try_from_secs_f64(span_s) {
         Ok(long) if long.as_secs() >= 120 => minutes(long).replace(' ', &GLUE.to_string()),
@@ -156,7 +156,7 @@ fn span(span_s: f64) -> String {
     }
 }
 
-/// When it was measured, for how long, and on which machine.
+/// When the study was measured, for how long, and on which machine.
 pub(crate) fn when_and_where(record: &StudyRecord) -> String {
     let measured = &record.measured;
     let machine = &measured.machine;
@@ -199,7 +199,7 @@ pub(crate) fn measured_briefly(record: &StudyRecord) -> Document {
 
 fn ended(record: &StudyRecord) -> String {
     let settings = &record.measured.settings;
-    // The finding about a failure has all of its text.
+    // The finding about a failure has the whole text.
     let first_line = |text: &str| clean(text).lines().next().unwrap_or_default().to_owned();
     match &record.measured.end {
         StudyEnd::Running => "Unfinished: abx was killed, or is still measuring".to_owned(),
@@ -314,7 +314,7 @@ pub(crate) fn subtitle(record: &StudyRecord) -> String {
     )
 }
 
-/// How a study was measured, and how to have the same again, on a page.
+/// How a study was measured, and how to repeat it, on a page.
 pub(crate) fn how_measured(record: &StudyRecord) -> Document {
     let loads_measured = &record.measured.loads;
     let ended = format!("{}.", ended(record).trim_end_matches('.'));
@@ -421,7 +421,7 @@ fn loads(record: &StudyRecord) -> Table {
         } else {
             status
         };
-        let right = format!(
+        let correct = format!(
             "{compared} within {}, {} bodies hashed",
             seconds(settings.timeout.as_secs_f64()),
             hashed(settings)
@@ -430,7 +430,7 @@ fn loads(record: &StudyRecord) -> Table {
             name(&load.name),
             offered.join(", "),
             requests(settings),
-            right,
+            correct,
         ]
     };
     Table::new(
@@ -484,8 +484,8 @@ fn settings(record: &StudyRecord) -> Vec<(&'static str, String)> {
         ),
         ("budget", seconds(settings.budget_s)),
         ("generator threads", count(settings.threads as u64)),
-        ("CPUs of the subjects", numbers(&settings.subject_cpus)),
-        ("CPUs of the generator", numbers(&settings.generator_cpus)),
+        ("CPUs of the subjects", cpu_list(&settings.subject_cpus)),
+        ("CPUs of the generator", cpu_list(&settings.generator_cpus)),
         ("generator waits", waits(&settings.waiting)),
         ("seed", record.measured.seed.to_string()),
     ];
@@ -505,8 +505,8 @@ fn contrasts(declared: &[Contrast]) -> String {
             }
         }
     };
-    let each: Vec<String> = declared.iter().map(text).collect();
-    each.join("; ")
+    let texts: Vec<String> = declared.iter().map(text).collect();
+    texts.join("; ")
 }
 
 fn waits(waiting: &Waiting) -> String {
@@ -544,8 +544,8 @@ pub(crate) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn numbers(numbers: &[usize]) -> String {
-    let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
+fn cpu_list(cpus: &[usize]) -> String {
+    let texts: Vec<String> = cpus.iter().map(usize::to_string).collect();
     texts.join(", ")
 }
 
@@ -553,16 +553,16 @@ fn numbers(numbers: &[usize]) -> String {
 const HASH_DIGITS: usize = 9;
 const NOT_READ: &str = "not checked";
 
-/// The same in short, folded away.
+/// The command, the conduct and the machine, folded.
 pub(crate) fn how_measured_folded(record: &StudyRecord) -> Document {
     let mut inside = Document(vec![DocumentPart::Verbatim(repeating(record))]);
     inside.append(conduct(record));
     let machine = &record.measured.machine;
-    let mut about = vec![format!("{} processors", machine.cpus)];
-    about.extend(machine.cpu_model.clone());
+    let mut parts = vec![format!("{} processors", machine.cpus)];
+    parts.extend(machine.cpu_model.clone());
     let kernel = machine.kernel.as_ref();
-    about.extend(kernel.map(|kernel| format!("Linux {kernel}")));
-    inside.paragraph(format!("Machine: {}.", about.join(", ")));
+    parts.extend(kernel.map(|kernel| format!("Linux {kernel}")));
+    inside.paragraph(format!("Machine: {}.", parts.join(", ")));
     let mut out = Document::default();
     out.folded("How it was measured, and how to repeat it", inside);
     out

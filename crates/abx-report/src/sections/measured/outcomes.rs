@@ -1,4 +1,4 @@
-//! How requests failed, in words.
+//! The outcomes of requests, in words and tables.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,32 @@ use crate::words::units::{count, share};
 use crate::words::verdict::{load_text, place};
 use crate::words::wrap::clean_name;
 
-/// Each outcome that counts against the server, with its number; empty if none came.
+/// Each outcome that counts against the server, with its count; empty without any.
 pub(crate) fn named_failures(outcomes: &Outcomes) -> String {
     let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
-    let each = failures
+    let texts = failures
         .map(|(outcome, times)| format!("{} {}", outcome.name().replace('_', " "), count(times)));
-    each.collect::<Vec<_>>().join(", ")
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn by_class(classes: BTreeMap<u16, u64>) -> String {
-    let each = classes.into_iter();
-    let each = each.map(|(class, times)| format!("{class}xx {}", count(times)));
-    each.collect::<Vec<_>>().join(", ")
+    let texts = classes.into_iter();
+    let texts = texts.map(|(class, times)| format!("{class}xx {}", count(times)));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Each status that came where another one was expected, with its number; the classes first
-/// where there are several statuses. Empty where none came.
+/// Each unexpected status with its count, several of them after their classes; empty without any.
 pub(crate) fn wrong_statuses(statuses: &Statuses) -> String {
-    let each = statuses.iter();
-    let each = each.map(|(status, times)| format!("{status} {}", count(times)));
-    let each: Vec<String> = each.collect();
-    match each.len() {
-        0 | 1 => each.concat(),
-        _ => format!("{} ({})", by_class(statuses.classes()), each.join(", ")),
+    let texts = statuses.iter();
+    let texts = texts.map(|(status, times)| format!("{status} {}", count(times)));
+    let texts: Vec<String> = texts.collect();
+    match texts.len() {
+        0 | 1 => texts.concat(),
+        _ => format!("{} ({})", by_class(statuses.classes()), texts.join(", ")),
     }
 }
 
-/// Every attempt of a study, by what became of it.
+/// Every attempt of a study, by its outcome.
 pub(crate) fn outcomes(record: &StudyRecord) -> Document {
     let mut out = Document::default();
     let summaries = record.conclusions.summaries.iter();
@@ -45,9 +44,9 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Document {
     if measured.is_empty() {
         return out;
     }
-    let came = came(measured.iter().map(|summary| &summary.outcomes));
+    let shown = occurred(measured.iter().map(|summary| &summary.outcomes));
     let mut headers = vec!["load".to_owned(), "subject".to_owned(), "sent".to_owned()];
-    headers.extend(came.iter().map(|outcome| title(*outcome)));
+    headers.extend(shown.iter().map(|outcome| title(*outcome)));
     headers.extend(["failed", "ok of sent"].map(str::to_owned));
     let rows = measured.iter().map(|summary| {
         let mut cells = vec![
@@ -55,7 +54,7 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Document {
             clean_name(&summary.subject),
         ];
         cells.push(count(summary.sent));
-        let counts = came.iter().map(|outcome| summary.outcomes.count(*outcome));
+        let counts = shown.iter().map(|outcome| summary.outcomes.count(*outcome));
         cells.extend(counts.chain([summary.outcomes.failed()]).map(count));
         cells.push(share(summary.ok, summary.sent));
         cells
@@ -67,25 +66,25 @@ pub(crate) fn outcomes(record: &StudyRecord) -> Document {
          the server.",
     );
     for summary in measured {
-        let came = wrong_statuses(&summary.wrong_statuses);
-        if !came.is_empty() {
+        let wrong = wrong_statuses(&summary.wrong_statuses);
+        if !wrong.is_empty() {
             let (who, place) = (clean_name(&summary.subject), place(record, &summary.load));
-            out.note(format!("Wrong status of {who} {place}: {came}."));
+            out.note(format!("Wrong status of {who} {place}: {wrong}."));
         }
     }
     out
 }
 
-/// Every attempt of a run, by what became of it.
+/// Every attempt of a run, by its outcome.
 pub(crate) fn run_outcomes(run: &RunView) -> Document {
     let slice = run.slice;
     let row = |name: &str, times: u64| [name.to_owned(), count(times), share(times, slice.sent)];
-    // A run without any ok response shows a row for that.
-    let without_ok = (slice.ok == 0).then(|| row("ok", 0));
-    let each = slice.outcomes.iter();
-    let rows = without_ok
+    // A run without any ok response has a row for ok too.
+    let no_ok = (slice.ok == 0).then(|| row("ok", 0));
+    let outcomes = slice.outcomes.iter();
+    let rows = no_ok
         .into_iter()
-        .chain(each.map(|(outcome, times)| row(outcome.name(), times)))
+        .chain(outcomes.map(|(outcome, times)| row(outcome.name(), times)))
         .chain([row("sent", slice.sent)]);
     let table = Table::new(["outcome", "count", "share"], rows);
     let mut out = Document::from(table.captioned("Attempts by what became of them"));
@@ -105,20 +104,21 @@ pub(crate) fn run_outcomes(run: &RunView) -> Document {
     if !wrong.is_empty() {
         out.note(format!("Wrong status: {wrong}."));
     }
-    let due = run.summary.offered.iter();
-    due.for_each(|due| out.note(offered(due)));
+    if let Some(due) = &run.summary.offered {
+        out.note(offered(due));
+    }
     out
 }
 
-/// The outcomes that came at least once; ok always.
-fn came<'a>(outcomes: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
-    let has_come = |outcome: &Outcome| {
+/// The outcomes that occurred at least once, and ok.
+fn occurred<'a>(outcomes: impl Iterator<Item = &'a Outcomes> + Clone) -> Vec<Outcome> {
+    let has_occurred = |outcome: &Outcome| {
         *outcome == Outcome::Ok
             || outcomes
                 .clone()
                 .any(|outcomes| outcomes.count(*outcome) > 0)
     };
-    Outcome::ALL.into_iter().filter(has_come).collect()
+    Outcome::ALL.into_iter().filter(has_occurred).collect()
 }
 
 /// An outcome in words, with a sign if it counts against the server.
@@ -136,19 +136,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_are_told_one_by_one_and_by_class() {
-        // Method: none, one, and three of two classes.
-        let message = |pairs: &[(u16, usize)]| {
+    fn several_wrong_statuses_are_counted_by_class_too() {
+        // Method: no status, one, and three of two classes.
+        let text = |counts: &[(u16, usize)]| {
             let mut statuses = Statuses::default();
-            let each = pairs.iter();
-            let each = each.flat_map(|(status, times)| std::iter::repeat_n(*status, *times));
-            each.for_each(|status| statuses.add(status));
+            for (status, times) in counts {
+                (0..*times).for_each(|_| statuses.add(*status));
+            }
             wrong_statuses(&statuses)
         };
-        assert_eq!(message(&[]), "");
-        assert_eq!(message(&[(404, 1_200)]), "404 1,200");
+        assert_eq!(text(&[]), "");
+        assert_eq!(text(&[(404, 1_200)]), "404 1,200");
         assert_eq!(
-            message(&[(404, 118), (429, 2), (503, 3)]),
+            text(&[(404, 118), (429, 2), (503, 3)]),
             "4xx 120, 5xx 3 (404 118, 429 2, 503 3)"
         );
     }

@@ -1,4 +1,4 @@
-//! Where the time of requests goes, as tables of times in µs.
+//! The time of requests by phase, in µs.
 
 use abx_evidence::record::LoadRecord;
 use abx_evidence::{Phase, PhaseTime, PhaseTimes};
@@ -16,18 +16,18 @@ use crate::words::verdict::{name, place};
 use crate::words::wrap::clean_name;
 
 fn cells(times: &PhaseTimes, phase: Phase) -> [String; 5] {
-    let of = times.phase(phase);
-    let share = of.p50_us.map(|_| times.share(phase));
+    let phase_time = times.phase(phase);
+    let share = phase_time.p50_us.map(|_| times.share(phase));
     [
         phase.name().to_owned(),
-        mean(of),
+        mean(phase_time),
         or_unknown(share, whole_percent),
-        or_unknown(of.p50_us, time),
-        or_unknown(of.p99_us, time),
+        or_unknown(phase_time.p50_us, time),
+        or_unknown(phase_time.p99_us, time),
     ]
 }
 
-/// A time in µs, of which those below 1.5 are not distinguished.
+/// A time in µs. Times below 1.5 µs are indistinguishable.
 fn time(time_us: u64) -> String {
     match time_us {
         0 | 1 => "<2".to_owned(),
@@ -35,13 +35,13 @@ fn time(time_us: u64) -> String {
     }
 }
 
-/// The mean, where any request had the phase.
-fn mean(of: PhaseTime) -> String {
-    or_unknown(of.p50_us.map(|_| of.mean_us), figure)
+/// The mean in µs; unknown if no request had the phase.
+fn mean(time: PhaseTime) -> String {
+    or_unknown(time.p50_us.map(|_| time.mean_us), figure)
 }
 
-/// A table of means for each load under which some subject spends its time on more than the
-/// first byte.
+/// A table of means for each load under which a subject spends notable time in other phases than
+/// the first byte.
 pub(crate) fn mean_phases(record: &StudyRecord) -> Document {
     let tables = alone(record).filter_map(|load| {
         let pairs = under(record, load);
@@ -59,9 +59,9 @@ pub(crate) fn mean_phases(record: &StudyRecord) -> Document {
 
 fn under<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<(&'a str, &'a PhaseTimes)> {
     let summaries = record.conclusions.under(&load.name);
-    let known =
-        summaries.filter_map(|summary| Some((summary.subject.as_str(), summary.phases.as_ref()?)));
-    known.collect()
+    summaries
+        .filter_map(|summary| Some((summary.subject.as_str(), summary.phases.as_ref()?)))
+        .collect()
 }
 
 fn means(pairs: &[(&str, &PhaseTimes)]) -> Table {
@@ -90,12 +90,11 @@ const LEGEND: &str = "waiting: until the request is sent and earlier responses o
                                  connection are complete; connect: opening a connection for it; \
                                  first byte: until the first byte of the response; body: until \
                                  the last. -: no request had this phase";
-/// Stands where nothing was.
 const NOT_RECORDED: &str = "Where the time goes: not recorded. It is timed for the responses that `--verify-every` \
      samples.";
 
-/// Where the time of a run goes: a figure on a page, elsewhere a table; that nothing was recorded
-/// when there were responses to follow.
+/// The phases of a run: a figure on a page, elsewhere a table. If there were responses but no
+/// phases were recorded, a note on that.
 pub(crate) fn run_phases(run: &RunView) -> Document {
     let mut out = Document::default();
     let Some(times) = &run.summary.phases else {
@@ -123,7 +122,7 @@ pub(crate) fn run_phases(run: &RunView) -> Document {
     out
 }
 
-/// A figure for each load; that nothing was recorded when there was anything to see.
+/// A figure for each load. If requests were sent but no phases were recorded, a note on that.
 pub(crate) fn phases(record: &StudyRecord) -> Document {
     let mut out = each_load(record, |load| {
         let title = format!("Mean response time {}", place(record, &load.name));
@@ -143,20 +142,20 @@ pub(crate) fn phases(record: &StudyRecord) -> Document {
 
 struct PhaseRow<'a> {
     who: String,
-    /// `None` when it gave no response that was sampled.
+    /// `None` if no response was sampled.
     times: Option<&'a PhaseTimes>,
 }
 
 fn rows<'a>(record: &'a StudyRecord, load: &'a LoadRecord) -> Vec<PhaseRow<'a>> {
     let summaries = record.conclusions.under(&load.name);
-    let row = summaries.map(|summary| PhaseRow {
+    let rows = summaries.map(|summary| PhaseRow {
         who: name(&summary.subject),
         times: summary.phases.as_ref(),
     });
-    row.collect()
+    rows.collect()
 }
 
-/// The bars, what they mean, and the same as a table; `None` when no row has any.
+/// The bars with a legend and a table; `None` if no row has times.
 fn phases_figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
     let means = rows.iter().filter_map(|row| row.times);
     let longest = means.map(PhaseTimes::response_us).reduce(f64::max)?;
@@ -192,7 +191,7 @@ fn phases_figure(title: String, rows: &[PhaseRow]) -> Option<CaptionedFigure> {
     })
 }
 
-/// A bar cut into phases, each of which has its label.
+/// A bar divided into phases, each with its label.
 fn bar(row: &PhaseRow, scale: Scale) -> Element {
     let picture = element("svg").class("bar").with("height", px(HEIGHT));
     let Some(times) = row.times else {
@@ -205,14 +204,12 @@ fn bar(row: &PhaseRow, scale: Scale) -> Element {
         from_us += mean_us;
         (part(phase, ends), aria_label(times, phase))
     });
-    let drawn = parts.into_iter().filter_map(|(part, message)| {
-        let part = part?;
-        Some(part.with("aria-label", message))
-    });
+    let parts = parts.into_iter();
+    let drawn = parts.filter_map(|(part, label)| Some(part?.with("aria-label", label)));
     picture.add_all(drawn)
 }
 
-/// One phase of a bar; `None` when it took no time.
+/// One phase of a bar; `None` if it took no time.
 fn part(phase: Phase, [from, to]: [f64; 2]) -> Option<Element> {
     let part = element("rect")
         .class(format!("pt {}", class(phase)))
@@ -242,15 +239,15 @@ fn table(title: &str, rows: &[PhaseRow]) -> Table {
         "p99 µs",
     ];
     let known = rows.iter().filter_map(|row| Some((row, row.times?)));
-    let lines = known.flat_map(|(row, times)| {
+    let phase_rows = known.flat_map(|(row, times)| {
         Phase::ALL.map(|phase| {
             let [name, figures @ ..] = cells(times, phase);
-            let mut line = vec![row.who.clone(), count(times.requests), name];
-            line.extend(figures);
-            line
+            let mut phase_row = vec![row.who.clone(), count(times.requests), name];
+            phase_row.extend(figures);
+            phase_row
         })
     });
-    Table::new(headers, lines)
+    Table::new(headers, phase_rows)
         .captioned(format!("{title}, by phase"))
         .named_by(3)
 }
@@ -276,6 +273,6 @@ fn class(phase: Phase) -> &'static str {
     }
 }
 
-/// The height of a row's picture, and where in it the bar begins.
+/// The height of a row's picture, and the top of the bar in it.
 const HEIGHT: f64 = 34.0;
 const BAR_FROM: f64 = 6.0;

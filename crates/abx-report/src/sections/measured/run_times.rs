@@ -1,4 +1,4 @@
-//! Times of a run: the quantiles of each kind of time, on a page with their picture.
+//! The quantiles of each kind of time of a run, on a page with a plot.
 
 use abx_evidence::{Figure, Times};
 use abx_verdict::RunView;
@@ -14,9 +14,9 @@ use crate::words::style::{LINE, Style};
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::TimeUnit;
 
-/// A table, and for a page a longer one and pictures.
+/// A table, and for a page a longer one and plots.
 pub(crate) fn run_times(run: &RunView, style: &Style) -> Document {
-    let of_both = both(run);
+    let main = response_and_service(run);
     let is_open = run.load.settings.arrivals.is_open();
     let lateness = ("lateness", &run.summary.lateness_us);
     let handshakes = run.summary.handshake_us.iter().map(|us| ("handshake", us));
@@ -27,26 +27,25 @@ pub(crate) fn run_times(run: &RunView, style: &Style) -> Document {
         ]
     });
     let others: Vec<(&str, &Times)> = listeners.chain(handshakes).collect();
-    let late = is_open.then_some(lateness);
-    let shown = of_both
+    let text_rows = main
         .into_iter()
-        .chain(late)
+        .chain(is_open.then_some(lateness))
         .chain(others.iter().copied());
     let lag = ("loop lag", &run.summary.loop_lag_us);
-    let of_page = of_both
+    let page_rows = main
         .into_iter()
         .chain([lateness, lag])
         .chain(others.iter().copied());
     let mut out = Document::default();
-    let page = Document::from(page_table(of_page)).html();
-    out.picture(page, text_table(shown, is_open, style).into());
+    let page = Document::from(page_table(page_rows)).html();
+    out.picture(page, text_table(text_rows, is_open, style).into());
     out.note(explained(run, style));
     out.append(histogram(run));
     out.figures(quantiles(run).into_iter().collect());
     out
 }
 
-/// A row for each, those of the same size in the unit of the first.
+/// A row per kind of time. In a closed loop, response and service times share a unit.
 fn text_table<'a>(
     rows: impl Iterator<Item = (&'a str, &'a Times)>,
     is_open: bool,
@@ -123,18 +122,18 @@ fn explained(run: &RunView, style: &Style) -> String {
              first listener and half of them have it.",
         );
     }
-    let times = both(run).map(|(_, times)| times).into_iter();
-    text + &at_least_legend(times, &SHOWN, style)
+    let times = response_and_service(run).map(|(_, times)| times);
+    text + &at_least_legend(times.into_iter(), &SHOWN, style)
 }
 
-fn both<'a>(run: &RunView<'a>) -> [(&'static str, &'a Times); 2] {
+fn response_and_service<'a>(run: &RunView<'a>) -> [(&'static str, &'a Times); 2] {
     [
         ("response", &run.summary.response_time_us),
         ("service", &run.summary.service_time_us),
     ]
 }
 
-/// `None` without a time.
+/// `None` without any time.
 fn quantiles(run: &RunView) -> Option<CaptionedFigure> {
     let keys = PLOTTED.iter().enumerate();
     Some(CaptionedFigure {

@@ -14,7 +14,7 @@ pub(crate) fn not_varied(record: &StudyRecord) -> String {
         _ => "one build of each server",
     };
     let scope = line(&record.conclusions.scope, builds);
-    // They run where the subjects do.
+    // Services run where the subjects do.
     if measured.services.is_empty() {
         scope
     } else {
@@ -22,7 +22,7 @@ pub(crate) fn not_varied(record: &StudyRecord) -> String {
     }
 }
 
-/// The scope of a study: what it did not vary, and what its intervals hold for.
+/// The conditions that a study did not vary, and that its intervals hold for repeats under them.
 fn of_study(record: &StudyRecord) -> String {
     let measured = &record.measured;
     let scope = not_varied(record);
@@ -115,15 +115,15 @@ fn cpus(scope: &Scope) -> String {
     format!("{subjects} {of} for the servers, {generator} for the generator ({sharing})")
 }
 
-/// What holds for all comparisons of a study together: how often any of several families
-/// is wrong, and that comparisons share their spread.
+/// Notes on all comparisons together: how often any of several families is wrong, and whether
+/// comparisons pool their spread.
 fn of_all(record: &StudyRecord) -> Vec<String> {
-    let families = families(&record.conclusions.families, each(record));
+    let families = families(&record.conclusions.families, family_kinds(record));
     let shared = shared_spread(record).map(str::to_owned);
     families.into_iter().chain(shared).collect()
 }
 
-fn each(record: &StudyRecord) -> &'static str {
+fn family_kinds(record: &StudyRecord) -> &'static str {
     let conclusions = &record.conclusions;
     match (&record.measured.faults[..], &conclusions.lost_to_faults[..]) {
         ([], _) => "loads",
@@ -132,14 +132,14 @@ fn each(record: &StudyRecord) -> &'static str {
     }
 }
 
-/// How often any direction is false over all families; `None` where there is but one.
-fn families(families: &Families, each: &str) -> Option<String> {
+/// How often any verdict of a direction is wrong over all families; `None` for a single family.
+fn families(families: &Families, kinds: &str) -> Option<String> {
     let Families {
         count,
         false_if_independent,
         false_at_most,
     } = *families;
-    let over = format!("Across {count} {each}, at least one faster or slower verdict is wrong in");
+    let over = format!("Across {count} {kinds}, at least one faster or slower verdict is wrong in");
     let independent = percent(false_if_independent);
     match count {
         0 | 1 => None,
@@ -153,7 +153,7 @@ fn families(families: &Families, each: &str) -> Option<String> {
     }
 }
 
-/// That comparisons share their spread; `None` where each has its own.
+/// That comparisons pool their spread; `None` if they do not.
 fn shared_spread(record: &StudyRecord) -> Option<&'static str> {
     let loads = record.measured.loads.iter();
     let mut of_loads = loads.map(|load| {
@@ -168,7 +168,7 @@ fn shared_spread(record: &StudyRecord) -> Option<&'static str> {
     )
 }
 
-/// What was not varied, and how often any of several families is wrong.
+/// The conditions that were not varied, and how often any of several families is wrong.
 pub(crate) fn scope(record: &StudyRecord) -> Document {
     std::iter::once(of_study(record))
         .chain(of_all(record))
@@ -180,11 +180,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_are_told_from_two_on_and_by_what_bounds_them() {
+    fn several_families_have_a_bound_on_wrong_verdicts_while_it_is_below_100_percent() {
         // Method: one, seven and forty; by hand 7 · 5 %, 1 − 0.95^7 and 1 − 0.95^40.
         let report = |count| {
             let message = families(&Families::with(count), "loads");
-            message.map(|it| it.replace('\u{a0}', " "))
+            message.map(|text| text.replace('\u{a0}', " "))
         };
         assert_eq!(report(1), None);
         let seven = report(7).unwrap();
@@ -197,8 +197,9 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_names_what_the_record_holds_and_what_it_does_not() {
-        // Method: each kind of route, processors and files.
+    fn a_scope_names_recorded_conditions_and_those_not_recorded() {
+        // Method: local and remote routes, CPUs set by abx or not, SMT siblings that are not
+        // recorded, cold files, and agents.
         let usual = Scope {
             routes: vec![Route::Loopback],
             started: 2,

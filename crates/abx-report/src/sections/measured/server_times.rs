@@ -5,45 +5,29 @@ use std::collections::BTreeSet;
 use abx_verdict::{MeanInterval, RunView, ServerTime, StudyRecord};
 
 use crate::document::{CellDetail, Document, Matrix, MatrixHeader, MatrixRow, Table};
-use crate::words::units::{GLUE, UNKNOWN, count, figure};
+use crate::words::units::{GLUE, UNKNOWN, count, figure, or_unknown};
 use crate::words::wrap::{clean_name, shorten};
 
 pub(crate) const SERVER_TIMES_LEGEND: &str = "server timings: durations that subjects themselves \
      gave in the header Server-Timing of the responses that are verified: the mean over blocks, \
      and its interval. Below them, subject less baseline.";
 
-/// A row for each name and subject under a load, then for each name and pair; `None` where no
-/// subject gave any.
+/// A row for each name and subject under a load, then for each name and pair; `None` if no
+/// subject reported any.
 pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Table> {
     let conclusions = &record.conclusions;
-    let times = conclusions
-        .server_times
-        .iter()
-        .filter(|server_time| server_time.load == load);
-    let times = times.map(|server_time| {
-        let name = format!(
-            "{} of {}",
-            clean_name(&server_time.name),
-            clean_name(&server_time.subject)
-        );
-        row(name, &server_time.us, count(server_time.count))
+    let times = conclusions.server_times.iter();
+    let times = times.filter(|time| time.load == load).map(|time| {
+        let [name, subject] = [&time.name, &time.subject].map(|text| clean_name(text));
+        row(format!("{name} of {subject}"), &time.us, count(time.count))
     });
     let pairs = conclusions.server_time_differences.iter();
-    let pairs = pairs
-        .filter(|time_difference| time_difference.load == load)
-        .map(|time_difference| {
-            let [name, subject, baseline] = [
-                &time_difference.name,
-                &time_difference.subject,
-                &time_difference.baseline,
-            ]
-            .map(|text| clean_name(text));
-            row(
-                format!("{name} of {subject} less {baseline}"),
-                &time_difference.us,
-                UNKNOWN.to_owned(),
-            )
-        });
+    let pairs = pairs.filter(|pair| pair.load == load).map(|pair| {
+        let names = [&pair.name, &pair.subject, &pair.baseline];
+        let [name, subject, baseline] = names.map(|text| clean_name(text));
+        let name = format!("{name} of {subject} less {baseline}");
+        row(name, &pair.us, UNKNOWN.to_owned())
+    });
     let headers = ["server timing", "mean µs", "95 % interval", "responses"];
     let table = Table::new(headers, times.chain(pairs));
     (!table.rows.is_empty()).then_some(table)
@@ -58,9 +42,9 @@ pub(crate) fn server_times_at_a_glance(record: &StudyRecord, load: &str) -> Opti
     }
     let mut names: Vec<&str> = times.iter().map(|time| time.name.as_str()).collect();
     let mut subjects: Vec<&str> = times.iter().map(|time| time.subject.as_str()).collect();
-    for of_times in [&mut names, &mut subjects] {
+    for list in [&mut names, &mut subjects] {
         let mut seen = BTreeSet::new();
-        of_times.retain(|name| seen.insert(*name));
+        list.retain(|name| seen.insert(*name));
     }
     let rows = subjects.iter().map(|subject| {
         let cells = names.iter().map(|name| {
@@ -80,7 +64,7 @@ pub(crate) fn server_times_at_a_glance(record: &StudyRecord, load: &str) -> Opti
     }))
 }
 
-/// `810 ±72`: a mean and half of its interval, which is as long to both sides.
+/// `810 ±72`: a mean and half the width of its interval, which is symmetric.
 fn around(us: &MeanInterval) -> String {
     let mean = figure(us.mean);
     match us.low.zip(us.high) {
@@ -89,7 +73,7 @@ fn around(us: &MeanInterval) -> String {
     }
 }
 
-/// Timings of which each has a row.
+/// More timings than this do not have a row each in a text.
 const ROWS_MAX: usize = 24;
 const GLANCE_LEGEND: &str = "server timings in µs: durations in the header Server-Timing of \
      verified responses, mean ± half of the 95 % interval. `--html` has the differences.";
@@ -97,11 +81,11 @@ const GLANCE_LEGEND: &str = "server timings in µs: durations in the header Serv
 const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
      gave in the header Server-Timing of the responses that are verified, and their mean.";
 
-/// A row for each name that a server gave in a run; nothing where it gave none.
+/// A row for each name that a server reported in a run; nothing without any.
 pub(crate) fn run_server_times(run: &RunView) -> Document {
-    let rows = run.conclusions.server_times.iter().map(|server_time| {
-        let name = clean_name(&server_time.name);
-        [name, figure(server_time.us.mean), count(server_time.count)]
+    let rows = run.conclusions.server_times.iter().map(|time| {
+        let name = clean_name(&time.name);
+        [name, figure(time.us.mean), count(time.count)]
     });
     let table = Table::new(["server timing", "mean µs", "responses"], rows);
     let table = Some(table.captioned("Server timings")).filter(|table| !table.rows.is_empty());
@@ -110,25 +94,25 @@ pub(crate) fn run_server_times(run: &RunView) -> Document {
     out
 }
 
-/// The same on one line, the longest first; empty where it gave none.
+/// [`run_server_times`] on one line, the longest first; empty without any.
 pub(crate) fn run_server_times_at_a_glance(run: &RunView) -> String {
     let mut times: Vec<&ServerTime> = run.conclusions.server_times.iter().collect();
-    times.sort_by(|server_time, other| other.us.mean.total_cmp(&server_time.us.mean));
+    times.sort_by(|a, b| b.us.mean.total_cmp(&a.us.mean));
     let shown = times.iter().take(SHOWN_AT_A_GLANCE);
-    let each = shown.map(|server_time| {
-        let name = shorten(&clean_name(&server_time.name), 16);
-        format!("{name} {}{GLUE}µs", figure(server_time.us.mean))
+    let texts = shown.map(|time| {
+        let name = shorten(&clean_name(&time.name), 16);
+        format!("{name} {}{GLUE}µs", figure(time.us.mean))
     });
     let more = times.len().saturating_sub(SHOWN_AT_A_GLANCE);
     let more = (more > 0).then(|| format!("{more} more"));
-    each.chain(more).collect::<Vec<_>>().join(", ")
+    texts.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 const SHOWN_AT_A_GLANCE: usize = 3;
 
 fn row(name: String, us: &MeanInterval, responses: String) -> [String; 4] {
-    let ends = us.low.zip(us.high);
-    let interval = ends.map(|(low, high)| format!("{} to {}", figure(low), figure(high)));
-    let interval = interval.unwrap_or_else(|| UNKNOWN.to_owned());
+    let interval = or_unknown(us.low.zip(us.high), |(low, high)| {
+        format!("{} to {}", figure(low), figure(high))
+    });
     [name, figure(us.mean), interval, responses]
 }

@@ -1,4 +1,4 @@
-//! What services used while subjects were loaded: a table for each load.
+//! CPU time and memory of services while subjects were loaded: a table for each load.
 
 use abx_verdict::{ServiceUse, Summary};
 
@@ -9,7 +9,7 @@ use crate::words::wrap::clean_name;
 pub(crate) const SERVICES_LEGEND: &str = "services: their CPU time per response of the subject \
      that was loaded, the share of the servers' CPUs that they used meanwhile, and their memory.";
 
-/// A row for each service and subject; `None` where there is no service.
+/// A row for each service and subject; `None` without services.
 pub(crate) fn services_table(summaries: &[&Summary]) -> Option<Table> {
     let row = |summary: &Summary, used: &ServiceUse| {
         [

@@ -1,5 +1,5 @@
-//! Throughput slice by slice, all subjects in one picture: drift, stalls and
-//! disturbances show here before any statistics.
+//! Throughput slice by slice, all subjects in one plot: drift, stalls and disturbances show here
+//! before any statistics.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) fn slices(record: &StudyRecord, subjects: &Subjects) -> Document {
     out.explained(text)
 }
 
-/// Where blocks stand along the axis.
+/// The places of blocks along the axis.
 struct Layout {
     /// The start of each block and its length, in ns.
     blocks: BTreeMap<u32, (f64, f64)>,
@@ -36,9 +36,9 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(slice_figures: &[SliceFigures]) -> Layout {
+    fn of(slices: &[SliceFigures]) -> Layout {
         let mut lengths: BTreeMap<u32, f64> = BTreeMap::new();
-        for slice in slice_figures {
+        for slice in slices {
             let end = (slice.before_ns + slice.wall_ns) as f64;
             let length = lengths.entry(slice.block).or_default();
             *length = length.max(end);
@@ -84,23 +84,21 @@ fn of_load(
     load: &LoadRecord,
     subjects: &Subjects,
 ) -> Option<CaptionedFigure> {
-    let all_slice_figures = slice_figures(&record.measured, load);
-    let rates = all_slice_figures
-        .iter()
-        .filter_map(|slice| slice.throughput_per_s);
+    let slices = slice_figures(&record.measured, load);
+    let rates = slices.iter().filter_map(|slice| slice.throughput_per_s);
     let most = rates.fold(0.0, f64::max);
     if most <= 0.0 {
         return None;
     }
-    let layout = Layout::of(&all_slice_figures);
-    let (shown, every) = thinned(&all_slice_figures, points_max(record));
+    let layout = Layout::of(&slices);
+    let (shown, every) = thinned(&slices, points_max(record));
     let under = place(record, &load.name);
     let caption = PlotCaption {
         id: format!("slices-{}", load_number(record, load)),
         title: format!("Throughput of each slice {under}"),
         description: format!(
             "{} of {} in {}, in the order in which they ran, by subject.",
-            plural(all_slice_figures.len() as u64, "slice"),
+            plural(slices.len() as u64, "slice"),
             plural(subjects.len() as u64, "subject"),
             plural(layout.blocks.len() as u64, "block")
         ),
@@ -116,12 +114,7 @@ fn of_load(
     } else {
         unit.to_owned()
     };
-    let y = PlotAxis::new(
-        &label,
-        scale(record, load, &all_slice_figures, most),
-        6,
-        rate,
-    );
+    let y = PlotAxis::new(&label, scale(record, load, &slices, most), 6, rate);
     let size = match shown.len() {
         ..=FEW => PointSize::Usual,
         _ => PointSize::Small,
@@ -131,7 +124,7 @@ fn of_load(
     for (start, length) in layout.blocks.values() {
         plot.shade_x("block", [*start, start + length]);
     }
-    let disturbed = all_slice_figures.iter().filter(|slice| slice.is_disturbed);
+    let disturbed = slices.iter().filter(|slice| slice.is_disturbed);
     let rounds: BTreeMap<_, f64> = disturbed
         .map(|slice| ((slice.block, slice.round), layout.middle(slice)))
         .collect();
@@ -145,19 +138,19 @@ fn of_load(
         title: Some(format!("Throughput {under}")),
         legend: subjects.whole_legend(),
         body: plot.svg(),
-        note: how_to_read(&all_slice_figures, &shown, every),
-        table: Some(table(&under, &layout, &all_slice_figures, subjects, unit)),
+        note: how_to_read(&slices, &shown, every),
+        table: Some(table(&under, &layout, &slices, subjects, unit)),
     })
 }
 
-/// One subject: a point for each slice, and a line within each block.
+/// Draws a point for each slice of one subject, and a line within each block.
 fn draw(
     plot: &mut Plot,
     layout: &Layout,
     (number, subject): (usize, &str),
     (shown, every): (&[&SliceFigures], usize),
 ) {
-    let slice_figures: Vec<&SliceFigures> = shown
+    let slices: Vec<&SliceFigures> = shown
         .iter()
         .copied()
         .filter(|slice| slice.subject == subject)
@@ -168,17 +161,17 @@ fn draw(
     };
     if every == 1 {
         for block in layout.blocks.keys() {
-            let of_block = slice_figures.iter().filter(|slice| slice.block == *block);
+            let of_block = slices.iter().filter(|slice| slice.block == *block);
             let places: Vec<PlotPoint> = of_block.map(|slice| place(slice)).collect();
             plot.curve(number, Stroke::Thin, &places);
         }
     }
-    for slice in slice_figures {
+    for slice in slices {
         plot.point(number, place(slice), &tip(slice));
     }
 }
 
-/// What stands between the subject and the unit.
+/// The text of a point's tooltip between the subject and the unit.
 fn tip(slice: &SliceFigures) -> String {
     let failed = match slice.failed {
         0 => String::new(),
@@ -198,24 +191,24 @@ fn tip(slice: &SliceFigures) -> String {
     )
 }
 
-/// How many points each load's picture may have.
+/// Points in the plot of each load, at most.
 fn points_max(record: &StudyRecord) -> usize {
     POINTS_MAX.min(PAGE_POINTS_MAX / record.measured.loads.len().max(1))
 }
 
-/// All slices, or where they are too many for a picture the slowest and the
-/// fastest of each few rounds of one subject; and of how many rounds.
+/// All slices, and 1. Of more than `most` slices, the slowest and the fastest of each subject in
+/// every few rounds, and this number of rounds.
 fn thinned<'a, 'b>(
-    slice_figures: &'b [SliceFigures<'a>],
+    slices: &'b [SliceFigures<'a>],
     most: usize,
 ) -> (Vec<&'b SliceFigures<'a>>, usize) {
-    if slice_figures.len() <= most {
-        return (slice_figures.iter().collect(), 1);
+    if slices.len() <= most {
+        return (slices.iter().collect(), 1);
     }
-    let every = (2 * slice_figures.len()).div_ceil(most);
+    let every = (2 * slices.len()).div_ceil(most);
     let mut ends: BTreeMap<(u32, usize, &str), [usize; 2]> = BTreeMap::new();
-    let rate = |index: usize| slice_figures[index].throughput_per_s.unwrap_or_default();
-    for (index, slice) in slice_figures.iter().enumerate() {
+    let rate = |index: usize| slices[index].throughput_per_s.unwrap_or_default();
+    for (index, slice) in slices.iter().enumerate() {
         let key = (slice.block, slice.round / every, slice.subject);
         let [slowest, fastest] = ends.entry(key).or_insert([index; 2]);
         if rate(index) < rate(*slowest) {
@@ -225,31 +218,27 @@ fn thinned<'a, 'b>(
             *fastest = index;
         }
     }
-    let mut kept: Vec<usize> = ends.into_values().flatten().collect();
-    kept.sort_unstable();
-    kept.dedup();
-    (
-        kept.into_iter()
-            .map(|index| &slice_figures[index])
-            .collect(),
-        every,
-    )
+    let mut indices: Vec<usize> = ends.into_values().flatten().collect();
+    indices.sort_unstable();
+    indices.dedup();
+    let thinned = indices.into_iter().map(|index| &slices[index]).collect();
+    (thinned, every)
 }
 
-fn how_to_read(slice_figures: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
+fn how_to_read(slices: &[SliceFigures], shown: &[&SliceFigures], every: usize) -> String {
     let mut text = String::new();
     if every > 1 {
         text.push_str(&format!(
             "{} of {} slices are drawn: the slowest and the fastest of each subject in every \
              {every} rounds of a block, so that stalls and peaks stay visible. ",
             count(shown.len() as u64),
-            count(slice_figures.len() as u64)
+            count(slices.len() as u64)
         ));
     }
-    if let Some(longest) = slice_figures.iter().map(|slice| slice.wall_ns).max() {
+    if let Some(longest) = slices.iter().map(|slice| slice.wall_ns).max() {
         text.push_str(&format!("The longest slice took {}.", nanos(longest)));
     }
-    if slice_figures.iter().any(|slice| slice.is_disturbed) {
+    if slices.iter().any(|slice| slice.is_disturbed) {
         text.push_str(" Ticks at the bottom: rounds that were disturbed from outside.");
     }
     text
@@ -269,36 +258,30 @@ fn extremes(rates: impl Iterator<Item = f64>) -> (f64, f64) {
     })
 }
 
-fn scale(
-    record: &StudyRecord,
-    load: &LoadRecord,
-    slice_figures: &[SliceFigures],
-    most: f64,
-) -> Scale {
-    let log = scale_is_log(record, load).then(|| {
-        Scale::log_around(
-            slice_figures
-                .iter()
-                .filter_map(|slice| slice.throughput_per_s),
-        )
-    });
-    log.flatten().unwrap_or_else(|| Scale::from_zero(most))
+fn scale(record: &StudyRecord, load: &LoadRecord, slices: &[SliceFigures], most: f64) -> Scale {
+    let rates = slices.iter().filter_map(|slice| slice.throughput_per_s);
+    if scale_is_log(record, load)
+        && let Some(scale) = Scale::log_around(rates)
+    {
+        return scale;
+    }
+    Scale::from_zero(most)
 }
 
 fn table(
     under: &str,
     layout: &Layout,
-    slice_figures: &[SliceFigures],
+    slices: &[SliceFigures],
     subjects: &Subjects,
     unit: &str,
 ) -> Table {
     let row = |block: &u32| {
         let mut cells = vec![block.to_string()];
         for (_, subject) in subjects.iter() {
-            let mine = slice_figures
+            let rates = slices
                 .iter()
-                .filter(|slice| slice.block == *block && slice.subject == subject);
-            let rates = mine.filter_map(|slice| slice.throughput_per_s);
+                .filter(|slice| slice.block == *block && slice.subject == subject)
+                .filter_map(|slice| slice.throughput_per_s);
             let (least, most) = extremes(rates);
             cells.push(if least.is_finite() {
                 format!("{} to {}", figure(least), figure(most))
@@ -320,7 +303,7 @@ fn table(
 
 const GAP: f64 = 0.08;
 const BLOCKS_NAMED: usize = 16;
-/// Points in a picture of slices at most, and in all of a page.
+/// Points in one plot of slices, and in all plots of a page, at most.
 const POINTS_MAX: usize = 1_200;
 const PAGE_POINTS_MAX: usize = 2_400;
 const FEW: usize = 120;

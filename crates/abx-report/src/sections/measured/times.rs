@@ -1,5 +1,4 @@
-//! Response times: the quantiles with their tail spread out, and the whole
-//! distribution.
+//! Response times: the quantiles with their tail spread out, and the distribution.
 
 use abx_evidence::record::LoadRecord;
 use abx_verdict::{ResponseTimes, StudyRecord, SubjectView};
@@ -25,8 +24,8 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Document {
                 times,
             })
         });
-        let known: Vec<SubjectTimes> = parts.collect();
-        of_load(record, load, subjects, &known).unwrap_or_default()
+        let series: Vec<SubjectTimes> = parts.collect();
+        of_load(record, load, subjects, &series).unwrap_or_default()
     });
     let mut text =
         "Times run from the intended send to the last byte, all blocks together. ".to_owned();
@@ -80,7 +79,8 @@ impl SubjectTimes<'_> {
         shares.filter_map(|share| self.point(share)).collect()
     }
 
-    fn whole(&self) -> Vec<QuantilePoint> {
+    /// Shares at equal distances, and the last ones.
+    fn distribution(&self) -> Vec<QuantilePoint> {
         let shares = (0..STEPS).map(|step| f64::from(step) / f64::from(STEPS));
         let mut shares: Vec<f64> = shares.collect();
         shares.extend([0.995, 0.999, 1.0]);
@@ -95,34 +95,34 @@ fn of_load(
     record: &StudyRecord,
     load: &LoadRecord,
     subjects: &Subjects,
-    known: &[SubjectTimes],
+    series: &[SubjectTimes],
 ) -> Option<Document> {
-    let everything = known.iter().flat_map(SubjectTimes::tail);
-    let scale = Scale::log_around(everything.map(|point| point.us))?;
+    let points = series.iter().flat_map(SubjectTimes::tail);
+    let scale = Scale::log_around(points.map(|point| point.us))?;
     let under = place(record, &load.name);
     let number = load_number(record, load);
-    let numbers = || known.iter().map(|subject_times| subject_times.number);
+    let numbers = || series.iter().map(|subject_times| subject_times.number);
     let tail = CaptionedFigure {
         title: Some(format!("Quantiles {under}")),
         legend: subjects.legend(numbers()),
-        body: tail_plot(&under, number, scale, known),
+        body: tail_plot(&under, number, scale, series),
         note: String::new(),
-        table: Some(table(&under, known)),
+        table: Some(table(&under, series)),
     };
-    let whole = CaptionedFigure {
+    let distribution = CaptionedFigure {
         title: Some(format!("Distribution {under}")),
         legend: subjects.legend(numbers()),
-        body: whole_plot(&under, number, scale, known),
+        body: distribution_plot(&under, number, scale, series),
         note: String::new(),
         table: None,
     };
     let mut out = Document::default();
-    out.figures(vec![tail, whole]);
+    out.figures(vec![tail, distribution]);
     Some(out)
 }
 
-fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {
-    let end = known
+fn tail_plot(under: &str, number: usize, scale: Scale, series: &[SubjectTimes]) -> Markup {
+    let end = series
         .iter()
         .map(|subject_times| nines(subject_times.last_share()))
         .fold(1.0, f64::max);
@@ -136,7 +136,7 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -
             .to_owned(),
     };
     let mut plot = Plot::new(caption, [x, y], 260.0);
-    for subject_times in known {
+    for subject_times in series {
         let place = |point: &QuantilePoint| PlotPoint {
             x: nines(point.share),
             y: point.us,
@@ -160,7 +160,7 @@ fn tail_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -
     plot.svg()
 }
 
-fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) -> Markup {
+fn distribution_plot(under: &str, number: usize, scale: Scale, series: &[SubjectTimes]) -> Markup {
     let x = PlotAxis::new("response time, log scale", scale, 7, time_text);
     let percent = |share: f64| with_unit(&plain(100.0 * share), "%");
     let y = PlotAxis::new("share of the requests", Scale::linear(0.0, 1.0), 6, percent);
@@ -172,7 +172,7 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) 
             .to_owned(),
     };
     let mut plot = Plot::new(caption, [x, y], 260.0);
-    for subject_times in known {
+    for subject_times in series {
         let place = |point: &QuantilePoint| PlotPoint {
             x: point.us,
             y: point.share,
@@ -180,7 +180,7 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) 
         curves(
             &mut plot,
             subject_times.number,
-            &subject_times.whole(),
+            &subject_times.distribution(),
             place,
         );
         for share in [0.1, 0.25, 0.5, 0.75, 0.9] {
@@ -199,23 +199,23 @@ fn whole_plot(under: &str, number: usize, scale: Scale, known: &[SubjectTimes]) 
     plot.svg()
 }
 
-/// What is known, and from its end on what is only known as "at least".
+/// The quantiles as a solid curve, and from its end on those that are only known as "at least".
 fn curves(
     plot: &mut Plot,
     number: usize,
     points: &[QuantilePoint],
     place: impl Fn(&QuantilePoint) -> PlotPoint,
 ) {
-    let known = points.iter().take_while(|point| !point.at_least).count();
+    let exact = points.iter().take_while(|point| !point.at_least).count();
     let places: Vec<PlotPoint> = points.iter().map(place).collect();
-    plot.curve(number, Stroke::Solid, &places[..known]);
-    plot.curve(number, Stroke::AtLeast, &places[known.saturating_sub(1)..]);
+    plot.curve(number, Stroke::Solid, &places[..exact]);
+    plot.curve(number, Stroke::AtLeast, &places[exact.saturating_sub(1)..]);
 }
 
-fn table(under: &str, known: &[SubjectTimes]) -> Table {
+fn table(under: &str, series: &[SubjectTimes]) -> Table {
     let row = |share: &f64| {
         let mut cells = vec![share_text(*share)];
-        cells.extend(known.iter().map(|subject_times| {
+        cells.extend(series.iter().map(|subject_times| {
             let point = (*share <= subject_times.last_share())
                 .then(|| subject_times.point(*share))
                 .flatten();
@@ -231,13 +231,13 @@ fn table(under: &str, known: &[SubjectTimes]) -> Table {
     };
     let mut headers = vec!["share".to_owned()];
     headers.extend(
-        known
+        series
             .iter()
             .map(|subject_times| format!("{}, µs", name(subject_times.subject))),
     );
     let shares = NAMED.iter();
     let in_reach = |share: &&f64| {
-        known
+        series
             .iter()
             .any(|subject_times| **share <= subject_times.last_share())
     };

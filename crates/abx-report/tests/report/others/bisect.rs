@@ -120,7 +120,7 @@ fn every_other_end() {
 }
 
 #[test]
-fn what_a_change_does_is_said_in_the_words_of_its_metric() {
+fn the_effect_of_a_change_is_worded_by_its_metric() {
     // Method: a ratio below 1 and above it, of a speed, a time and a cost.
     let table = [
         (Metric::Throughput, -0.05, "slower"),

@@ -43,7 +43,7 @@ fn record() -> CheckRecord {
 
 #[test]
 fn a_check_of_subjects() {
-    // Method: one of each status; what a program printed cannot colour the terminal.
+    // Method: a subject of each status; the output of a program cannot colour the terminal.
     let text = check_text(&record(), &Style::plain());
     assert!(!text.contains('\u{1b}'), "{text}");
     assert_snapshot!(text);
@@ -51,7 +51,7 @@ fn a_check_of_subjects() {
 
 #[test]
 fn a_check_that_was_stopped() {
-    // Method: nothing was looked at before the end.
+    // Method: interrupted before the first check.
     let mut record = record();
     record.subjects.clear();
     record.interrupted = true;

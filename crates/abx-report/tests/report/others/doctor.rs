@@ -144,7 +144,7 @@ fn poor() -> DoctorRecord {
 
 #[test]
 fn a_good_machine() {
-    // Method: nothing to be changed but what a person starts without abx.
+    // Method: nothing to change except programs that the user starts.
     assert_snapshot!(doctor_text(&good(), &Style::plain()));
 }
 
@@ -156,7 +156,7 @@ fn a_poor_machine() {
 
 #[test]
 fn a_poor_machine_in_ascii() {
-    // Method: the same without letters beyond ASCII.
+    // Method: the poor machine without letters beyond ASCII.
     let style = Style {
         unicode: false,
         ..Style::plain()
@@ -181,7 +181,7 @@ fn stopped_before_anything_was_measured() {
 
 #[test]
 fn a_status_is_a_word_whatever_its_colour() {
-    // Method: with colours, which are then taken away.
+    // Method: the coloured text, compared without its colours.
     let style = Style {
         color: true,
         ..Style::plain()

@@ -58,9 +58,9 @@ fn hostile() -> StudyRecord {
     let void = new_finding(FindingId::FailedRequests, WORDS)
         .at(Level::Void)
         .with_remedy(WORDS);
-    let mut this_comparison = comparison("127.0.0.1:8081", None, Verdict::Invalid);
-    this_comparison.findings = vec![0];
-    record.conclusions.comparisons = vec![this_comparison];
+    let mut comparison = comparison("127.0.0.1:8081", None, Verdict::Invalid);
+    comparison.findings = vec![0];
+    record.conclusions.comparisons = vec![comparison];
     record.conclusions.validity = Validity::of(vec![void]);
     record
 }
@@ -107,7 +107,7 @@ fn outcomes(ok: u64) -> Outcomes {
 
 #[test]
 fn expectations_are_reported_in_sentences() {
-    // Method: one of each standing, and one about a comparison that is invalid.
+    // Method: an expectation of each standing, and one about an invalid comparison.
     let record = study();
     let text = |record: &StudyRecord, expectation_results: &[ExpectationResult]| {
         expectations_text(
@@ -132,7 +132,7 @@ fn expectations_are_reported_in_sentences() {
 
 #[test]
 fn markdown() {
-    // Method: a clear difference with a note, and what was expected of it.
+    // Method: a clear difference with a note and expectations.
     let mut record = study();
     record.conclusions.validity = Validity::of(vec![finding(Level::Note)]);
     assert_snapshot!(study_markdown(&record, &expected(&record)));
@@ -173,7 +173,7 @@ fn markdown_has_each_verdict_in_one_table() {
 
 #[test]
 fn a_command_that_has_its_seed_gets_no_second_one() {
-    // Method: none, one as a word of its own, and one behind an equals sign.
+    // Method: no seed, a seed as a word of its own, and one after an equals sign.
     let mut record = study();
     for words in [
         "abx compare",
@@ -245,14 +245,14 @@ fn csv_of_comparisons() {
 
 #[test]
 fn junit() {
-    // Method: one of each standing, beside a comparison that is clear.
+    // Method: an expectation of each standing, and a clear comparison.
     let record = study();
     assert_snapshot!(study_junit(&record, &expected(&record)));
 }
 
 #[test]
 fn junit_of_an_invalid_comparison() {
-    // Method: an error, with letters that XML has not.
+    // Method: an error with letters that XML forbids.
     let record = hostile();
     let not_slower = Expectation::not_slower(0.03).expect("a share");
     assert_snapshot!(study_junit(

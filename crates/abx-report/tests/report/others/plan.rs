@@ -56,7 +56,7 @@ fn what_a_budget_lets_a_study_find() {
 }
 
 #[test]
-fn a_plan_of_several_loads_says_that_each_ends_alone() {
+fn a_plan_of_several_loads_explains_that_each_ends_by_its_own_rule() {
     // Method: one load, several, and several whose blocks were set.
     let says = |loads: usize, blocks: Option<u32>| {
         let mut plan = plan(None, blocks, 1);

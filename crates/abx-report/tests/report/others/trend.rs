@@ -80,7 +80,7 @@ fn a_trend_of_several_series() {
 
 #[test]
 fn a_trend_in_markdown() {
-    // Method: one series whose label means something to Markdown and to a terminal.
+    // Method: one series whose label has control letters of Markdown and of a terminal.
     let mut series = series("nginx", Metric::Throughput, "A", [41_000.0; 2]);
     series.points.truncate(3);
     series.points[0].label = Some("a|b `c` <img src=x> *f* @team\n\u{1b}[31m".to_owned());
@@ -89,7 +89,7 @@ fn a_trend_in_markdown() {
 
 #[test]
 fn a_trend_in_ascii_is_as_wide_as_the_terminal() {
-    // Method: letters and columns of a small terminal; and nothing that could be shown.
+    // Method: letters and columns of a small terminal; and a trend without series.
     let style = Style {
         unicode: false,
         width: 60,

@@ -152,7 +152,7 @@ fn a_list_of_records_in_ascii() {
 }
 
 #[test]
-fn no_record_is_said_in_words() {
+fn an_empty_list_has_a_sentence() {
     // Method: an empty list.
     let text = history_text(&history(Vec::new()), &Style::plain());
     assert_eq!(text, "No matching record in /home/me/.local/state/abx\n");

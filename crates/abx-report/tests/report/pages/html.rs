@@ -119,8 +119,8 @@ fn with_record(record: &StudyRecord) -> String {
 }
 
 #[test]
-fn a_page_names_its_record_and_holds_it_if_that_is_asked_for() {
-    // Method: a page of a record with an id, and with a file of a hostile name beside the page.
+fn a_page_names_its_record_and_embeds_it_on_request() {
+    // Method: a page of a record with an id, and with a file of a hostile name next to the page.
     let record = study();
     let place = RecordPlace {
         name: Some("3fa9c1"),
@@ -141,8 +141,7 @@ fn a_page_names_its_record_and_holds_it_if_that_is_asked_for() {
 
 #[test]
 fn a_page_is_made_of_its_record_alone() {
-    // Method: the record that a page holds, read back, gives the same page; what
-    // is held is the JSON itself, letter for letter.
+    // Method: the record in a page is the JSON, letter for letter, and gives the same page again.
     let record = StudyRecord::judged(measured(3, 2).measured);
     let html = with_record(&record);
     let held = Page::read(&html).record();
@@ -291,7 +290,7 @@ fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
 
 #[test]
 fn few_verdicts_stand_in_boxes() {
-    // Method: one and five comparisons: boxes alone, or folded below a matrix.
+    // Method: one comparison has a box, and five have folded boxes below a matrix.
     for (count, has_matrix, is_folded) in [(1, false, false), (5, true, true)] {
         let mut record = study();
         let names: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
@@ -443,7 +442,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_text_gets_out_of_where_it_stands(
+    fn no_text_escapes_its_element(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
         // Method: texts that try to, in every place that a subject or a study

@@ -85,8 +85,8 @@ fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
 }
 
 #[test]
-fn nothing_side_by_side_is_told() {
-    // Method: no record at all, and a run alone, which compares nothing.
+fn pages_without_comparisons_explain_that() {
+    // Method: no record, and a single run, which compares nothing.
     let run = run();
     for records in [&[][..], &[side("77aa00", &run)]] {
         assert!(side_by_side_html(records, &[]).contains("None of them compares anything."));
@@ -119,8 +119,8 @@ proptest! {
     fn no_text_gets_out_of_a_list(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
-        // Method: texts that try to, in every place of the list, of records side
-        // by side and of a notice; elements and attributes stay those that we write.
+        // Method: hostile texts in every place of the list, of records side by side and of a
+        // notice; elements and attributes stay the same.
         let pages = |texts: &[String; 4]| {
             let [name, why, load, message] = texts;
             let mut list = mixed();

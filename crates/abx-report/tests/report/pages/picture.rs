@@ -26,7 +26,7 @@ fn a_picture_of_a_study() {
 
 #[test]
 fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
-    // Method: words of the file; the only address is the name of the format.
+    // Method: words in the file; the only URL is the name of the format.
     let svg = study_svg(&measured(3, 2));
     assert!(svg.contains("@media (prefers-color-scheme: dark)"));
     assert_eq!(svg.matches("://").count(), 1, "{svg}");
@@ -77,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_text_gets_out_of_where_it_stands(
+    fn no_text_escapes_its_element(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
         // Method: texts that try to, in every place that a subject or a study file

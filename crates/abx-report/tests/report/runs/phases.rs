@@ -44,7 +44,7 @@ fn a_study_says_where_the_time_goes_when_that_tells_anything() {
 
 #[test]
 fn markdown_has_the_same_table() {
-    // Method: two loads, one of which shows anything.
+    // Method: two loads, one of them with notable phases.
     let mut record = connecting();
     record.measured.loads.push(load("c1000", 1_000));
     for subject in ["nginx", "lighttpd"] {
@@ -95,8 +95,8 @@ fn metrics_have_each_phase_that_was_there() {
 
 #[test]
 fn bars_of_all_subjects_are_on_one_axis() {
-    // Method: both subjects have the same mean; where nothing was made there is
-    // no part of a bar, and the parts have their labels.
+    // Method: both subjects have the same mean; a phase without time has no part of a bar, and the
+    // parts have labels.
     let html = study_html(&connecting(), &[]);
     let page = Page::read(&html);
     let parts = |phase: &str| {
@@ -125,7 +125,7 @@ fn bars_of_all_subjects_are_on_one_axis() {
 }
 
 #[test]
-fn what_was_not_recorded_is_said_to_be_not_recorded() {
+fn a_note_replaces_phases_that_were_not_recorded() {
     // Method: records without phases, and a run without any response.
     let mut run_record = run();
     figures(&mut run_record).phases = None;

@@ -35,7 +35,7 @@ fn a_run_at_a_glance() {
 }
 
 #[test]
-fn handshakes_have_a_line_where_there_were_any() {
+fn handshakes_have_a_line_if_there_were_any() {
     // Method: the usual run with times of handshakes: a line of the screen, a row of all
     // figures and of the page, and what the word means; nothing of them without.
     let shown = |record: &StudyRecord| {
@@ -94,7 +94,7 @@ fn failures_at_a_glance() {
 }
 
 #[test]
-fn statuses_and_errors_are_told_apart_at_a_glance() {
+fn a_brief_report_separates_statuses_and_errors() {
     // Method: responses of another status, and of the right status with another body; an
     // attempt that was made again is no error.
     let mut record = run();
@@ -170,7 +170,7 @@ fn nothing_responded() {
 
 #[test]
 fn an_open_loop_that_kept_its_rate() {
-    // Method: what was requested beside what was achieved, and how late sends were.
+    // Method: the requested and the achieved rate, and how late sends were.
     assert_snapshot!(study_text(&open_run(), ReportExtent::Full, &Style::plain()));
 }
 
@@ -186,7 +186,7 @@ fn an_open_loop_that_was_overloaded() {
 
 #[test]
 fn an_open_loop_that_was_overloaded_in_ascii() {
-    // Method: the same without letters beyond ASCII; columns still line up.
+    // Method: the overloaded run without letters beyond ASCII; columns still line up.
     let style = Style {
         unicode: false,
         ..Style::plain()
@@ -197,7 +197,7 @@ fn an_open_loop_that_was_overloaded_in_ascii() {
 }
 
 #[test]
-fn arrivals_are_said_as_they_were_asked_for() {
+fn arrivals_are_worded_as_requested() {
     // Method: each kind; a rate that changes has no single figure to be offered.
     let line = |kind, text: &str| {
         let mut record = open_run();
@@ -245,8 +245,8 @@ fn arrivals_are_said_as_they_were_asked_for() {
 }
 
 #[test]
-fn what_limits_times_does_not_limit_throughput() {
-    // Method: a bound about times alone.
+fn a_limit_of_times_does_not_limit_throughput() {
+    // Method: a limit of times alone.
     let mut record = run();
     record.conclusions.validity.findings = vec![finding(Level::Bound).of_times()];
     let text = study_text(&record, ReportExtent::Full, &Style::plain());
@@ -254,7 +254,7 @@ fn what_limits_times_does_not_limit_throughput() {
 }
 
 #[test]
-fn a_bound_run_says_at_least() {
+fn a_run_at_its_limit_reports_an_at_least() {
     // Method: the generator was the limit.
     let mut record = run();
     record.conclusions.validity.findings = vec![finding(Level::Bound)];
@@ -264,7 +264,7 @@ fn a_bound_run_says_at_least() {
 
 #[test]
 fn json_is_the_record_on_one_line() {
-    // Method: there and back.
+    // Method: written and read again.
     let record = StudyRecord::judged(abx_fixtures::run());
     let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);
@@ -272,7 +272,7 @@ fn json_is_the_record_on_one_line() {
 }
 
 #[test]
-fn a_run_says_what_the_server_says_of_its_own_time() {
+fn a_run_has_the_timings_that_the_server_reports() {
     // Method: four durations, of which the longest three are named where there is little
     // room; and a run without any.
     let mut record = run();
@@ -307,7 +307,7 @@ fn a_run_says_what_the_server_says_of_its_own_time() {
 }
 
 #[test]
-fn several_requests_are_said_to_be_drawn() {
+fn several_requests_are_worded_as_drawn_at_random() {
     // Method: two requests with their weights, and too many to be named.
     let mut record = run();
     let settings = &mut record.measured.loads[0].settings;

@@ -7,7 +7,7 @@ use crate::support::study;
 use crate::support::study_html;
 
 #[test]
-fn every_report_has_what_subjects_say_of_their_own_time() {
+fn every_report_has_the_server_timings_of_subjects() {
     // Method: a duration with an interval, one of a single block whose name would be markup,
     // and a difference; and the same study without any.
     let mut record = study();

@@ -15,7 +15,7 @@ fn words(record: &StudyRecord) -> String {
 }
 
 #[test]
-fn a_run_says_what_it_sent_and_what_came_back() {
+fn a_run_of_echoes_is_worded_in_messages() {
     // Method: the usual run as echoes; nothing of it is reported as requests.
     let mut record = run();
     record.measured.loads[0].settings.exchange.shape = LoadShape::Echo;
@@ -37,7 +37,7 @@ fn a_run_says_what_it_sent_and_what_came_back() {
 }
 
 #[test]
-fn a_run_of_broadcasts_says_when_listeners_have_them() {
+fn a_run_of_broadcasts_has_the_times_of_listeners() {
     // Method: first and median listener with figures of their own.
     let mut record = run();
     record.measured.loads[0].settings.exchange.shape = LoadShape::Broadcast;
@@ -61,7 +61,7 @@ fn a_run_of_broadcasts_says_when_listeners_have_them() {
 }
 
 #[test]
-fn a_run_of_held_connections_has_no_requests_to_tell_of() {
+fn a_run_of_held_connections_reports_no_requests() {
     // Method: 999 of 1,000 held, one lost, 10 kB each.
     let mut record = run();
     record.measured.loads[0].settings.exchange.shape = LoadShape::Connections;
@@ -136,7 +136,7 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
 }
 
 #[test]
-fn a_sweep_of_echoes_is_told_in_messages() {
+fn a_sweep_of_echoes_is_worded_in_messages() {
     // Method: the usual study as echoes, with a law over two numbers of connections.
     let mut record = study();
     let first = &mut record.measured.loads[0];

@@ -156,8 +156,8 @@ fn the_page_of_one_server_begins_with_its_curve_and_has_a_row_per_load() {
 }
 
 #[test]
-fn a_capacity_is_told_as_far_as_it_is_known() {
-    // Method: with both ends, with one, and outside of what was tried.
+fn a_capacity_has_a_sentence_for_each_kind_of_bound() {
+    // Method: with both ends, with one, and outside the tried rates.
     let mut record = alone();
     let objective = "p99<50ms,errors<0.1%";
     for (rate_per_s, low, high, message) in [

@@ -40,9 +40,9 @@ fn head(
 }
 
 #[test]
-fn the_result_of_what_was_expected_heads_every_report() {
-    // Method: one that passes although the verdict is `slower`, one that fails although it is
-    // `faster`, one that is open, and all three; the first words of each view.
+fn the_result_of_expectations_heads_every_report() {
+    // Method: an expectation that passes although the verdict is `slower`, one that fails although
+    // it is `faster`, an undecided one, and all three; the first words of each report.
     let mut slower = study();
     slower.conclusions.comparisons = vec![comparison(
         "lighttpd",
@@ -92,7 +92,7 @@ fn the_result_of_what_was_expected_heads_every_report() {
 
 #[test]
 fn many_checks_that_passed_are_counted_and_full_has_them() {
-    // Method: ten that pass and one that fails.
+    // Method: ten expectations that pass and one that fails.
     let record = study();
     let mut texts = vec!["lighttpd >= nginx"; 10];
     texts.push("lighttpd <= nginx");
@@ -112,7 +112,7 @@ fn many_checks_that_passed_are_counted_and_full_has_them() {
 }
 
 #[test]
-fn what_is_open_names_the_flag_that_settles_it() {
+fn an_undecided_expectation_names_the_flag_that_settles_it() {
     // Method: a ratio of 1.12 in six blocks of 6 s, which is 1.8 % above the limit and reaches
     // 3.6 % to each side: 6 · (3.57 / 1.80)² − 6 = 17.6, so 18 blocks more. 38 s and 18 blocks
     // are 153 s, with a tenth more 3 minutes. A limit at the ratio itself has no such number.

@@ -65,7 +65,7 @@ fn every_primary_verdict_stands_in_the_overview() {
 }
 
 #[test]
-fn what_compares_little_has_no_matrix() {
+fn a_study_with_few_comparisons_has_no_matrix() {
     // Method: two servers under one load and under two, and a large study.
     let mut one = record_of("nginx-sendfile");
     let last = one.measured.loads.pop().unwrap().name;
@@ -88,9 +88,9 @@ fn what_compares_little_has_no_matrix() {
 }
 
 #[test]
-fn leaders_are_told_by_what_they_lead() {
-    // Method: one that leads two loads by throughput and one by memory, and two loads of
-    // which all share the first place, by different metrics.
+fn leaders_are_named_with_their_loads() {
+    // Method: a subject that leads two loads by throughput and one by memory, and two loads under
+    // which all subjects share the first place, by different metrics.
     let mut record = record_of("websocket");
     let ranking = |load: &str, metric, first: &[&str]| Ranking {
         metric,
@@ -147,8 +147,7 @@ fn who_lacks_a_comparison_does_not_share_the_first_place() {
 
 #[test]
 fn a_matrix_marks_bounds() {
-    // Method: no bound; then a bound on each side, one that is open, and one comparison that is
-    // missing.
+    // Method: no bound; then a bound on each side, an undecided bound, and a missing comparison.
     let mut record = record_of("fastcgi");
     let comparisons = &mut record.conclusions.comparisons;
     comparisons

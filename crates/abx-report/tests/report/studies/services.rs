@@ -6,9 +6,9 @@ use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::StudyRecord;
 
 #[test]
-fn every_report_has_what_services_used_and_where() {
-    // Method: a service that used 30 of each 100 ms, beside 9,000 responses of `old`; and the
-    // same study without one.
+fn every_report_has_the_costs_of_services() {
+    // Method: a service that used 30 of each 100 ms, with 9,000 responses of `old`; and the same
+    // study without services.
     let mut record = serve(pair(), "db");
     all_slices(&mut record).for_each(|slice| slice.services_cpu_ns = vec![Some(30 * MS)]);
     let record = StudyRecord::judged(record);
@@ -39,7 +39,7 @@ fn every_report_has_what_services_used_and_where() {
 }
 
 #[test]
-fn who_was_the_limit_is_named_where_throughput_is_not_compared() {
+fn the_limit_is_named_if_throughput_is_not_compared() {
     // Method: a thread of the service, or the generator, busy for 95 of each 100 ms, under
     // two subjects that are busy for 30.
     let text = |by_service: bool| {

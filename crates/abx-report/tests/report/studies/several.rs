@@ -60,11 +60,11 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
     // Method: a cost, a response time without an interval, and a start.
     let mut record = study();
     let mut add = |metric, ratio, verdict, load: &str| {
-        let mut this_comparison = comparison("lighttpd", ratio, verdict);
-        this_comparison.metric = metric;
-        this_comparison.role = Role::Exploratory;
-        this_comparison.load = load.to_owned();
-        record.conclusions.comparisons.push(this_comparison);
+        let mut comparison = comparison("lighttpd", ratio, verdict);
+        comparison.metric = metric;
+        comparison.role = Role::Exploratory;
+        comparison.load = load.to_owned();
+        record.conclusions.comparisons.push(comparison);
     };
     add(
         Metric::ServerCpu,
@@ -84,8 +84,8 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
 
 #[test]
 fn an_interval_that_excludes_1_beside_undecided_has_a_reason() {
-    // Method: a memory among ten whose interval excludes 1 and which is undecided, in Markdown; the
-    // same with an interval that includes 1, and with a verdict.
+    // Method: an undecided memory among ten whose interval excludes 1, in Markdown; then with an
+    // interval that includes 1, and with a verdict.
     let markdown = |ratio, verdict| {
         let mut record = study();
         let mut memory = comparison("lighttpd", Some(ratio), verdict);
@@ -125,8 +125,8 @@ fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
 
 #[test]
 fn capacities_are_drawn_without_any_sweep() {
-    // Method: one that was found and one beyond the rates; each row has its
-    // figures with their unit, a bar, and the margin beside the baseline's.
+    // Method: a capacity within the rates and one beyond them; each row has its figures with
+    // their unit, a bar, and the margin around the baseline's capacity.
     let mut record = study();
     record.conclusions.capacities = vec![
         capacity("nginx", Some(31_240.0)),
@@ -154,8 +154,8 @@ fn capacities_are_drawn_without_any_sweep() {
 
 #[test]
 fn rates_that_looked_for_a_capacity_are_folded_away() {
-    // Method: the same load once alone and once as a rate of a grid; its table of
-    // figures must stand in the open, and within what is folded.
+    // Method: the same load on its own and as a rate of a search; its table of figures must be
+    // visible, and within the folded part.
     let folded = |record: &StudyRecord| {
         let html = study_html(record, &[]);
         let figures = html.find(" id=\"figures\"").expect("a section");
@@ -242,14 +242,14 @@ fn contrasts() -> StudyRecord {
         .into();
     record.conclusions.comparisons.clear();
     let mut add = |[subject, baseline]: [&str; 2], load: &str, role| {
-        let mut this_comparison = comparison(subject, Some([1.12, 1.08, 1.16]), Verdict::Faster);
-        this_comparison.baseline = baseline.to_owned();
-        this_comparison.load = load.to_owned();
-        this_comparison.role = role;
+        let mut comparison = comparison(subject, Some([1.12, 1.08, 1.16]), Verdict::Faster);
+        comparison.baseline = baseline.to_owned();
+        comparison.load = load.to_owned();
+        comparison.role = role;
         if role == Role::Exploratory {
-            (this_comparison.metric, this_comparison.verdict) = (Metric::ServerCpu, Verdict::More);
+            (comparison.metric, comparison.verdict) = (Metric::ServerCpu, Verdict::More);
         }
-        record.conclusions.comparisons.push(this_comparison);
+        record.conclusions.comparisons.push(comparison);
     };
     for load in loads {
         add(pairs[0], load, Role::Primary);
@@ -264,7 +264,7 @@ fn contrasts() -> StudyRecord {
 }
 
 #[test]
-fn where_baselines_differ_every_row_says_its_own() {
+fn every_row_names_its_baseline_if_baselines_differ() {
     // Method: declared pairs with two baselines, in every format that has rows of them;
     // then both with one baseline, which is not the study's.
     let mut record = contrasts();
@@ -315,7 +315,7 @@ fn where_baselines_differ_every_row_says_its_own() {
 }
 
 #[test]
-fn every_report_says_what_was_not_varied_and_how_often_any_load_is_wrong() {
+fn every_report_has_the_scope_and_the_chance_of_a_wrong_verdict() {
     // Method: a study of one load and of seven, a study of nothing, and a run, in each
     // format that people read and in JSON; on a page without its record.
     let mut record = study();
@@ -396,9 +396,9 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
         load("once", 10),
     ];
     let add = |load: &str, subject: &str, ratio, verdict| {
-        let mut this_comparison = comparison(subject, ratio, verdict);
-        this_comparison.load = load.to_owned();
-        this_comparison
+        let mut comparison = comparison(subject, ratio, verdict);
+        comparison.load = load.to_owned();
+        comparison
     };
     let ratio = Some([1.12, 1.08, 1.16]);
     let mut fragile = add("once", "lighttpd", ratio, Verdict::Faster);
@@ -428,7 +428,7 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
 }
 
 #[test]
-fn what_has_no_result_for_any_pair_has_no_column_of_its_own() {
+fn a_metric_without_any_result_has_no_column_of_its_own() {
     // Method: one of two pairs by response time under a load, the other one by throughput
     // without a result; then with one; then neither pair has a result.
     let mut record = study();

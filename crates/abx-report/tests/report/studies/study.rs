@@ -1,5 +1,5 @@
 //! The end report of a study. Every text is a file under `snapshots/`, to be
-//! read by the person who changes it.
+//! read by the author of a change.
 
 use abx_verdict::{
     Bounds, Comparison, Declared, Metric, Role, StudyRecord, Summary, Undisturbed, Validity,
@@ -124,7 +124,7 @@ fn two_subjects_under_one_load_fit_on_a_screen() {
 }
 
 #[test]
-fn a_headline_says_when_disturbances_did_not_hit_both_alike() {
+fn a_verdict_names_disturbances_that_hit_one_side_more() {
     // Method: without disturbed rounds the ratio lies outside the interval, and then inside.
     let report = |ratio| {
         let undisturbed = Undisturbed {
@@ -136,11 +136,11 @@ fn a_headline_says_when_disturbances_did_not_hit_both_alike() {
             verdict: Verdict::Slower,
             rounds_left_out: 12,
         };
-        let this_comparison = Comparison {
+        let comparison = Comparison {
             undisturbed: Some(undisturbed),
             ..comparison("lighttpd", Some([0.76, 0.74, 0.77]), Verdict::Slower)
         };
-        text(&with(this_comparison)).replace("\n ", "")
+        text(&with(comparison)).replace("\n ", "")
     };
     let outside = report(0.83);
     let message = "(0.74 to 0.77) at 100 connections, but 0.83 (0.76 to 0.90) without 12 disturbed \
@@ -157,14 +157,14 @@ fn a_headline_says_when_disturbances_did_not_hit_both_alike() {
 #[test]
 fn blocks_too_few_for_an_interval_give_a_ratio() {
     // Method: two blocks, in every place that shows a ratio; and none.
-    let this_comparison = Comparison {
+    let comparison = Comparison {
         blocks: 1,
         per_block: vec![Some(1.25)],
         blocks_more: Some(5),
         too_few_blocks: true,
         ..comparison("lighttpd", None, Verdict::Inconclusive)
     };
-    let mut record = with(this_comparison.clone());
+    let mut record = with(comparison.clone());
     let message = text(&record).replace("\n ", "");
     let reported_message = "lighttpd serves 1.25× as many requests as nginx at 100 connections in 1 block, no \
                 interval yet: undecided, too few blocks. A verdict needs at least 5 more blocks";
@@ -176,7 +176,7 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
     record.conclusions.comparisons.push(Comparison {
         metric: Metric::Memory,
         role: Role::Exploratory,
-        ..this_comparison
+        ..comparison
     });
     let reported_message = text(&record);
     assert!(
@@ -186,7 +186,7 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
 }
 
 #[test]
-fn what_is_open_speaks_of_the_margin() {
+fn an_undecided_verdict_names_the_margin() {
     // Method: a margin of 5 %, 6 blocks in 38.2 s, and a cost that is settled one way, both
     // ways, and not at all though its interval excludes 1.
     let report = |cost: [f64; 3], verdict: Verdict| {
@@ -285,7 +285,7 @@ fn at_most() {
 
 #[test]
 fn against_itself() {
-    // Method: a false alarm, so that every sentence about it is there.
+    // Method: a false alarm, so that the report has every sentence about it.
     let mut record = with(comparison(
         "nginx-again",
         Some([1.015, 1.002, 1.032]),
@@ -354,7 +354,7 @@ fn how_subjects_took_turns_is_in_sentences() {
 }
 
 #[test]
-fn memory_that_is_of_all_loads_is_said_to_be() {
+fn a_note_explains_memory_over_all_loads() {
     // Method: a study of two loads in each form, with the memory after each load and without that
     // of one subject; a study of one load.
     let peak = "memory is the peak over all loads of a block";
@@ -391,8 +391,8 @@ fn memory_that_is_of_all_loads_is_said_to_be() {
 
 #[test]
 fn loads_and_subjects_that_were_settled_before_others_are_named() {
-    // Method: twenty blocks of three loads: one that was settled after seven, one under which
-    // a subject was, and one that took all; then none that was settled early.
+    // Method: twenty blocks of three loads: one settled after seven, one with a subject that was
+    // settled early, and one that took all blocks; then no load that was settled early.
     let settled = |subject: Option<&str>, blocks| Settled {
         subject: subject.map(str::to_owned),
         blocks,
@@ -420,7 +420,7 @@ fn loads_and_subjects_that_were_settled_before_others_are_named() {
 
 #[test]
 fn who_reports_which_version_is_clear_among_several() {
-    // Method: two of the same version and a third of another one, and a budget of minutes.
+    // Method: two subjects of the same version and one of another, and a budget of minutes.
     let mut record = study();
     record.measured.subjects.push(subject("apache-event"));
     record.measured.subjects[2].version = Some("Apache/2.4".to_owned());
@@ -509,10 +509,10 @@ fn interrupted_without_blocks() {
 
 #[test]
 fn open_loop_that_one_subject_did_not_keep_up_with() {
-    // Method: lighttpd responded to all that was offered, nginx to nine in ten of it.
-    let mut this_comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
-    this_comparison.at_least = true;
-    this_comparison.own_findings = vec![
+    // Method: lighttpd responded to all requests due, nginx to nine in ten.
+    let mut comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
+    comparison.at_least = true;
+    comparison.own_findings = vec![
         new_finding(
             FindingId::HeldByRate,
             "lighttpd kept up with the offered load (960000 requests): it may be able to serve \
@@ -520,7 +520,7 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
         )
         .about("lighttpd"),
     ];
-    let mut record = with(this_comparison);
+    let mut record = with(comparison);
     record.measured.loads[0].settings.arrivals =
         open_run().measured.loads[0].settings.arrivals.clone();
     let offered = figures(&mut open_run()).offered;
@@ -537,19 +537,19 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
 fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
     // Method: four blocks, and a spread that no number of blocks would narrow.
     let ratio = Some([1.12, 0.9, 1.4]);
-    let mut this_comparison = comparison("lighttpd", ratio, Verdict::Inconclusive);
-    this_comparison.blocks = 4;
-    this_comparison.blocks_more = Some(2);
-    this_comparison.too_few_blocks = true;
-    let report = text(&with(this_comparison.clone())).replace("\n ", "");
+    let mut comparison = comparison("lighttpd", ratio, Verdict::Inconclusive);
+    comparison.blocks = 4;
+    comparison.blocks_more = Some(2);
+    comparison.too_few_blocks = true;
+    let report = text(&with(comparison.clone())).replace("\n ", "");
     assert!(
         report.contains("needs at least 2 more blocks (13 s): use `--blocks 8`."),
         "{report}"
     );
-    this_comparison.blocks = 12;
-    this_comparison.too_few_blocks = false;
-    this_comparison.blocks_more = Some(u32::MAX);
-    let report = text(&with(this_comparison)).replace("\n ", "");
+    comparison.blocks = 12;
+    comparison.too_few_blocks = false;
+    comparison.blocks_more = Some(u32::MAX);
+    let report = text(&with(comparison)).replace("\n ", "");
     assert!(
         report.contains("undecided. Even 1,000 more blocks would not decide it."),
         "{report}"
@@ -557,7 +557,7 @@ fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
 }
 
 #[test]
-fn colour_only_repeats_what_words_say() {
+fn colour_only_repeats_words() {
     // Method: the coloured report without its colours is the plain one.
     let mut record = study();
     record.conclusions.validity =
@@ -575,10 +575,10 @@ fn colour_only_repeats_what_words_say() {
 }
 
 #[test]
-fn progress_tells_what_the_blocks_so_far_say() {
+fn progress_has_the_first_comparison_so_far() {
     // Method: one comparison, one more, and before the first interval.
-    let this_comparison = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Inconclusive);
-    let mut record = with(this_comparison);
+    let comparison = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Inconclusive);
+    let mut record = with(comparison);
     let state = "lighttpd/nginx 1.12 (1.08 to 1.16)";
     assert_eq!(progress_line(&record), state);
     record
@@ -593,9 +593,9 @@ fn progress_tells_what_the_blocks_so_far_say() {
 }
 
 #[test]
-fn failures_are_told_by_name_and_number() {
-    // Method: one subject without, one with two kinds and one of no fault of its
-    // own, and one with a long name; and no subject.
+fn failures_are_counted_by_subject_and_outcome() {
+    // Method: a subject without failures, one with two kinds and one outcome that is no failure,
+    // and one with a long name; and no subject.
     let came = |text| outcomes(text);
     let pairs = [
         ("good", came(r#"{"ok":90}"#)),
@@ -614,8 +614,8 @@ fn failures_are_told_by_name_and_number() {
 }
 
 #[test]
-fn what_is_waited_for_is_said_with_how_long_at_most() {
-    // Method: each thing that is waited for, the last one a moment too long.
+fn lines_about_waiting_have_their_limit() {
+    // Method: each kind of waiting, one of them longer than its limit.
     let [six, ten] = [6, 10].map(Duration::from_secs);
     let responses = responses_line("half", 1_310, six, ten);
     assert_eq!(
@@ -637,7 +637,7 @@ fn what_is_waited_for_is_said_with_how_long_at_most() {
 
 #[test]
 fn json_is_the_record_on_one_line() {
-    // Method: there and back.
+    // Method: written and read again.
     let record = StudyRecord::judged(study().measured);
     let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);

@@ -74,7 +74,7 @@ fn text(record: &StudyRecord, extent: ReportExtent) -> String {
 }
 
 #[test]
-fn a_kernel_that_is_not_split_is_told_with_what_splits_it() {
+fn a_note_explains_a_kernel_that_is_not_split() {
     // Method: the kernel as one line, in both extents; then a machine that splits it.
     let mut record = sampled(Purpose::WholeKernel, "kernel, not split");
     for ledger in &mut record.conclusions.cpu_ledgers {
@@ -97,7 +97,7 @@ fn a_kernel_that_is_not_split_is_told_with_what_splits_it() {
 }
 
 #[test]
-fn what_samples_lack_is_told_in_full_reports() {
+fn full_reports_name_gaps_of_samples() {
     // Method: lost samples, suspensions and threads without events of one of two subjects.
     let mut record = sampled(Purpose::Files, "system call openat");
     let ledger = &mut record.conclusions.cpu_ledgers[1];

@@ -127,16 +127,16 @@ proptest! {
             pilot.interleave_reason = Some(names[0].clone());
         }
         record.conclusions.summaries = names.iter().map(|name| {
-            let mut this_summary = summary(name, &names[0], numbers[3]);
-            this_summary.response_time_us.p50 = Some(counts[2]);
-            this_summary.response_time_us.at_least = vec![Figure::P50];
-            this_summary.offered = Some(Offered { planned: counts[3], unsent: counts[4], ..Offered::default() });
-            this_summary.rss_bytes = Some(counts[3]);
-            this_summary.ok = counts[4];
-            this_summary.loaded_s = numbers[4];
-            this_summary.server_busy = Some(numbers[5]);
-            this_summary.server_cpu_us_per_request = Some(numbers[5]);
-            this_summary
+            let mut summary = summary(name, &names[0], numbers[3]);
+            summary.response_time_us.p50 = Some(counts[2]);
+            summary.response_time_us.at_least = vec![Figure::P50];
+            summary.offered = Some(Offered { planned: counts[3], unsent: counts[4], ..Offered::default() });
+            summary.rss_bytes = Some(counts[3]);
+            summary.ok = counts[4];
+            summary.loaded_s = numbers[4];
+            summary.server_busy = Some(numbers[5]);
+            summary.server_cpu_us_per_request = Some(numbers[5]);
+            summary
         }).collect();
         record.conclusions.comparisons = names[1..].iter().zip(results).map(|(name, comparison)| Comparison {
             subject: name.clone(),

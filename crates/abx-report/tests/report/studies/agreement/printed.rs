@@ -59,7 +59,7 @@ impl Printed {
 
     /// Every verdict in every output.
     pub fn verdicts(&self, record: &StudyRecord) -> Vec<Seen> {
-        let mut seens = if self.has_grid() {
+        let mut seen = if self.has_grid() {
             overview(record, &self.full)
         } else {
             sentences(record, "sentences", self.full.lines(), "")
@@ -67,17 +67,17 @@ impl Printed {
         let bullets = self.markdown.lines().filter(|line| is_bullet(line));
         let bullets: Vec<String> = bullets.map(|line| line.replace('\\', "")).collect();
         let bullets = bullets.iter().map(String::as_str);
-        seens.extend(sentences(record, "Markdown sentences", bullets, "- "));
-        seens.extend(markdown_lists(record, &self.markdown));
-        seens.extend(cards(record, &self.html));
-        seens.extend(html_rows(&self.html));
-        seens.extend(overview(record, &self.grid));
+        seen.extend(sentences(record, "Markdown sentences", bullets, "- "));
+        seen.extend(markdown_lists(record, &self.markdown));
+        seen.extend(cards(record, &self.html));
+        seen.extend(html_rows(&self.html));
+        seen.extend(overview(record, &self.grid));
         if self.has_grid() {
-            seens.extend(grid(record, &self.grid));
-            seens.extend(markdown_tables(record, &self.markdown));
-            seens.extend(html_matrix(record, &self.html));
+            seen.extend(grid(record, &self.grid));
+            seen.extend(markdown_tables(record, &self.markdown));
+            seen.extend(html_matrix(record, &self.html));
         }
-        seens
+        seen
     }
 
     /// Sentences in which a bound stands beside an interval that reaches beyond it.
@@ -180,8 +180,8 @@ fn sentences<'a>(
 ) -> Vec<Seen> {
     let several = record.measured.loads.len() > 1;
     let lines: Vec<&str> = lines.collect();
-    let mut taken = vec![false; lines.len()];
-    let mut seens = Vec::new();
+    let mut is_used = vec![false; lines.len()];
+    let mut seen = Vec::new();
     for comparison in record.conclusions.primary() {
         let is_of = |line: &str| {
             let words = tokens(line);
@@ -191,22 +191,22 @@ fn sentences<'a>(
             place && order.is_some_and(|(subject, baseline)| subject < baseline)
         };
         let is_verdict = |line: &str| !line.starts_with(' ') && word_of(line).is_some();
-        let mut result = lines.iter().zip(&mut taken);
-        let Some((line, taken)) =
-            result.find(|(line, taken)| !**taken && is_verdict(line) && is_of(line))
+        let mut candidates = lines.iter().zip(&mut is_used);
+        let Some((line, is_used)) =
+            candidates.find(|(line, is_used)| !**is_used && is_verdict(line) && is_of(line))
         else {
             continue;
         };
-        *taken = true;
+        *is_used = true;
         let mark = (!before_mark.is_empty()).then(|| line[before_mark.len()..].chars().next());
-        seens.push(Seen {
+        seen.push(Seen {
             place,
             number: number_of(record, comparison),
             mark: mark.flatten().map(String::from),
             word: word_of(line),
         });
     }
-    seens
+    seen
 }
 
 /// The verdict that a sentence ends in.
@@ -228,7 +228,7 @@ fn word_of(line: &str) -> Option<String> {
 
 /// The sentences of the first screen, each of one pair under the loads that it names.
 fn overview(record: &StudyRecord, text: &str) -> Vec<Seen> {
-    let mut seens = Vec::new();
+    let mut seen = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with(' ')) {
         let Some(word) = word_of(line) else { continue };
         let words = tokens(line);
@@ -242,7 +242,7 @@ fn overview(record: &StudyRecord, text: &str) -> Vec<Seen> {
             let loads = record.measured.loads.iter();
             for load in loads.filter(|load| at(&load.name).is_some()) {
                 let comparison = find(record, [subject, baseline], &load.name, is_cpu);
-                seens.extend(comparison.map(|comparison| Seen {
+                seen.extend(comparison.map(|comparison| Seen {
                     place: "overview",
                     number: number_of(record, comparison),
                     mark: None,
@@ -251,7 +251,7 @@ fn overview(record: &StudyRecord, text: &str) -> Vec<Seen> {
             }
         }
     }
-    seens
+    seen
 }
 
 /// The cells of the terminal's matrix.
@@ -277,7 +277,7 @@ fn of_row(record: &StudyRecord, load: &str, before: &[String]) -> usize {
 /// The rows of the only pair, which end in mark and word.
 fn grid_of_loads(record: &StudyRecord, text: &str) -> Vec<Seen> {
     let mut loads: Vec<String> = Vec::new();
-    let mut seens = Vec::new();
+    let mut seen = Vec::new();
     for line in text.lines() {
         let Some(load) = line
             .split([' ', ','])
@@ -292,7 +292,7 @@ fn grid_of_loads(record: &StudyRecord, text: &str) -> Vec<Seen> {
         if record.conclusions.primary().all(|other| other.load != load) {
             continue;
         }
-        seens.push(Seen {
+        seen.push(Seen {
             place: "grid",
             number: of_row(record, load, &loads),
             mark: Some(mark),
@@ -300,7 +300,7 @@ fn grid_of_loads(record: &StudyRecord, text: &str) -> Vec<Seen> {
         });
         loads.push(load.to_owned());
     }
-    seens
+    seen
 }
 
 /// The mark of a cell and the word after it, without the letters of the legend.
@@ -407,7 +407,7 @@ fn column_load<'a>(record: &'a StudyRecord, header: &str) -> Option<&'a str> {
 
 /// The tables of Markdown that have a column per load.
 fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
-    let mut seens = Vec::new();
+    let mut seen = Vec::new();
     let mut headers: Vec<String> = Vec::new();
     let mut loads: Vec<String> = Vec::new();
     for line in markdown.lines() {
@@ -443,7 +443,7 @@ fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
                 None => of_row(record, load, &loads),
             };
             loads.push(load.to_owned());
-            seens.push(Seen {
+            seen.push(Seen {
                 place: "Markdown table",
                 number,
                 mark: Some(mark),
@@ -451,7 +451,7 @@ fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
             });
         }
     }
-    seens
+    seen
 }
 
 /// The tables of Markdown that have a line per comparison: the primary ones unless a matrix has
@@ -510,7 +510,7 @@ fn cards(record: &StudyRecord, html: &str) -> Vec<Seen> {
 /// The cells of the page's matrix, which lead to their comparisons by number.
 fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
     let matrix = between(html, "<table class=\"matrix\">", "</table>").unwrap_or_default();
-    let mut seens = Vec::new();
+    let mut seen = Vec::new();
     for row in matrix.split("<tr>").skip(2) {
         let name = between(row, "scope=\"row\">", " <small>").unwrap_or_default();
         let name = name.trim_start_matches("<bdi>").trim_end_matches("</bdi>");
@@ -527,7 +527,7 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
                 ),
                 None => assert_eq!(name, comparison.load),
             }
-            seens.push(Seen {
+            seen.push(Seen {
                 place: "matrix",
                 number,
                 mark: between(cell, "aria-hidden=\"true\">", "<").map(str::to_owned),
@@ -535,7 +535,7 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
             });
         }
     }
-    seens
+    seen
 }
 
 /// The rows of the page's pictures of ratios, which have the numbers of their comparisons.
