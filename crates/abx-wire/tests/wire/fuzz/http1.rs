@@ -13,7 +13,7 @@ use super::pieces::pieces;
 /// Answers: `data` begins with two bytes that choose the kind and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn client(data: &[u8]) {
     let [choice, seed, responses @ ..] = data else {
         return;
@@ -43,7 +43,7 @@ pub fn client(data: &[u8]) {
 /// gives, up to the response that ends the connection.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn pipeline(data: &[u8]) {
     let [count, choices, seed, responses @ ..] = data else {
         return;
@@ -64,7 +64,7 @@ pub fn pipeline(data: &[u8]) {
 /// Requests: `data` begins with one byte that chooses the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn server(data: &[u8]) {
     let [seed, requests @ ..] = data else {
         return;

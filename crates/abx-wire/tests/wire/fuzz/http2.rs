@@ -15,7 +15,7 @@ use super::pieces::pieces;
 /// Bytes from a server: `data` begins with two bytes that choose the requests and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn client(data: &[u8]) {
     let [choice, seed, bytes @ ..] = data else {
         return;
@@ -35,7 +35,7 @@ pub fn client(data: &[u8]) {
 /// long responses are, and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn server(data: &[u8]) {
     let [choice, seed, bytes @ ..] = data else {
         return;

@@ -18,7 +18,7 @@ use super::pieces::pieces;
 /// handshake is done, and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn client(data: &[u8]) {
     let [choice, seed, bytes @ ..] = data else {
         return;
@@ -37,7 +37,7 @@ pub fn client(data: &[u8]) {
 /// chooses the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn server(data: &[u8]) {
     let [seed, bytes @ ..] = data else {
         return;
