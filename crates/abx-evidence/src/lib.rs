@@ -1,8 +1,8 @@
-//! What was measured, in memory and as it is saved.
+//! Measurements, in memory and in records.
 //!
-//! Samples become tallies, and tallies become records. Everything here is a pure function of
-//! what was measured: no file, no socket, no clock, and nothing is concluded. Start at
-//! [`Measured`] for what is kept, at [`Tally`] for how it is counted.
+//! Samples become tallies, and tallies become records. Everything here is a pure function of the
+//! measurements: no file, no socket, no clock, and no conclusions. Start at [`Measured`] for
+//! records, at [`Tally`] for counting.
 
 mod measure;
 mod output_head;

@@ -1,4 +1,4 @@
-//! The first keys of JSON that abx prints and that is no record of a measured server.
+//! The first keys of JSON that abx prints and that is not the record of a measured server.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The schema that this version writes.
 pub const OUTPUT_SCHEMA: &str = "abx.output/1";
 
-/// The schema and which of its kinds follows.
+/// The schema, and the kind of output that follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputHead {
     schema: Cow<'static, str>,

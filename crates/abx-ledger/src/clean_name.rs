@@ -1,11 +1,11 @@
-//! Names from files of strangers: symbols, paths, JIT maps.
+//! Names from untrusted files: symbols, paths, JIT maps.
 
 /// A name that is safe to print and to keep: at most 256 bytes, control characters and
 /// separators of folded stacks escaped. A longer one ends in `…`.
 #[must_use]
 pub fn clean_name(name: &str) -> String {
     let mut clean = String::with_capacity(name.len().min(NAME_BYTES_MAX));
-    // Where the end still fits.
+    // The length up to which the ending still fits.
     let mut cut = 0;
     for character in name.chars() {
         if clean.len() <= NAME_BYTES_MAX - END.len() {
@@ -14,7 +14,7 @@ pub fn clean_name(name: &str) -> String {
         match character {
             // Folded stacks put it between frames; symbols of Java contain it.
             ';' => clean.push(':'),
-            // Names that are made of what these mark could show as something else.
+            // Names with these characters could look like other names.
             _ if character.is_control() || is_hidden(character) => {
                 clean.extend(character.escape_unicode());
             }
@@ -29,8 +29,8 @@ pub fn clean_name(name: &str) -> String {
     clean
 }
 
-/// Whether a character has no shape of its own, or changes the order of others. Control characters
-/// are not among these.
+/// Whether a character is invisible, or changes the order of others. Control characters are not
+/// among these.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     matches!(
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_the_field_stay_as_they_are() {
-        // Method: names of C, C++, Rust, JavaScript and a path, and names that were made to
+    fn common_names_stay_as_they_are() {
+        // Method: names of C, C++, Rust, JavaScript and a path; and names that were made to
         // look like others.
         for name in [
             "ngx_http_handler",

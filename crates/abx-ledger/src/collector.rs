@@ -1,4 +1,4 @@
-//! Samples, as they come, into a ledger.
+//! Makes a ledger of samples as they arrive.
 
 mod frame_names;
 mod processes;
@@ -14,10 +14,10 @@ use frame_names::FrameNames;
 use processes::Processes;
 use raw_stacks::{Frame, RawStacks};
 
-/// Takes what a sampler delivers, in the order of time, and makes a [`Ledger`] of the samples
-/// of some processes.
+/// Takes the events of a sampler, in the order of time, and makes a [`Ledger`] of the samples of
+/// some processes.
 ///
-/// Symbols of programs are read in the end, from files that were opened when they were first
+/// Symbols of programs are read at the end, from files that were opened when they were first
 /// sampled, so that programs may end meanwhile.
 pub struct Collector<F> {
     kallsyms: Arc<Kallsyms>,
@@ -27,8 +27,8 @@ pub struct Collector<F> {
 }
 
 impl<F: Fn(u32) -> bool> Collector<F> {
-    /// `is_member` returns whether the samples of a process count. Those of processes that a member
-    /// starts while it is sampled count too.
+    /// `is_member` returns whether the samples of a process count. The samples of processes that a
+    /// member starts while it is sampled count too.
     pub fn new(kallsyms: Arc<Kallsyms>, is_member: F) -> Collector<F> {
         Collector {
             kallsyms,
@@ -39,8 +39,8 @@ impl<F: Fn(u32) -> bool> Collector<F> {
     }
 
     /// A sample of a process: its addresses in the kernel and outside, innermost first. A chain
-    /// of user code ends where an address is in no code, which is what a frame pointer leads to
-    /// that is none.
+    /// of user code ends at an address that is not in code, which an invalid frame pointer leads
+    /// to.
     pub fn sample(&mut self, pid: u32, kernel: &[u64], user: &[u64]) {
         if !self.processes.is_member(pid, &mut self.files) {
             return;
@@ -100,7 +100,7 @@ impl<F: Fn(u32) -> bool> Collector<F> {
     }
 
     /// The ledger of all samples until now, with the names of functions, and the `stacks_max`
-    /// stacks with the most samples. What the sampler lost is for the caller to add.
+    /// stacks with the most samples. The caller adds the samples that the sampler lost.
     #[must_use]
     pub fn finish(mut self, symbols: &Symbols, stacks_max: usize) -> Ledger {
         self.stacks.charge_entries();
@@ -110,7 +110,7 @@ impl<F: Fn(u32) -> bool> Collector<F> {
         for stack in self.stacks.counts() {
             let frames = stack.frames.iter().map(|frame| names.name(*frame));
             let mut frames: Vec<Arc<str>> = frames.collect();
-            // Several frames of one program without symbols show no more than one.
+            // Several frames of a program without symbols show no more than a single one.
             frames.dedup();
             if frames.is_empty() {
                 frames.push("[unknown]".into());

@@ -1,4 +1,4 @@
-//! Call chains with how often each was sampled.
+//! Call chains with their numbers of samples.
 
 mod form;
 
@@ -47,7 +47,7 @@ impl Folded {
         self.add_stack(line, frames, samples);
     }
 
-    /// Counts samples of stacks that are not known.
+    /// Counts samples of unknown stacks.
     pub fn add_others(&mut self, line: &Line, samples: u64) {
         add_samples(&mut self.others, line, samples);
     }
@@ -71,7 +71,7 @@ impl Folded {
         }
         let stacks = std::mem::take(&mut self.stacks);
         let mut by_weight: Vec<(Stack, u64)> = stacks.into_iter().collect();
-        // Stable, so that equal ones stay in their order.
+        // Stable, so that equal stacks keep their order.
         by_weight.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
         for (stack, samples) in by_weight.drain(stacks_max..) {
             add_samples(&mut self.others, &stack.line, samples);
@@ -94,15 +94,15 @@ impl Folded {
         &self.others
     }
 
-    /// How many samples there are, of all stacks.
+    /// The number of samples of all stacks.
     #[must_use]
     pub fn samples(&self) -> u64 {
         let counts = self.stacks.values().chain(self.others.values());
         counts.fold(0, |sum, samples| sum.saturating_add(*samples))
     }
 
-    /// A line `outermost;…;innermost COUNT` for each stack, after these names: what tools that
-    /// draw flame graphs read. A stack without frames has its line in their place.
+    /// A line `outermost;…;innermost COUNT` per stack, after these names, as tools for flame graphs
+    /// read it. A stack without frames has its line in their place.
     #[must_use]
     pub fn to_text(&self, before: &[&str]) -> String {
         let before: String = before.iter().map(|name| clean_name(name) + ";").collect();

@@ -1,4 +1,4 @@
-//! Bodies of fuzz targets, which tests call too: texts that strangers write.
+//! Bodies of fuzz targets, which tests call too: untrusted texts.
 
 use crate::user::{PerfMap, parse_maps};
 use crate::{Folded, Kallsyms};
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fuzzing_kept_is_read() {
+    fn inputs_kept_by_fuzzing_are_read() {
         // Method: the fuzz targets' bodies, on kept inputs and changes of them.
         abx_corpus::replay("kallsyms", 2_000, kallsyms);
         abx_corpus::replay("perf_map", 2_000, perf_map);
@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_of_strangers_are_read(bytes in prop::collection::vec(any::<u8>(), 0..400), text in "([0-9a-f]{1,16}[ -][0-9tTrx-]{1,8} [^\n]{0,40}\n){0,20}") {
+        fn untrusted_lists_are_read(bytes in prop::collection::vec(any::<u8>(), 0..400), text in "([0-9a-f]{1,16}[ -][0-9tTrx-]{1,8} [^\n]{0,40}\n){0,20}") {
             // Method: any bytes, and lines that are almost right.
             for bytes in [&bytes[..], text.as_bytes()] {
                 kallsyms(bytes);
@@ -86,8 +86,8 @@ mod tests {
         }
 
         #[test]
-        fn stacks_of_strangers_are_read(numbers in prop::collection::vec(prop::collection::vec(0_u32..4, 0..5), 4), names in prop::collection::vec("(?s).{0,5}", 0..4), lines in prop::collection::vec("user .|interrupts", 0..3), samples in prop::collection::vec(any::<u64>(), 0..5)) {
-            // Method: columns of small numbers, of which many lead nowhere.
+        fn untrusted_stacks_are_read(numbers in prop::collection::vec(prop::collection::vec(0_u32..4, 0..5), 4), names in prop::collection::vec("(?s).{0,5}", 0..4), lines in prop::collection::vec("user .|interrupts", 0..3), samples in prop::collection::vec(any::<u64>(), 0..5)) {
+            // Method: columns of small numbers, many of which do not exist.
             let [parents, node_names, stacks, stack_lines] = numbers.try_into().unwrap();
             let form = serde_json::json!({
                 "lines": lines, "names": names, "node_parents": parents,

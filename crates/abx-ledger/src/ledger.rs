@@ -47,7 +47,7 @@ impl Ledger {
         self.stacks.add_others(line, samples);
     }
 
-    /// Adds what another ledger counts, of the same rate of samples.
+    /// Adds the counts of another ledger, which has the same rate of samples.
     pub fn merge(&mut self, other: &Ledger) {
         for (line, samples) in &other.lines {
             self.add_to_line(line, *samples);

@@ -1,7 +1,7 @@
 //! Where CPU time goes: samples of call chains, charged to lines such as `openat`, `nginx`
 //! or page faults.
 //!
-//! Give `Collector` what a sampler delivers, and take the [`Ledger`] from it. It reads nothing
+//! Give `Collector` the events of a sampler, and take the [`Ledger`] from it. It reads nothing
 //! from the system except the memory maps, programs and symbol files of the sampled processes.
 //! Without the feature `collector` only the data is here, for records.
 

@@ -1,4 +1,4 @@
-//! Lines: what a sample is charged to.
+//! Lines, to which samples are charged.
 
 use std::fmt;
 use std::str::FromStr;
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_line_is_read_back_from_its_text() {
-        // Method: every kind of line through JSON, and texts that are none.
+        // Method: every kind of line through JSON, and texts that are not lines.
         let named = [Line::system_call("openat"), Line::user("page faults")];
         let lines = WITHOUT_NAME.map(|(line, _)| line);
         for line in named.iter().chain(&lines) {
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn no_line_has_the_text_of_another() {
         // Method: the prefix of system calls also begins a line without a name, which has to
-        // stand apart from a call of that name.
+        // be distinguished from a call of that name.
         let entry = Line::SystemCallEntry.to_string();
         assert_eq!(entry.parse::<Line>().unwrap(), Line::SystemCallEntry);
     }

@@ -1,17 +1,17 @@
-//! Changes of threads, as they come, into waits.
+//! Makes waits of thread switches as they arrive.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::{Kallsyms, Line, Waits};
 
-/// Takes changes of threads in the order of time, and makes [`Waits`] of them.
+/// Takes thread switches in the order of time, and makes [`Waits`] of them.
 ///
-/// A wait that began before the first change, or has no end, does not count.
+/// A wait that began before the first switch, or has no end, does not count.
 #[derive(Debug)]
 pub struct WaitCollector {
     kallsyms: Arc<Kallsyms>,
-    /// What the threads that have left their CPU wait in, and since when.
+    /// The line and the start of the wait of each thread without a CPU.
     waiting: HashMap<u32, (Line, u64)>,
     waits: Waits,
 }
@@ -45,7 +45,7 @@ impl WaitCollector {
         }
     }
 
-    /// All waits until now. What the sampler lost is for the caller to add.
+    /// All waits until now. The caller adds the switches that the sampler lost.
     #[must_use]
     pub fn finish(self) -> Waits {
         self.waits
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_wait_has_the_time_until_the_thread_comes_back() {
-        // Method: a thread that waits twice in a system call, one that is preempted, one that was
-        // away before, and one that does not come back.
+        // Method: a thread that waits twice in a system call, one that is preempted, one that had
+        // left before, and one that does not return.
         let list = "1000 t do_syscall_64\n2000 T __x64_sys_futex\n3000 T schedule\n4000 T end\n";
         let kallsyms = Arc::new(Kallsyms::parse(list.as_bytes()).unwrap());
         let mut collector = WaitCollector::new(kallsyms);

@@ -1,4 +1,4 @@
-//! What threads waited in while they had no CPU.
+//! The waits of threads without a CPU.
 
 use std::collections::BTreeMap;
 

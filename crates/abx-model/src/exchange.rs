@@ -39,25 +39,25 @@ pub enum LoadShape {
     Scenario,
 }
 
-/// What connections carry: the [`LoadShape`] with what belongs to it. Study files,
-/// plans and records mean the same by it.
+/// What connections carry: the [`LoadShape`] with its parameters. Study files, plans and records
+/// mean the same by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Requests and responses of HTTP.
     #[default]
     Request,
-    /// WebSocket messages, each of which its connection gets back.
+    /// WebSocket messages, each of which is sent back on its connection.
     Echo(Message),
-    /// WebSocket messages of one connection, each of which all connections of the
-    /// pool get, the speaker among them.
+    /// WebSocket messages of one connection, each of which all connections of the pool receive,
+    /// including the sender.
     Broadcast(Message),
-    /// Idle WebSocket connections, which respond to pings, for so long.
+    /// Idle WebSocket connections, which respond to pings.
     Connections {
         /// For how long they are held, in ns.
         hold_ns: u64,
     },
-    /// Sessions of users, whose steps are given elsewhere.
+    /// Sessions of users, whose steps are not part of the shape.
     Scenario,
 }
 
@@ -94,8 +94,8 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// How connections carry this shape, in this protocol and with
-    /// so many in flight on each at most.
+    /// How connections carry this shape, in this protocol and with at most `pipeline` requests or
+    /// messages in flight on each.
     #[must_use]
     pub fn of(protocol: &str, pipeline: u32, shape: Shape) -> Exchange {
         Exchange {
@@ -107,20 +107,20 @@ impl Exchange {
         }
     }
 
-    /// How many of so many connections send.
+    /// How many of these connections send.
     #[must_use]
     pub fn senders(&self, connections: u32) -> u32 {
         self.shape.senders(connections)
     }
 
-    /// Requests that so many connections have in flight at most.
+    /// The most requests that these connections have in flight.
     #[must_use]
     pub fn in_flight(&self, connections: u32) -> u64 {
         u64::from(self.senders(connections)) * u64::from(self.pipeline.max(1))
     }
 
-    /// The same at least, in a closed loop, which fills a window again when half of it is
-    /// left.
+    /// The fewest requests that these connections have in flight in a closed loop, which refills a
+    /// window when half of it is left.
     #[must_use]
     pub fn in_flight_least(&self, connections: u32) -> u64 {
         u64::from(self.senders(connections)) * u64::from((self.pipeline / 2).max(1))
@@ -128,7 +128,7 @@ impl Exchange {
 }
 
 impl Shape {
-    /// This kind of load with its message, or its time.
+    /// The shape of this kind, with its message or its time if it has one.
     #[must_use]
     pub fn of(kind: LoadShape, message: Message, hold_ns: u64) -> Shape {
         match kind {
@@ -140,7 +140,7 @@ impl Shape {
         }
     }
 
-    /// Which kind of load it is.
+    /// The kind of load.
     #[must_use]
     pub fn kind(self) -> LoadShape {
         match self {
@@ -181,7 +181,7 @@ impl Shape {
 }
 
 impl Message {
-    /// A text of so many bytes.
+    /// A text of this length.
     #[must_use]
     pub const fn text(bytes: u32) -> Message {
         Message {
@@ -190,7 +190,7 @@ impl Message {
         }
     }
 
-    /// So many bytes that are no text.
+    /// A binary message of this length.
     #[must_use]
     pub const fn binary(bytes: u32) -> Message {
         Message {
@@ -199,7 +199,7 @@ impl Message {
         }
     }
 
-    /// Whether it is text; its bytes are visible ASCII then.
+    /// Whether it is text, whose bytes are then visible ASCII.
     #[must_use]
     pub fn is_text(self) -> bool {
         self.kind == MessageKind::Text
@@ -207,8 +207,8 @@ impl Message {
 }
 
 impl LoadShape {
-    /// How many of so many connections send: all, except for a broadcast, which has
-    /// one speaker, and for idle ones.
+    /// How many of these connections send: all, except for a broadcast, which has one sender, and
+    /// for idle connections.
     #[must_use]
     pub fn senders(self, connections: u32) -> u32 {
         match self {
@@ -230,7 +230,7 @@ impl LoadShape {
         }
     }
 
-    /// What the load is counted in, singular.
+    /// The unit in which the load is counted, in the singular.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
@@ -242,7 +242,7 @@ impl LoadShape {
         }
     }
 
-    /// The same, plural.
+    /// The unit in which the load is counted, in the plural.
     #[must_use]
     pub fn units(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! What a load is, declared once: study files, flags, plans and records contain these types
-//! and list none of their keys again. Plain data and words for it, without I/O.
+//! What a load is, declared once: study files, flags, plans and records contain these types and
+//! repeat none of their keys. Plain data and its names, without I/O.
 
 mod counted;
 mod exchange;

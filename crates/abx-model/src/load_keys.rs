@@ -1,7 +1,7 @@
-//! The keys of a load as a person writes them, each declared once: its name, type, range and
+//! The keys of a load as a user writes them, each declared once: its name, type, range and
 //! meaning, the shapes of load that it suits, and its flag. A study file and the command line
-//! take these structs as they are; a comment here is what an editor shows for the key, and
-//! `help` what `--help` prints for the flag.
+//! use these structs directly: editors show the comment of a key, and `--help` prints the `help`
+//! of its flag.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::load_options::LoadOptions;
 use crate::time_text::TimeText;
 use crate::whole_number::whole_number;
 
-/// The word of a key's schema for the shapes that the key suits; without it, all of them.
+/// The keyword in a key's schema for the shapes that the key suits; a key without it suits all.
 pub const SHAPES: &str = "x-shapes";
-/// All but users, whose scenario states the rest.
+/// All except users, whose scenario states the rest.
 pub const NOT_USERS: [LoadShape; 4] = [
     LoadShape::Request,
     LoadShape::Echo,
@@ -25,7 +25,7 @@ pub const NOT_USERS: [LoadShape; 4] = [
 ];
 /// Loads that send.
 pub const SENT: [LoadShape; 3] = [LoadShape::Request, LoadShape::Echo, LoadShape::Broadcast];
-/// Loads in which each connection gets a response of its own.
+/// Loads in which each connection gets its own responses.
 pub const RESPONDED: [LoadShape; 2] = [LoadShape::Request, LoadShape::Echo];
 /// Loads of WebSocket messages.
 pub const MESSAGES: [LoadShape; 2] = [LoadShape::Echo, LoadShape::Broadcast];
@@ -117,7 +117,7 @@ pub struct CheckKeys {
     pub verify_every: Option<u32>,
 }
 
-/// The keys of a group that are written, which are not `None`.
+/// The keys of a group that are set.
 pub fn written(group: &impl Serialize) -> impl Iterator<Item = String> {
     let table = serde_json::to_value(group).unwrap_or_default();
     let table = table.as_object().cloned().unwrap_or_default();
@@ -128,12 +128,12 @@ pub fn written(group: &impl Serialize) -> impl Iterator<Item = String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyMistake {
     pub key: &'static str,
-    /// What is wrong, and what to write instead.
+    /// The error, and what to write instead.
     pub why: &'static str,
 }
 
 impl SessionKeys {
-    /// How long a user thinks; zero for not at all.
+    /// How long a user thinks; zero if the key is not set.
     #[must_use]
     pub fn think_time(&self) -> Duration {
         let think = self.think.as_ref().and_then(TimeText::time);
@@ -142,10 +142,10 @@ impl SessionKeys {
 }
 
 impl InFlightKeys {
-    /// What a connection has in flight, in the word of its protocol; `None` for the default.
+    /// How many requests a connection has in flight, by its protocol's key; `None` for the default.
     ///
     /// # Errors
-    /// The word of the other protocol.
+    /// The key of the other protocol.
     pub fn window(&self, is_http2: bool) -> Result<Option<u32>, KeyMistake> {
         match (self, is_http2) {
             (
@@ -170,10 +170,10 @@ impl InFlightKeys {
         }
     }
 
-    /// That a connection which waits for each response has no pipeline.
+    /// Checks that a connection which waits for each response has no pipeline.
     ///
     /// # Errors
-    /// A pipeline beside what keeps one request in flight.
+    /// A pipeline together with a setting that keeps one request in flight.
     pub fn check(&self, keep_alive: bool, sessions: &SessionKeys) -> Result<(), KeyMistake> {
         let waits = !keep_alive || sessions.think.is_some() || sessions.calls.is_some();
         if !waits || self.pipeline.is_none_or(|window| window == 1) {
@@ -188,10 +188,10 @@ impl InFlightKeys {
 }
 
 impl OpeningKeys {
-    /// That connections which are opened at a rate are kept.
+    /// Checks that connections which are opened at a rate are kept.
     ///
     /// # Errors
-    /// A rate without them.
+    /// A rate without keep-alive.
     pub fn check(&self, keep_alive: bool) -> Result<(), KeyMistake> {
         if self.open_rate.is_none() || keep_alive {
             return Ok(());
@@ -205,7 +205,7 @@ impl OpeningKeys {
 }
 
 impl LoadOptions {
-    /// The options that these keys set, and the defaults for those that they do not.
+    /// The options that these keys set, and defaults for the others.
     #[must_use]
     pub fn of(opening: &OpeningKeys, checks: &CheckKeys, keep_alive: bool) -> LoadOptions {
         let usual = LoadOptions::default();
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_connection_that_waits_for_responses_has_no_pipeline() {
-        // Method: a pipeline alone, one of a single request, and one beside each key that keeps
-        // one request in flight.
+        // Method: a pipeline alone, and pipelines of one request and of several with each setting
+        // that keeps one request in flight.
         let pipeline = |window| InFlightKeys {
             pipeline: Some(window),
             streams: None,

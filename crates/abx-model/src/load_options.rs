@@ -1,4 +1,4 @@
-//! What every load has, whatever its connections carry.
+//! The options that every load has, whatever its connections carry.
 
 use std::time::Duration;
 
@@ -38,14 +38,14 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
-    /// The same with the body of one response in `every` hashed; 0 is none.
+    /// These options with the body of one response in `every` hashed; 0 is none.
     #[must_use]
     pub fn hashing_one_in(mut self, every: u32) -> LoadOptions {
         self.verify_every = every;
         self
     }
 
-    /// Of how many responses one has its body hashed; 0 is none.
+    /// One response in this many has its body hashed; 0 is none.
     #[must_use]
     pub fn hashed_one_in(&self) -> u64 {
         self.verify_every.into()
@@ -58,8 +58,8 @@ impl LoadOptions {
     }
 }
 
-/// Has the load options in a type's field `options` read and set as if they were the type's
-/// own fields.
+/// Makes the load options in a type's field `options` accessible as if they were the type's own
+/// fields.
 #[macro_export]
 macro_rules! has_options {
     ($name:ty) => {
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_record_has_times_in_seconds_to_the_nanosecond() {
-        // Method: times with few and many digits, there and back; one below zero is refused.
+        // Method: times with few and many digits, written and read; a time below zero is refused.
         for ns in [1, 100_000_000, 10_000_000_000, 86_399_999_999_999] {
             let options = LoadOptions {
                 timeout: Duration::from_nanos(ns),

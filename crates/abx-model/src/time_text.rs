@@ -1,11 +1,11 @@
-//! Times as a person writes them.
+//! Times as a user writes them.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-// It holds what was written, so that a study file can say in which line a wrong one stands.
+// It holds the text, so that the error in a study file has its line.
 /// A time with its unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct TimeText(pub String);
 
 impl TimeText {
-    /// The time, if it is one above zero.
+    /// The time, if the text is a time above zero.
     #[must_use]
     pub fn time(&self) -> Option<Duration> {
         time(&self.0)
@@ -56,7 +56,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// Whether it is a number above zero that would be a time with a unit.
+/// Whether a text is a number above zero, which would be a time with a unit.
 #[must_use]
 pub fn lacks_unit(text: &str) -> bool {
     is_number(text) && time(&format!("{text}s")).is_some()
@@ -78,8 +78,8 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn is_number(text: &str) -> bool {
-    let is_of_number = |byte: u8| byte.is_ascii_digit() || byte == b'.';
-    !text.is_empty() && text.bytes().all(is_of_number)
+    let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    !text.is_empty() && text.bytes().all(is_digit)
 }
 
 /// Reads one decimal number with one unit.
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_without_a_unit_is_told_from_what_is_no_time() {
-        // Method: numbers that only lack the unit; zero, no number, and another unit.
+    fn a_number_without_a_unit_has_its_own_message() {
+        // Method: numbers that only lack the unit; zero, texts without a number, an unknown unit.
         for text in ["5", "0.5"] {
             let message = duration(text).unwrap_err();
             assert!(message.contains(&format!("write {text}s")), "{message}");

@@ -1,4 +1,4 @@
-//! Whole numbers as a person writes them.
+//! Whole numbers as a user writes them.
 
 use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
@@ -12,7 +12,7 @@ pub fn whole_number<T: FromStr + 'static>(
     move |text: &str| {
         let number = text.parse::<u64>().ok();
         let is_within = number.is_some_and(|number| bounds.contains(&number));
-        // What is within the bounds may be too large for the type.
+        // A number within the bounds may be too large for the type.
         let value = is_within.then(|| text.parse::<T>().ok()).flatten();
         value.ok_or_else(|| refusal(text, &bounds, such_as))
     }
@@ -53,8 +53,9 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_cannot_be_says_what_can() {
-        // Method: no number, zero, and beyond each end; what is too large for the type alone.
+    fn a_refusal_states_what_is_accepted() {
+        // Method: texts without a number, zero, numbers beyond each end, and a number that is only
+        // too large for the type.
         for wrong in ["1k", "0", "-1", "1.5", "", " 1", "ten"] {
             let expected =
                 format!("`{wrong}` is not a whole number above zero: give one such as 6");

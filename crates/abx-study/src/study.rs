@@ -13,7 +13,7 @@ use crate::servers::fault::Fault;
 use crate::servers::service::StudyService;
 use crate::servers::subject::Subject;
 
-/// A search for rates and the grid around its result take the time of so many loads.
+/// A search for rates and the grid around its result take as long as this many loads.
 const GRID_IN_LOADS: usize = 5;
 
 /// A study.
@@ -23,12 +23,12 @@ pub struct Study {
     pub subjects: Vec<Subject>,
     /// The services of the subjects, in the order in which they are started.
     pub services: Vec<StudyService>,
-    /// The pairs that are compared; none for each subject beside the baseline.
+    /// The pairs that are compared; empty to compare each subject with the baseline.
     pub contrasts: Vec<Contrast>,
     pub loads: Vec<Load>,
     /// The faults of the subjects, under some of the loads.
     pub faults: Vec<Fault>,
-    /// Whether both subjects are one and the same on purpose.
+    /// Whether both subjects are the same server on purpose.
     pub aa: bool,
     /// The smallest difference that matters.
     pub margin: Margin,
@@ -42,18 +42,18 @@ pub struct Study {
     pub slice: Option<Duration>,
     /// A fixed number of rounds in a block instead of one from the slices' length.
     pub rounds: Option<u32>,
-    /// For how long at least the first load of a block warms up, so that the throughput of a fresh
-    /// start can be compared.
+    /// The shortest warm-up of a block's first load, so that the throughput of a fresh start can be
+    /// compared.
     pub cold: Option<Duration>,
-    /// How a server that does nothing is started, to find the highest throughput of the generator;
-    /// `None` to leave that out.
+    /// How to start a server that does nothing, which shows the generator's highest throughput;
+    /// `None` to skip that.
     pub ceiling: Option<CeilingServer>,
     pub interleave: Interleave,
     /// Files that are made in the folder of each subject that abx starts.
     pub files: Vec<GeneratedFile>,
     /// Local addresses that connections come from; empty for the usual ones.
     pub local_addresses: Vec<IpAddr>,
-    /// Worker threads; `None` for one on each of the generator's processors.
+    /// Worker threads; `None` for one per CPU of the generator.
     pub threads: Option<usize>,
     pub pin: Pin,
     /// How the generator waits for responses.
@@ -62,20 +62,20 @@ pub struct Study {
     pub seed: u64,
     /// The command line, for the record.
     pub command: Vec<String>,
-    /// The name of its file; `None` for a study that has none.
+    /// The name of its file; `None` for a study without one.
     pub name: Option<String>,
-    /// The text that a person gives the record.
+    /// The user's label for the record.
     pub label: Option<String>,
-    /// Subjects of the study that are not measured, since a need of theirs is missing.
+    /// Subjects of the study that are not measured, because something that they need is missing.
     pub skipped: Vec<SkippedSubject>,
-    /// How long the pilot looks at each subject.
+    /// How long the pilot measures each subject.
     pub pilot: PilotEffort,
     /// Whether subjects are sampled after their slices, to learn where their CPU time goes.
     pub why: bool,
 }
 
 impl Study {
-    /// A study of one subject that is compared with nothing, with the usual settings otherwise.
+    /// A study of one subject that is compared with nothing, with default settings otherwise.
     #[must_use]
     pub fn of_one(subject: Subject, loads: Vec<Load>, seed: u64, command: Vec<String>) -> Study {
         Study {
@@ -115,9 +115,9 @@ impl Study {
         self.subjects.first().map_or("", |subject| &subject.name)
     }
 
-    /// The wall time that the study may take: by default two minutes for each load or fault and
-    /// each subject other than the baseline, or for each load or fault when there is one subject
-    /// alone; a search for rates and the grid around its result have as long as five loads.
+    /// The wall time that the study may take. The default is two minutes per load or fault, times
+    /// the number of subjects other than the baseline (at least one). A search for rates and the
+    /// grid around its result have as long as five loads.
     #[must_use]
     pub fn budget(&self) -> Duration {
         let others = self.subjects.len().saturating_sub(1).max(1);
@@ -132,7 +132,7 @@ impl Study {
     }
 }
 
-/// The time of blocks whose number was ordered.
+/// The time of blocks whose number is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderedTime {
     /// The wall time of the whole study: blocks that do not fit have less load.
@@ -180,25 +180,25 @@ pub enum Pin {
     Shared,
 }
 
-/// How long the pilot looks at each subject.
+/// How long the pilot measures each subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PilotEffort {
-    /// Until it is known for how long it warms up.
+    /// Until the length of its warm-up is known.
     #[default]
     Usual,
-    /// The same under the first load, when it is fresh, and shorter under the others.
+    /// Like `Usual` under the first load, when the subject has just started; shorter under others.
     Quick,
-    /// Hardly: only whether it works matters, not how fast it is.
+    /// As briefly as possible: only whether the subject works matters, not its speed.
     Brief,
 }
 
 impl PilotEffort {
-    /// The care under one load, which is the first or a later one.
+    /// The effort under a load, which is the first of its block or a later one.
     #[must_use]
     pub fn under(self, is_first: bool) -> PilotEffort {
         match (self, is_first) {
             (PilotEffort::Quick, true) => PilotEffort::Usual,
-            (care, _) => care,
+            (effort, _) => effort,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Words with a meaning beyond their letters, wherever a user writes them: in a study file or on
-//! the command line. The caller reports the error.
+//! Reads values that a user writes in a study file or on the command line. The caller reports the
+//! error.
 
 pub use abx_model::{lacks_unit, time};
 
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn units_are_read_and_never_guessed() {
-        // Method: correct and wrong words of each kind.
+        // Method: valid and invalid texts of each kind.
         assert_eq!(time("100ms"), Some(Duration::from_millis(100)));
         assert_eq!(time("1m 30s"), Some(Duration::from_secs(90)));
         for (text, ms) in [
@@ -107,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn names_paths_and_tokens_have_their_letters() {
-        // Method: one of each that fits, and each way in which one does not.
+    fn names_paths_and_tokens_have_only_allowed_characters() {
+        // Method: a valid text of each kind, and each kind of invalid one.
         assert!(is_name("a-b_c.1") && is_url_path("/a?b=%20") && is_token("X-Y"));
         for wrong in ["", "a b", "\u{e9}", &"a".repeat(41)] {
             assert!(!is_name(wrong), "{wrong}");

@@ -1,4 +1,4 @@
-//! The calendar, as it is at this machine.
+//! Dates in the time zone of this machine.
 
 use std::mem::MaybeUninit;
 
@@ -21,9 +21,9 @@ pub fn local_date(seconds: u64) -> String {
         libc::localtime_r(&raw const at, parts.as_mut_ptr());
         parts.assume_init()
     };
-    let name = |names: &[&'static str], place: libc::c_int| {
-        let place = usize::try_from(place).ok();
-        place.and_then(|place| names.get(place).copied())
+    let name = |names: &[&'static str], index: libc::c_int| {
+        let index = usize::try_from(index).ok();
+        index.and_then(|index| names.get(index).copied())
     };
     format!(
         "{} {} {:02} {:02}:{:02}:{:02} {}",

@@ -1,4 +1,4 @@
-//! The two clocks that abx reads: monotonic time and a thread's processor time.
+//! The two clocks that abx reads: monotonic time and a thread's CPU time.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// A moment or a span on the monotonic clock, in nanoseconds.
 ///
-/// The zero is the machine's, so a moment has a meaning only beside another one
+/// The zero is the machine's, so a moment has a meaning only relative to another one
 /// of the same boot. 64 bits hold 584 years.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
@@ -65,7 +65,7 @@ pub fn sharpen_timers() -> io::Result<()> {
     Ok(set_current_timer_slack(NonZeroU64::new(1))?)
 }
 
-/// Processor time that the calling thread has used so far, user and system.
+/// CPU time that the calling thread has used so far, user and system.
 #[must_use]
 pub fn thread_cpu() -> Nanos {
     read(ClockId::ThreadCPUTime)
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_working_thread_uses_processor_time() {
+    fn a_working_thread_uses_cpu_time() {
         // Method: work until the clock has moved; a clock that stood still would hang.
         let before = thread_cpu();
         let mut sum = 0_u64;
@@ -102,8 +102,8 @@ mod tests {
     }
 
     #[test]
-    fn a_span_survives_the_way_through_duration() {
-        // Method: there and back, and the saturating end.
+    fn a_span_survives_a_conversion_to_duration_and_back() {
+        // Method: converted and back, and the saturating end.
         let span = Nanos(1_234_567_890);
         assert_eq!(Nanos::from(Duration::from(span)), span);
         assert_eq!(Nanos::from(Duration::MAX), Nanos::MAX);

@@ -1,6 +1,6 @@
 //! Declares counters of the kernel once: their struct, their differences and their names.
 
-/// Declares a struct of counters, each `None` where it cannot be read.
+/// Declares a struct of counters, each `None` if it cannot be read.
 macro_rules! counters {
     (
         $(#[$about:meta])*

@@ -13,9 +13,9 @@ pub(crate) fn read_lossy(path: impl AsRef<Path>) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a read gave, `None` when its process has gone.
-pub(crate) fn if_there<T>(response: io::Result<T>) -> io::Result<Option<T>> {
-    match response {
+/// The result of a read; `None` if its process has ended.
+pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
         Ok(value) => Ok(Some(value)),
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
@@ -30,13 +30,13 @@ pub(crate) fn if_there<T>(response: io::Result<T>) -> io::Result<Option<T>> {
 /// A file that stays open, with room for its text.
 #[derive(Debug)]
 pub(crate) struct KeptFile {
-    /// `None` when it cannot be opened.
+    /// `None` if it cannot be opened.
     file: Option<File>,
     buffer: Vec<u8>,
 }
 
 impl KeptFile {
-    /// Opens a file; one that is not there has no text later on.
+    /// Opens a file; a missing one never has a text.
     pub(crate) fn open(path: impl AsRef<Path>) -> KeptFile {
         KeptFile {
             file: File::open(path).ok(),
@@ -44,7 +44,7 @@ impl KeptFile {
         }
     }
 
-    /// Its text as it is now; `None` when it cannot be read.
+    /// Its present text; `None` if it cannot be read.
     pub(crate) fn read(&mut self) -> Option<Cow<'_, str>> {
         let file = self.file.as_ref()?;
         let mut filled = 0;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_read_gives_the_text_of_its_moment() {
+    fn each_read_returns_the_present_text() {
         // Method: a file that grows past the first buffer and shrinks again, and
         // one that is not there.
         let path = std::env::temp_dir().join(format!("abx-kept-file-{}", std::process::id()));

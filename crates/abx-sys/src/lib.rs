@@ -1,8 +1,8 @@
-//! The interface to the kernel: sockets, epoll, io_uring, processors, process trees, counters,
+//! The interface to the kernel: sockets, epoll, io_uring, CPUs, process trees, counters,
 //! samples of call chains.
 //!
-//! Everything here is a thin, typed door to Linux. No other crate of the
-//! workspace holds `unsafe`, and nothing here depends on HTTP, loads or studies.
+//! Everything here is a thin, typed layer over Linux. No other crate of the
+//! workspace contains `unsafe`, and nothing here depends on HTTP, loads or studies.
 //! Start at [`Socket`] and [`Epoll`] for load, at [`ProcTree`] for accounting.
 
 pub mod bpf;

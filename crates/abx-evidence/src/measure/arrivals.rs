@@ -48,7 +48,7 @@ impl ArrivalSettings {
         !self.is_open() && !self.connections_rest
     }
 
-    /// Whether requests are due whatever becomes of those before them.
+    /// Whether requests are due regardless of the responses to earlier ones.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.kind != ArrivalKind::Closed
@@ -73,10 +73,10 @@ pub struct Offered {
 }
 
 impl Offered {
-    /// The same from counts; `None` in a closed loop, where each request is due when
-    /// it is sent.
+    /// The requests of an open loop by these counts; `None` in a closed loop, where each request is
+    /// due when it is sent.
     pub fn counted(arrivals: &ArrivalSettings, outcomes: &Outcomes, late: Late) -> Option<Offered> {
-        // After an idle close the same request was tried again.
+        // An attempt that ended in an idle close was followed by another one for its request.
         let sent = outcomes.requests();
         arrivals.is_open().then(|| Offered {
             planned: sent.saturating_add(late.unsent),
@@ -87,7 +87,7 @@ impl Offered {
         })
     }
 
-    /// The share of what was due that got a verified response; `None` when nothing was due.
+    /// The share of due requests that got a verified response; `None` if none was due.
     #[must_use]
     pub fn served(&self, outcomes: &Outcomes) -> Option<f64> {
         (self.planned > 0).then(|| outcomes.ok() as f64 / self.planned as f64)
@@ -97,9 +97,9 @@ impl Offered {
 /// Requests that were not sent when they were due.
 #[derive(Debug, Clone, Copy)]
 pub struct Late {
-    /// Those that were never sent.
+    /// Requests that were never sent.
     pub unsent: u64,
-    /// Those that had to wait for a connection.
+    /// Requests that had to wait for a connection.
     pub queued: u64,
 }
 
@@ -111,7 +111,7 @@ pub struct Spans {
     pub measured_ns: u64,
 }
 
-/// What the clocks of connections counted.
+/// The counts of the connections' clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Clocked {
     pub connections: u64,
@@ -119,11 +119,10 @@ pub struct Clocked {
     pub ok: u64,
 }
 
-/// Verified responses per second: in a closed loop connections times `ok` over
-/// the connections' time, each of which is its own clock; in an open loop, where
-/// connections wait for what is due, `ok` over the measured time, and at a constant
-/// rate no more than that rate times `served`, the share of what was due that got a
-/// verified response. `None` without any time.
+/// Verified responses per second. In a closed loop: connections times `ok` over the connections'
+/// time, each of which is its own clock. In an open loop, where connections wait for due requests:
+/// `ok` over the measured time; at a constant rate no more than that rate times `served`, the
+/// share of due requests that got a verified response. `None` without any time.
 pub fn throughput_per_s(
     arrivals: &ArrivalSettings,
     clocked: Clocked,
@@ -136,8 +135,8 @@ pub fn throughput_per_s(
         (clocked.connections, spans.connection_ns)
     };
     let per_s = (ns > 0).then(|| weight as f64 * clocked.ok as f64 / (ns as f64 / 1e9))?;
-    // The last of N requests is due N - 1 intervals after the first, and a server that begins
-    // with a pause begins with a crowd: either shows more in a short time than was due in it.
+    // The last of N requests is due N - 1 intervals after the first, and after a pause a server
+    // responds in a burst: either way, a short time has more responses than were due in it.
     let offered = arrivals
         .rate_per_s
         .filter(|_| arrivals.kind == ArrivalKind::Constant);
@@ -153,7 +152,7 @@ mod tests {
     fn no_more_responses_per_second_are_counted_than_were_offered() {
         // Method: requests at a constant rate, of which the last is due one interval before the
         // end of their time; a server that falls behind; one that leaves a tenth without a
-        // response and sends the others in a crowd; random arrivals, which may crowd.
+        // response and sends the others in a burst; random arrivals, which may come in bursts.
         let constant = ArrivalSettings {
             kind: ArrivalKind::Constant,
             rate_per_s: Some(2.0),

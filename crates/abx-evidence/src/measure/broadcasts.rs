@@ -1,4 +1,4 @@
-//! Broadcasts: when their listeners get them, and which listeners never got one.
+//! Broadcasts: when listeners receive them, and how many listeners never do.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Broadcasts {
 }
 
 impl Broadcasts {
-    /// Those of a run.
+    /// The results of a run.
     #[must_use]
     pub fn of(tally: &Tally) -> Broadcasts {
         Broadcasts {
@@ -33,7 +33,7 @@ impl Broadcasts {
         }
     }
 
-    /// Those of a study's blocks: the times of the first listener and of the median one.
+    /// The results of a study's blocks: the times of the first and of the median listener.
     pub fn over(
         first_listener: &Histogram,
         median_listener: &Histogram,

@@ -1,6 +1,6 @@
-//! How load went over time: what ended in each interval of a slice. It is kept as a
-//! [`CourseTally`], in intervals that are joined two by two when they become many, so that
-//! hours take no more room than seconds, and recorded as a [`Course`].
+//! How load went over time: the requests that ended in each interval of a slice. A
+//! [`CourseTally`] counts them in intervals that are joined in pairs when they become many, so
+//! that hours take no more room than seconds. A record has them as a [`Course`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::distribution::histogram::RoughTimes;
 use crate::measure::outcome::Outcomes;
 
-/// Never more intervals than these are kept of a slice.
+/// The most intervals of a slice.
 const INTERVALS_MAX: usize = 200;
 
 /// How finely the course of a slice is kept.
@@ -21,38 +21,36 @@ pub struct CoursePlan {
     pub is_told: bool,
 }
 
-/// What ended in one interval.
+/// The requests that ended in one interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
-    /// What became of the requests.
     pub outcomes: Outcomes,
-    /// Their response times; those that never had a response count with the time for which
-    /// they had waited.
+    /// Response times. Requests without a response count with the time for which they had waited.
     pub response: RoughTimes,
 }
 
 impl Interval {
-    /// Adds what `other` holds.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Interval) {
         self.outcomes.merge(&other.outcomes);
         self.response.merge(&other.response);
     }
 }
 
-/// A course while it is kept. `merge` is associative and commutative.
+/// A course while it is counted. `merge` is associative and commutative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "ReceivedCourse")]
 pub struct CourseTally {
     /// The length of an interval before any are joined.
     plan_ns: u64,
-    /// How many of those each interval holds: a power of two.
+    /// How many of these each interval holds: a power of two.
     joined: usize,
     #[serde(rename = "stretches")]
     intervals: Vec<Interval>,
     until_ns: u64,
 }
 
-/// The same as another machine sends it.
+/// A [`CourseTally`] as another machine sends it.
 #[derive(Deserialize)]
 struct ReceivedCourse {
     plan_ns: u64,
@@ -62,29 +60,29 @@ struct ReceivedCourse {
     until_ns: u64,
 }
 
-/// A course that no slice has.
+/// A course that no slice can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a course has too many intervals, or intervals of zero length")]
 struct NoCourse;
 
-/// Stretches are never joined so often: of seconds this would be a century.
+/// Intervals are never joined this often: seconds would become a century.
 const JOINED_MAX: usize = 1 << 32;
 
 impl TryFrom<ReceivedCourse> for CourseTally {
     type Error = NoCourse;
 
-    fn try_from(received_course: ReceivedCourse) -> Result<CourseTally, NoCourse> {
+    fn try_from(received: ReceivedCourse) -> Result<CourseTally, NoCourse> {
         let ReceivedCourse {
             plan_ns,
             joined,
             intervals,
             until_ns,
-        } = received_course;
-        let is_one = plan_ns > 0
+        } = received;
+        let is_valid = plan_ns > 0
             && joined.is_power_of_two()
             && joined <= JOINED_MAX
             && intervals.len() <= INTERVALS_MAX;
-        is_one
+        is_valid
             .then_some(CourseTally {
                 plan_ns,
                 joined,
@@ -96,7 +94,7 @@ impl TryFrom<ReceivedCourse> for CourseTally {
 }
 
 impl CourseTally {
-    /// An empty one.
+    /// An empty course.
     #[must_use]
     pub fn new(plan: CoursePlan) -> CourseTally {
         CourseTally {
@@ -107,31 +105,31 @@ impl CourseTally {
         }
     }
 
-    /// Adds the interval of this number, from zero and in the plan's length, which was over
-    /// so long after the slice's start.
+    /// Adds the interval of this number, which counts intervals of the plan's length from zero. It
+    /// ended `until_ns` after the slice's start.
     pub fn add(&mut self, number: usize, until_ns: u64, interval: &Interval) {
         while number / self.joined >= INTERVALS_MAX {
             self.join();
         }
         self.until_ns = self.until_ns.max(until_ns);
-        let place = number / self.joined;
-        if self.intervals.len() <= place {
-            self.intervals.resize_with(place + 1, Interval::default);
+        let index = number / self.joined;
+        if self.intervals.len() <= index {
+            self.intervals.resize_with(index + 1, Interval::default);
         }
-        self.intervals[place].merge(interval);
+        self.intervals[index].merge(interval);
     }
 
-    /// Adds what another worker saw of the same slice.
+    /// Adds the course of another worker in the same slice.
     pub fn merge(&mut self, other: &CourseTally) {
         while self.joined < other.joined {
             self.join();
         }
-        for (place, interval) in other.intervals.iter().enumerate() {
-            self.add(place * other.joined, other.until_ns, interval);
+        for (index, interval) in other.intervals.iter().enumerate() {
+            self.add(index * other.joined, other.until_ns, interval);
         }
     }
 
-    /// Joins each two neighbours.
+    /// Joins intervals in pairs.
     fn join(&mut self) {
         self.joined *= 2;
         let mut rest = std::mem::take(&mut self.intervals).into_iter();
@@ -143,16 +141,19 @@ impl CourseTally {
         }
     }
 
-    /// What is recorded of it.
+    /// The course in a record.
     #[must_use]
     pub fn finish(&self) -> Course {
         let counts = |pick: fn(&Outcomes) -> u64| {
-            let each = self.intervals.iter();
-            each.map(|interval| pick(&interval.outcomes)).collect()
+            self.intervals
+                .iter()
+                .map(|interval| pick(&interval.outcomes))
+                .collect()
         };
         let quantiles = |q| {
-            let each = self.intervals.iter();
-            each.map(|interval| interval.response.quantile_us(q))
+            self.intervals
+                .iter()
+                .map(|interval| interval.response.quantile_us(q))
                 .collect()
         };
         Course {
@@ -195,9 +196,9 @@ pub struct Course {
 /// One interval of a course.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CourseInterval {
-    /// Its beginning, in seconds from the start of the load.
+    /// Its start, in seconds from the start of the load.
     pub from_s: f64,
-    /// Its end.
+    /// Its end, in seconds from the start of the load.
     pub to_s: f64,
     /// Verified responses per second.
     pub ok_per_s: f64,
@@ -211,11 +212,11 @@ impl Course {
     /// Its intervals in order.
     pub fn intervals(&self) -> impl Iterator<Item = CourseInterval> + '_ {
         let counts = self.ok.iter().zip(&self.failed);
-        counts.enumerate().filter_map(|(place, (ok, failed))| {
-            let from_ns = self.interval_ns.checked_mul(place as u64)?;
+        counts.enumerate().filter_map(|(index, (ok, failed))| {
+            let from_ns = self.interval_ns.checked_mul(index as u64)?;
             let to_ns = from_ns.saturating_add(self.interval_ns).min(self.until_ns);
             let seconds = to_ns.checked_sub(from_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
-            let at = |times: &[Option<u64>]| times.get(place).copied().flatten();
+            let at = |times: &[Option<u64>]| times.get(index).copied().flatten();
             Some(CourseInterval {
                 from_s: from_ns as f64 / 1e9,
                 to_s: to_ns as f64 / 1e9,
@@ -243,7 +244,7 @@ mod tests {
         }
     }
 
-    /// An interval of so many responses, each of which took so many µs, and failures.
+    /// An interval of `ok` responses, each of which took `us` µs, and `failed` failures.
     fn interval(ok: u64, us: u64, failed: u64) -> Interval {
         let mut interval = Interval::default();
         interval.outcomes.add_times(Outcome::Ok, ok);
@@ -262,8 +263,9 @@ mod tests {
     }
 
     #[test]
-    fn each_interval_has_what_ended_in_it() {
-        // Method: two of 100 ms, of which the second has no response, and a last one of 50 ms.
+    fn each_interval_has_the_requests_that_ended_in_it() {
+        // Method: two intervals of 100 ms, of which the second has no response, and a last one of
+        // 50 ms.
         let mut tally = CourseTally::new(plan());
         tally.add(0, 100 * MS, &interval(30, 200, 0));
         tally.add(1, 200 * MS, &Interval::default());
@@ -300,11 +302,8 @@ mod tests {
         );
         assert_eq!(course.ok.iter().sum::<u64>(), 360_000);
         assert_eq!(course.until_ns, 3_600_000 * MS);
-        for course_interval in course.intervals() {
-            assert!(
-                (course_interval.ok_per_s - 100.0).abs() < 1e-6,
-                "{course_interval:?}"
-            );
+        for interval in course.intervals() {
+            assert!((interval.ok_per_s - 100.0).abs() < 1e-6, "{interval:?}");
         }
     }
 
@@ -316,7 +315,8 @@ mod tests {
             pairs in prop::collection::vec((0_usize..1_000, 0_u64..9), 0..12),
             other in prop::collection::vec((0_usize..1_000, 0_u64..9), 0..12),
         ) {
-            // Method: two workers that joined differently often, both ways, and as one.
+            // Method: two workers whose intervals were joined to different lengths, merged both
+            // ways, and counted as one.
             let mut left = course(&pairs);
             left.merge(&course(&other));
             let mut right = course(&other);

@@ -1,4 +1,4 @@
-//! Which statuses are right.
+//! Which statuses are correct.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "StatusWord", into = "StatusWord")]
 pub struct ExpectedStatus {
     first: u16,
-    /// How many behind the first one are right too.
+    /// How many statuses after the first one are correct too.
     others: u16,
 }
 
@@ -24,16 +24,16 @@ enum StatusWord {
     Class(String),
 }
 
-/// How every status is written in plans. It cannot be requested: then a failure would be none.
+/// How plans write "every status". Users cannot request it, because then no status would fail.
 const ANY: &str = "any";
 
-/// Why a text is no status.
+/// Why a text is not a status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a status: give one from 100 to 599, or a class such as 2xx")]
 pub struct StatusError(String);
 
 impl ExpectedStatus {
-    /// This one alone.
+    /// This status alone.
     #[must_use]
     pub const fn exactly(status: u16) -> ExpectedStatus {
         ExpectedStatus {
@@ -42,7 +42,7 @@ impl ExpectedStatus {
         }
     }
 
-    /// Every one, if something else checks them.
+    /// Every status, for responses that are checked elsewhere.
     #[must_use]
     pub const fn any() -> ExpectedStatus {
         ExpectedStatus {
@@ -51,7 +51,7 @@ impl ExpectedStatus {
         }
     }
 
-    /// Whether this one is right.
+    /// Whether a status is correct.
     #[must_use]
     #[inline]
     pub fn accepts(self, status: u16) -> bool {
@@ -128,12 +128,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_status_or_a_class_of_them_is_right() {
-        // Method: both sides of each edge, written, read and kept.
+    fn a_status_or_a_class_of_statuses_is_accepted() {
+        // Method: both sides of each edge; then texts and JSON, written and read.
         let read = |text: &str| text.parse::<ExpectedStatus>();
-        let expected_status = read("204").unwrap();
+        let single = read("204").unwrap();
         let class = read("2xx").unwrap();
-        for (status, by_one, by_class) in [
+        for (status, by_single, by_class) in [
             (199, false, false),
             (200, false, true),
             (204, true, true),
@@ -141,17 +141,13 @@ mod tests {
             (300, false, false),
             (0, false, false),
         ] {
-            assert_eq!(
-                (expected_status.accepts(status), class.accepts(status)),
-                (by_one, by_class)
-            );
+            assert_eq!(single.accepts(status), by_single, "{status}");
+            assert_eq!(class.accepts(status), by_class, "{status}");
         }
-        for (expected, kept) in [(expected_status, "204"), (class, "\"2xx\"")] {
-            assert_eq!(serde_json::to_string(&expected).unwrap(), kept);
-            assert_eq!(
-                serde_json::from_str::<ExpectedStatus>(kept).unwrap(),
-                expected
-            );
+        for (expected, json) in [(single, "204"), (class, "\"2xx\"")] {
+            assert_eq!(serde_json::to_string(&expected).unwrap(), json);
+            let back: ExpectedStatus = serde_json::from_str(json).unwrap();
+            assert_eq!(back, expected);
         }
         assert_eq!(read("5XX").unwrap().to_string(), "5xx");
         for wrong in [

@@ -33,8 +33,8 @@ impl Held {
         (opened > 0 && self.open_ns > 0).then(|| opened as f64 / (self.open_ns as f64 / 1e9))
     }
 
-    /// What the server's memory grew by, in bytes for each connection that
-    /// stands; `None` when it was not read, did not grow, or none stands.
+    /// The growth of the server's memory, in bytes per open connection; `None` if memory could not
+    /// be read or did not grow, and without open connections.
     #[must_use]
     pub fn memory_per_connection(&self) -> Option<f64> {
         let grown = self
@@ -61,16 +61,16 @@ pub struct HeldFigures {
 }
 
 impl HeldFigures {
-    /// Those of all blocks; `None` without any.
+    /// The figures over all blocks; `None` without any.
     pub fn of(blocks: &[Held]) -> Option<HeldFigures> {
         let sum = |of: fn(&Held) -> u64| sum(blocks.iter().map(of));
-        let middle = |of: fn(&Held) -> Option<f64>| median(blocks.iter().filter_map(of));
+        let median = |of: fn(&Held) -> Option<f64>| median(blocks.iter().filter_map(of));
         (!blocks.is_empty()).then(|| HeldFigures {
             asked: sum(|held| held.asked),
             standing: sum(|held| held.standing),
             lost: sum(|held| held.lost),
-            connect_rate_per_s: middle(Held::connect_rate_per_s),
-            memory_per_connection: middle(Held::memory_per_connection),
+            connect_rate_per_s: median(Held::connect_rate_per_s),
+            memory_per_connection: median(Held::memory_per_connection),
         })
     }
 }
@@ -80,8 +80,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_those_of_connections_that_were_there() {
-        // Method: 90 of 100 stand, 5 more had; then what has no such figure.
+    fn figures_are_over_connections_that_were_open() {
+        // Method: 90 of 100 are open, 5 more were; then memory that shrank, memory that was not
+        // read, and no connections.
         let held = Held {
             asked: 100,
             standing: 90,

@@ -1,5 +1,5 @@
-//! What one load gave: outcomes, times and counts, and what was offered. Tallies merge
-//! in any order. Start at [`tally`].
+//! The results of one load: outcomes, times and counts, and the offered load. Tallies merge in any
+//! order. Start at [`tally`].
 
 pub(crate) mod arrivals;
 pub(crate) mod broadcasts;

@@ -20,7 +20,7 @@ pub struct ConnectionOpening {
 }
 
 impl ConnectionOpening {
-    /// Both together: one after the other.
+    /// The sum of two openings, one after the other.
     #[must_use]
     pub fn plus(mut self, other: &ConnectionOpening) -> ConnectionOpening {
         self.asked = sum([self.asked, other.asked]);
@@ -30,8 +30,8 @@ impl ConnectionOpening {
         self
     }
 
-    /// Connections that this machine had nothing for, and those that were not tried any
-    /// more after that: the subject has no part in it.
+    /// Connections for which this machine lacked ports, descriptors or memory, and those that were
+    /// not tried after that. The subject has no part in these failures.
     #[must_use]
     pub fn lacked(&self) -> u64 {
         let outcomes = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];
@@ -41,13 +41,13 @@ impl ConnectionOpening {
         }
     }
 
-    /// Connections that the subject did not take, refused or closed again.
+    /// Connections that the subject did not accept, refused or closed again.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.failed() + self.closed_again()
     }
 
-    /// Connections that stood and did not stand at the end.
+    /// Connections that were open and were closed again before the end.
     #[must_use]
     pub fn closed_again(&self) -> u64 {
         let ended = self.standing + self.failures.sent();
@@ -60,9 +60,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_never_tried_is_the_machine_s_when_it_lacked_something() {
-        // Method: the same 600 untried connections behind timeouts, behind a missing port,
-        // and after a stop; 5 that are in no list were closed again.
+    fn untried_connections_count_against_the_machine_if_it_lacked_something() {
+        // Method: 600 untried connections after timeouts, after a missing port, and after a stop;
+        // 5 that are in no list were closed again.
         let opening = |outcome| {
             let mut failures = Outcomes::default();
             failures.add_times(outcome, 5);
@@ -74,16 +74,15 @@ mod tests {
                 failures,
             }
         };
-        let figures = |connection_opening: ConnectionOpening| {
-            (
-                connection_opening.lacked(),
-                connection_opening.failed(),
-                connection_opening.closed_again(),
-            )
-        };
-        assert_eq!(figures(opening(Outcome::Timeout)), (0, 10, 5));
-        assert_eq!(figures(opening(Outcome::NoPort)), (605, 5, 5));
-        assert_eq!(figures(opening(Outcome::Unfinished)), (0, 5, 5));
+        for (outcome, lacked, failed) in [
+            (Outcome::Timeout, 0, 10),
+            (Outcome::NoPort, 605, 5),
+            (Outcome::Unfinished, 0, 5),
+        ] {
+            let opening = opening(outcome);
+            assert_eq!((opening.lacked(), opening.failed()), (lacked, failed));
+            assert_eq!(opening.closed_again(), 5);
+        }
         let both = opening(Outcome::NoPort).plus(&opening(Outcome::Refused));
         assert_eq!((both.asked, both.failures.sent()), (2_000, 1_210));
     }

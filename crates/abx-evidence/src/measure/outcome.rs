@@ -1,4 +1,4 @@
-//! What became of one request: a closed list, counted and never thrown.
+//! Outcomes of requests: a closed list, counted and never thrown.
 
 use std::borrow::Cow;
 
@@ -11,64 +11,63 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The outcome of one attempt to get a response to a request.
 ///
-/// A refused connection or a wrong body is a measurement, not an error of ours.
+/// A refused connection or a wrong body is a measurement, not an error of abx.
 /// Every attempt has exactly one outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
-    /// A whole response that passed every check. Only these count as throughput.
+    /// A complete response that passed every check. Only these count as throughput.
     Ok,
-    /// A whole response with another status than expected.
+    /// A complete response with an unexpected status.
     WrongStatus,
-    /// A whole response whose body is shorter or longer than expected.
+    /// A complete response whose body is shorter or longer than expected.
     WrongLength,
-    /// A whole response of the right length whose body is not the expected one.
+    /// A complete response of the expected length with an unexpected body.
     WrongBody,
-    /// Bytes that break the protocol's rules.
+    /// Bytes that violate the protocol.
     Malformed,
-    /// A head with more fields or bytes than are read
+    /// A head with more fields or bytes than abx reads
     /// (`abx_wire::http1::HEADERS_MAX`, `HEAD_BYTES_MAX`).
     HeadTooLarge,
     /// Bytes of TLS or HTTP/2 where HTTP/1 was expected, or of HTTP/1 where HTTP/2 was.
     OtherProtocol,
     Refused,
-    /// The connection could not be made for another reason, such as no route.
+    /// The connection could not be opened for another reason, such as no route.
     Unreachable,
     /// TLS failed. In the handshake: a certificate that is not trusted, no version or cipher in
     /// common, or no TLS. After it: a record that cannot be decrypted, or an alert.
     TlsFailed,
     Reset,
-    /// The server reset the request's stream of HTTP/2; its connection went on.
+    /// The server reset the request's HTTP/2 stream; its connection stayed open.
     StreamReset,
-    /// No whole response within the timeout.
+    /// No complete response within the timeout.
     Timeout,
-    /// The connection was closed in the middle of a response, or before the
-    /// first response on a fresh connection.
+    /// The connection was closed in the middle of a response, or before the first response on a
+    /// new connection.
     EarlyClose,
-    /// The connection was closed without a byte of the response after the peer had taken
-    /// the whole request: its kernel had acknowledged all of it before it closed.
+    /// The connection was closed without a byte of the response after the peer had received the
+    /// whole request: its kernel had acknowledged all of it before the close.
     EmptyResponse,
-    /// Bytes came on a connection on which no request was in flight. No request has this
-    /// outcome: it is counted beside them.
+    /// Bytes arrived on a connection without a request in flight. No request has this outcome; it
+    /// is counted separately.
     Unsolicited,
-    /// A reused connection was closed before the response's first byte, and the peer is
-    /// not known to have taken the request; it was then sent once more, with an outcome
-    /// of its own.
+    /// A reused connection was closed before the response's first byte, and the peer is not known
+    /// to have received the request. The request was then sent again, with its own outcome.
     IdleClose,
-    /// The same for the first request after the load had been suspended for a second or more,
-    /// on any connection, and whatever the peer's kernel had taken: a server may close what
-    /// is idle, and here we let it be idle.
+    /// Like `IdleClose`, for the first request after the load was suspended for a second or more,
+    /// on any connection, and whatever the peer's kernel had received: a server may close idle
+    /// connections, and abx had let them be idle.
     RestClose,
     /// No local port was free for a new connection.
     NoPort,
     /// No file descriptor was free for a new connection.
     NoDescriptor,
-    /// The kernel had no memory for a new connection, or would not watch one more.
+    /// The kernel had no memory for a new connection, or could not watch another one.
     NoMemory,
-    /// A connection that was never tried, because the opening of all of them had been given
-    /// up. No request has this outcome.
+    /// A connection that was never tried, because opening connections had been given up. No
+    /// request has this outcome.
     Unopened,
-    /// Given up by us while it was in flight: interrupted, or at the end.
+    /// Given up by abx while it was in flight: at an interruption, or at the end.
     Unfinished,
 }
 
@@ -130,7 +129,7 @@ impl Outcome {
         }
     }
 
-    /// Whether a whole response came, right or wrong.
+    /// Whether a complete response was received, correct or not.
     #[must_use]
     pub fn is_completed(self) -> bool {
         matches!(
@@ -139,8 +138,8 @@ impl Outcome {
         )
     }
 
-    /// Whether it counts against the subject. `IdleClose` and `RestClose` do not, since
-    /// the request was sent again; nor do our own interruption and our own limits.
+    /// Whether it counts against the subject. `IdleClose` and `RestClose` do not, because the
+    /// request was sent again; nor do interruptions and limits on the side of abx.
     #[must_use]
     pub fn is_failure(self) -> bool {
         !matches!(
@@ -156,8 +155,8 @@ impl Outcome {
         )
     }
 
-    /// Whether it is the last word on a request: not of a first attempt that another one
-    /// follows, nor of something that was no request's.
+    /// Whether it is the final outcome of a request: not that of an attempt that is followed by
+    /// another one, nor of something that is not a request.
     #[must_use]
     pub fn is_of_request(self) -> bool {
         !matches!(
@@ -166,8 +165,8 @@ impl Outcome {
         )
     }
 
-    /// Whether it had no response when it was given up, so that its time is known
-    /// only as "at least".
+    /// Whether it had no response when it was given up, so that its time is only known as "at
+    /// least".
     #[must_use]
     pub fn is_without_response(self) -> bool {
         matches!(self, Outcome::Timeout | Outcome::Unfinished)
@@ -180,7 +179,7 @@ impl Outcome {
     }
 }
 
-/// How often each outcome occurred. In JSON an object of those that did.
+/// How often each outcome occurred. In JSON, an object without the outcomes that did not occur.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcomes([u64; Outcome::ALL.len()]);
 
@@ -190,12 +189,12 @@ impl Outcomes {
         self.0[outcome as usize] += 1;
     }
 
-    /// Counts so many attempts.
+    /// Counts several attempts.
     pub(crate) fn add_times(&mut self, outcome: Outcome, times: u64) {
         self.0[outcome as usize] += times;
     }
 
-    /// How often `outcome` came.
+    /// How often `outcome` occurred.
     #[must_use]
     pub fn count(&self, outcome: Outcome) -> u64 {
         self.0[outcome as usize]
@@ -203,12 +202,12 @@ impl Outcomes {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Outcomes) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine = mine.saturating_add(theirs);
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count = count.saturating_add(more);
         }
     }
 
-    /// What came since this was `before`.
+    /// The outcomes since the counts were `before`.
     #[must_use]
     pub fn since(&self, before: &Outcomes) -> Outcomes {
         let mut since = self.clone();
@@ -218,7 +217,7 @@ impl Outcomes {
         since
     }
 
-    /// The outcomes that came, with their counts.
+    /// The outcomes that occurred, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (Outcome, u64)> + '_ {
         Outcome::ALL
             .into_iter()
@@ -232,14 +231,14 @@ impl Outcomes {
         sum(self.0)
     }
 
-    /// Requests: attempts, except for those that were followed by another one, and what
-    /// came beside them.
+    /// Requests: attempts, without those that were followed by another one, and without outcomes
+    /// that are not of requests.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.sum(Outcome::is_of_request)
     }
 
-    /// Whole responses, right or wrong.
+    /// Complete responses, correct or not.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.sum(Outcome::is_completed)
@@ -312,12 +311,12 @@ impl JsonSchema for Outcomes {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let count = generator.subschema_for::<u64>();
-        let each =
+        let counts =
             Outcome::ALL.map(|outcome| (outcome.name().to_owned(), count.clone().to_value()));
         json_schema!({
             "description": "How often each outcome occurred. Others are omitted.",
             "type": "object",
-            "properties": each.into_iter().collect::<serde_json::Map<_, _>>(),
+            "properties": counts.into_iter().collect::<serde_json::Map<_, _>>(),
             "additionalProperties": false,
         })
     }
@@ -329,16 +328,16 @@ mod tests {
 
     #[test]
     fn counters_follow_the_order_of_the_list() {
-        // Method: each outcome's number is its place, its name leads back to it.
-        for (place, outcome) in Outcome::ALL.into_iter().enumerate() {
-            assert_eq!(outcome as usize, place);
+        // Method: each outcome's number is its index in the list, and its name is read back.
+        for (index, outcome) in Outcome::ALL.into_iter().enumerate() {
+            assert_eq!(outcome as usize, index);
             assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
         }
     }
 
     #[test]
     fn a_wrong_response_is_completed_but_never_ok() {
-        // Method: one of each; the classes must not overlap in what matters.
+        // Method: every outcome once, and the sum of each class.
         let mut outcomes = Outcomes::default();
         Outcome::ALL
             .into_iter()
@@ -351,21 +350,21 @@ mod tests {
     }
 
     #[test]
-    fn what_came_since_is_what_came_more() {
-        // Method: two more of one outcome that had come, and one of another.
+    fn counts_since_earlier_ones_are_their_differences() {
+        // Method: two more of an outcome that had occurred, and one of another.
         let mut before = Outcomes::default();
         before.add_times(Outcome::Ok, 3);
         let mut now = before.clone();
         now.add_times(Outcome::Ok, 2);
         now.add(Outcome::Reset);
         let since = now.since(&before);
-        let came: Vec<_> = since.iter().collect();
-        assert_eq!(came, [(Outcome::Ok, 2), (Outcome::Reset, 1)]);
+        let counts: Vec<_> = since.iter().collect();
+        assert_eq!(counts, [(Outcome::Ok, 2), (Outcome::Reset, 1)]);
     }
 
     #[test]
-    fn json_holds_only_what_came_and_reads_back() {
-        // Method: there and back, and a name that does not exist.
+    fn json_has_only_outcomes_that_occurred_and_reads_back() {
+        // Method: written and read, and an unknown name.
         let mut outcomes = Outcomes::default();
         outcomes.add(Outcome::Ok);
         outcomes.add(Outcome::IdleClose);

@@ -1,6 +1,5 @@
-//! Each request of a slice by itself, for reports that are made of single requests. Start at
-//! [`RequestLog`]. It takes a clock reading and some memory for each request, so studies and
-//! runs do without.
+//! The single requests of a slice, for reports of single requests. Start at [`RequestLog`]. It
+//! costs a clock reading and some memory per request, so studies and runs do without.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use crate::measure::distribution::phases::Timestamps;
 use crate::measure::outcome::Outcome;
 
-/// What is kept of each request.
+/// What to log of each request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestLogPlan {
-    /// How many requests each worker keeps at most; what comes behind them is counted.
+    /// The most requests that a worker logs; later ones are only counted.
     pub most: u64,
-    /// Whether the beginning of every response is kept, and not that of the first alone.
+    /// Whether to keep the beginning of every response, rather than of the first one only.
     pub keeps_heads: bool,
-    /// Counts meanwhile how many have ended; of the same process only.
+    /// Counts the requests that have ended so far, within the same process.
     #[serde(skip)]
     pub count: Arc<RequestCount>,
 }
 
-/// How many requests have ended so far, by outcome. It may be read while they are made.
+/// How many requests have ended so far, by outcome. It may be read during the load.
 #[derive(Debug, Default)]
 pub struct RequestCount {
     outcomes: [AtomicU64; Outcome::ALL.len()],
@@ -33,23 +32,23 @@ pub struct RequestCount {
 pub struct LoggedRequest {
     /// When it was due: in a closed loop, when its connection became free.
     pub intended_ns: u64,
-    /// How long its connection took to be made; 0 over one that stood, and without a whole
-    /// response.
+    /// How long opening its connection took; 0 if the connection was already open, and without a
+    /// complete response.
     pub connect_ns: u64,
-    /// From the send to the response's first byte; 0 without a whole response.
+    /// From the send to the response's first byte; 0 without a complete response.
     pub wait_ns: u64,
     /// From when it was due to its end.
     pub total_ns: u64,
-    /// Bytes of the response's body; 0 without a whole response.
+    /// Bytes of the response's body; 0 without a complete response.
     pub body_bytes: u64,
-    /// The response's status; 0 without a whole response.
+    /// The response's status; 0 without a complete response.
     pub status: u16,
     /// Whether the response left its connection open.
     pub is_kept: bool,
     pub outcome: Outcome,
 }
 
-/// What client and server agreed on before a TLS connection's first request.
+/// The options on which client and server agreed before a TLS connection's first request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsOptions {
     /// The version, such as `TLSv1.3`.
@@ -58,11 +57,11 @@ pub struct TlsOptions {
     pub cipher: String,
     /// The group of the key exchange, such as `X25519`.
     pub group: Option<String>,
-    /// Bits of the public key in the server's certificate, where its kind is known.
+    /// Bits of the public key in the server's certificate, if its kind is known.
     pub server_key_bits: Option<u32>,
 }
 
-/// What is known of a whole response before its outcome is.
+/// The figures of a complete response, which are known before its outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct LoggedResponse {
     connect_ns: u64,
@@ -72,8 +71,8 @@ struct LoggedResponse {
     is_kept: bool,
 }
 
-/// The requests of a slice in the order in which they ended, and beginnings of responses.
-/// Several workers' stand one behind the other.
+/// The requests of a slice in the order in which they ended, and beginnings of responses. The logs
+/// of several workers follow one another.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestLog {
     requests: Vec<LoggedRequest>,
@@ -86,13 +85,13 @@ pub struct RequestLog {
     count: Arc<RequestCount>,
 }
 
-/// Of a response's beginning so many bytes are kept.
+/// How many bytes of a response's beginning are kept.
 const HEAD_BYTES: usize = 8192;
-/// Memory is taken beforehand for so many requests at most.
+/// The most requests for which memory is allocated in advance.
 const RESERVED_MAX: usize = 10_000_000;
 
 impl RequestCount {
-    /// How many have ended so.
+    /// How many have ended with this outcome.
     #[must_use]
     pub fn of(&self, outcome: Outcome) -> u64 {
         self.outcomes[outcome as usize].load(Ordering::Relaxed)
@@ -119,7 +118,7 @@ impl PartialEq for RequestCount {
 impl Eq for RequestCount {}
 
 impl RequestLog {
-    /// An empty one for at most so many requests, whose memory is taken now.
+    /// An empty log for at most `requests_max` requests, whose memory is allocated now.
     #[must_use]
     pub fn new(plan: &RequestLogPlan, requests_max: u64) -> RequestLog {
         let most = usize::try_from(plan.most.min(requests_max)).unwrap_or(usize::MAX);
@@ -138,56 +137,55 @@ impl RequestLog {
         &self.requests
     }
 
-    /// How many were not kept, since there were more than were to be.
+    /// How many requests were not logged, because the log was full.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// How responses began that came first, or of all: head, and some of the body.
+    /// The beginning of the first response, or of all responses: head, and some of the body.
     #[must_use]
     pub fn heads(&self) -> &[Vec<u8>] {
         &self.heads
     }
 
-    /// What the first connection agreed on; `None` without TLS.
+    /// The TLS options of the first connection; `None` without TLS.
     #[must_use]
     pub fn tls(&self) -> Option<&TlsOptions> {
         self.tls.as_ref()
     }
 
-    /// A connection stands, and this was agreed on; read from the first one alone.
-    pub fn agrees(&mut self, terms: impl FnOnce() -> Option<TlsOptions>) {
+    /// Records that a connection is open. Its options are read until a connection has some.
+    pub fn agrees(&mut self, options: impl FnOnce() -> Option<TlsOptions>) {
         if self.tls.is_none() {
-            self.tls = terms();
+            self.tls = options();
         }
     }
 
-    /// A response begins with these bytes.
+    /// Records the first bytes of a response.
     pub fn begins(&mut self, received: &[u8]) {
         if (self.keeps_heads || self.heads.is_empty()) && !received.is_empty() {
-            let kept = &received[..received.len().min(HEAD_BYTES)];
-            self.heads.push(kept.to_vec());
+            let head = &received[..received.len().min(HEAD_BYTES)];
+            self.heads.push(head.to_vec());
         }
     }
 
-    /// The request that ends next was sent at a moment, and has a whole response with these
-    /// moments.
+    /// Records the moments of the request that ends next, which has a complete response.
     pub fn timed(&mut self, stamps: &Timestamps, sent_ns: u64) {
         self.next.connect_ns = stamps.connect_ns.unwrap_or(0);
         self.next.wait_ns = stamps.first_byte_ns.saturating_sub(sent_ns);
     }
 
-    /// The same one's response has this status and so long a body, and leaves its connection
-    /// open or not.
+    /// Records the response of the request that ends next; `is_kept` if it leaves its connection
+    /// open.
     pub fn responds(&mut self, status: u16, body_bytes: u64, is_kept: bool) {
         self.next.status = status;
         self.next.body_bytes = body_bytes;
         self.next.is_kept = is_kept;
     }
 
-    /// The request that was due then has ended. An attempt that is followed by another one is
-    /// none.
+    /// Records the end of the request that was due at `intended_ns`. An attempt that is followed by
+    /// another one is not a request.
     pub fn ends(&mut self, intended_ns: u64, done_ns: u64, outcome: Outcome) {
         let next = std::mem::take(&mut self.next);
         let is_attempt = matches!(outcome, Outcome::IdleClose | Outcome::RestClose);
@@ -216,7 +214,7 @@ impl RequestLog {
         });
     }
 
-    /// Adds what another worker kept.
+    /// Adds the log of another worker.
     pub fn merge(&mut self, other: &RequestLog) {
         self.requests.extend_from_slice(&other.requests);
         self.heads.extend_from_slice(&other.heads);
@@ -250,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_kept_with_what_its_response_said() {
-        // Method: a response, and a failure behind it, which has none of its figures.
+    fn a_request_is_logged_with_the_figures_of_its_response() {
+        // Method: a response, and a failure after it, which has none of its figures.
         let mut log = log(10);
         log.timed(&stamps(), 150);
         log.responds(404, 12, true);
@@ -282,8 +280,8 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_no_requests_and_what_does_not_fit_is_counted() {
-        // Method: room for two; attempts and a request that was given up beside four that ended.
+    fn attempts_are_not_logged_and_requests_that_do_not_fit_are_counted() {
+        // Method: room for two; attempts and a request that was given up among four that ended.
         let mut log = log(2);
         for outcome in [
             Outcome::IdleClose,
@@ -307,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_first_head_is_kept_or_all_are() {
-        // Method: three responses, one of which is longer than what is kept.
+        // Method: three responses, one of which is longer than the kept beginning.
         let long = vec![b'x'; HEAD_BYTES + 1];
         for (keeps_heads, lengths) in [(false, &[2][..]), (true, &[2, HEAD_BYTES, 1][..])] {
             let plan = RequestLogPlan {
@@ -319,36 +317,34 @@ mod tests {
             for received in [&b"ab"[..], &long, b"c"] {
                 log.begins(received);
             }
-            let numbers: Vec<usize> = log.heads().iter().map(Vec::len).collect();
-            assert_eq!(numbers, lengths);
+            let kept: Vec<usize> = log.heads().iter().map(Vec::len).collect();
+            assert_eq!(kept, lengths);
         }
     }
 
     #[test]
-    fn workers_stand_one_behind_the_other() {
-        // Method: two of them, merged.
-        let (mut request_log, mut other) = (log(3), log(3));
-        request_log.ends(100, 900, Outcome::Ok);
+    fn logs_of_workers_follow_one_another() {
+        // Method: two logs, merged.
+        let (mut merged, mut other) = (log(3), log(3));
+        merged.ends(100, 900, Outcome::Ok);
         other.ends(100, 900, Outcome::Refused);
         other.begins(b"HTTP/1.1 200 OK");
-        let terms = TlsOptions {
+        let options = TlsOptions {
             version: "TLSv1.3".to_owned(),
             cipher: String::new(),
             group: None,
             server_key_bits: None,
         };
-        other.agrees(|| Some(terms.clone()));
-        other.agrees(|| panic!("only the first connection is asked"));
-        request_log.merge(&other);
-        let kept: Vec<Outcome> = request_log
+        other.agrees(|| Some(options.clone()));
+        other.agrees(|| panic!("only the first connection's options are read"));
+        merged.merge(&other);
+        let outcomes: Vec<Outcome> = merged
             .requests()
             .iter()
             .map(|request| request.outcome)
             .collect();
-        assert_eq!(kept, [Outcome::Ok, Outcome::Refused]);
-        assert_eq!(
-            (request_log.heads().len(), request_log.tls()),
-            (1, Some(&terms))
-        );
+        assert_eq!(outcomes, [Outcome::Ok, Outcome::Refused]);
+        assert_eq!(merged.heads().len(), 1);
+        assert_eq!(merged.tls(), Some(&options));
     }
 }

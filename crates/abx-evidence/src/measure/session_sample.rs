@@ -1,4 +1,4 @@
-//! Sessions of several requests as what a load is counted in.
+//! Sessions of several requests as the unit in which a load is counted.
 
 use crate::measure::outcome::Outcome;
 use crate::measure::tally::Tally;
@@ -8,19 +8,20 @@ use crate::measure::tally::Tally;
 pub struct SessionSample {
     /// When its first pause or request began.
     pub began_ns: u64,
-    /// When its last response had come, or when it failed.
+    /// When its last response was complete, or when it failed.
     pub done_ns: u64,
     /// For how long its user paused.
     pub think_ns: u64,
-    /// What became of it: that of the step that failed, if one did.
+    /// The outcome of the step that failed; `Ok` if none did.
     pub outcome: Outcome,
-    /// What its responses brought, heads and framing included.
+    /// Bytes of its responses, including heads and framing.
     pub bytes: u64,
 }
 
 impl Tally {
-    /// Counts one session as a request is counted elsewhere. Its response time is that without
-    /// pauses. One that failed with a response has none, since its other steps were not made.
+    /// Counts one session as other loads count a request. Its response time does not include
+    /// pauses. A session that failed with a response has no response time, because its other steps
+    /// did not run.
     pub fn record_session(&mut self, sample: &SessionSample) {
         self.outcomes.add(sample.outcome);
         self.bytes += sample.bytes;
@@ -54,8 +55,8 @@ mod tests {
     }
 
     #[test]
-    fn a_session_takes_what_its_responses_took_and_no_pause() {
-        // Method: a session of 8 ms of which 5 ms were pauses, completed, failed and timed out.
+    fn a_session_takes_the_time_of_its_responses_without_pauses() {
+        // Method: a session of 8 ms, 5 ms of which are pauses, completed, failed and timed out.
         let mut tally = Tally::default();
         for outcome in [Outcome::Ok, Outcome::WrongStatus, Outcome::Timeout] {
             tally.record_session(&sample(outcome));
@@ -68,7 +69,7 @@ mod tests {
             ),
             (2, 1)
         );
-        // Histograms know times to a thousandth.
+        // Histograms are accurate to a thousandth.
         let longest = tally.times.response.max_us().unwrap();
         assert!((3_000..=3_003).contains(&longest), "{longest}");
         assert_eq!(tally.response_ns_sum, 3_000_000);

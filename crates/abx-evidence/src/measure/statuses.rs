@@ -1,4 +1,4 @@
-//! The statuses of responses that had another than the expected one.
+//! The unexpected statuses of responses.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ impl Statuses {
         *self.0.entry(status).or_default() += times;
     }
 
-    /// Whether none came.
+    /// Whether no status was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The statuses that came, lowest first, with their counts.
+    /// The statuses, lowest first, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         self.0.iter().map(|(status, count)| (*status, *count))
     }
 
-    /// The same by class: 4 for 400 to 499.
+    /// The counts by class: 4 for 400 to 499.
     #[must_use]
     pub fn classes(&self) -> BTreeMap<u16, u64> {
         let mut classes = BTreeMap::new();
@@ -41,7 +41,7 @@ impl Statuses {
         classes
     }
 
-    /// So many of the statuses that came, the most frequent first.
+    /// At most `most` statuses, the most frequent first.
     #[must_use]
     pub fn most_frequent(&self, most: usize) -> Vec<u16> {
         let mut pairs: Vec<(u16, u64)> = self.iter().collect();
@@ -53,7 +53,7 @@ impl Statuses {
             .collect()
     }
 
-    /// Adds what `other` holds.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Statuses) {
         for (status, count) in other.iter() {
             self.add_times(status, count);
@@ -68,11 +68,11 @@ impl Statuses {
 
 impl From<Statuses> for BTreeMap<String, u64> {
     fn from(statuses: Statuses) -> BTreeMap<String, u64> {
-        let named = statuses
+        statuses
             .0
             .into_iter()
-            .map(|(status, count)| (status.to_string(), count));
-        named.collect()
+            .map(|(status, count)| (status.to_string(), count))
+            .collect()
     }
 }
 
@@ -80,11 +80,11 @@ impl TryFrom<BTreeMap<String, u64>> for Statuses {
     type Error = String;
 
     fn try_from(named: BTreeMap<String, u64>) -> Result<Statuses, String> {
-        let each = named.into_iter().map(|(name, count)| {
+        let statuses = named.into_iter().map(|(name, count)| {
             let status = name.parse().map_err(|_| format!("`{name}` is no status"))?;
             Ok((status, count))
         });
-        each.collect::<Result<_, String>>().map(Statuses)
+        statuses.collect::<Result<_, String>>().map(Statuses)
     }
 }
 
@@ -93,9 +93,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_are_told_by_class_and_read_back() {
-        // Method: statuses of two classes, of which one came in two parts; there and back, and
-        // a name that is no number.
+    fn statuses_are_counted_by_class_and_read_back() {
+        // Method: statuses of two classes in two parts, merged; written and read, and a name that
+        // is not a number.
         let mut statuses = Statuses::default();
         assert!(statuses.is_empty());
         [404, 404, 503]

@@ -1,5 +1,4 @@
-//! Sums of counters. A record may hold any number, so that they stay at the largest number
-//! where they would overflow.
+//! Sums of counters. A record may hold any number, so sums saturate where they would overflow.
 
 pub fn sum(counters: impl IntoIterator<Item = u64>) -> u64 {
     counters.into_iter().fold(0, u64::saturating_add)

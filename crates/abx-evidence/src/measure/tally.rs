@@ -1,4 +1,4 @@
-//! Counters and times of one interval of load, made to be added up.
+//! Counters and times of one interval of load, which can be merged.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Sample {
     pub intended_ns: u64,
     /// When it could have been sent: when it was due and a connection was free for it.
     pub possible_ns: u64,
-    /// When its bytes were handed to the kernel; `None` when it came not so far.
+    /// When its bytes were handed to the kernel; `None` if they were not.
     pub sent_ns: Option<u64>,
     /// When its last byte was received, or when it failed.
     pub done_ns: u64,
@@ -46,8 +46,8 @@ macro_rules! tally {
 }
 
 tally! {
-    /// What an interval of load gave. `merge` is associative and commutative, so
-    /// workers and slices can be added in any order.
+    /// The results of an interval of load. `merge` is associative and commutative, so workers and
+    /// slices can be added in any order.
     counts: {
         /// Bytes received, heads and framing included.
         bytes,
@@ -55,70 +55,70 @@ tally! {
         body_bytes,
         /// Connections opened during the interval.
         connects,
-        /// Responses after which the server ended a connection to be kept, those of the discarded
-        /// part included.
+        /// Responses after which the server closed a connection that was to be kept, including the
+        /// discarded part.
         closing,
-        /// Bodies that were hashed and compared, those of the discarded part included.
+        /// Bodies that were hashed and compared, including the discarded part.
         hashed,
-        /// Verified responses within `connection_ns`: what throughput counts. They need not be
-        /// those of `outcomes`, which are of the requests sent in the counted part.
+        /// Verified responses within `connection_ns`, which throughput counts. They may differ
+        /// from those in `outcomes`, which are of the requests sent in the counted part.
         clocked,
         /// Connection time, summed: each connection from its first completion after the
-        /// discarded part to its first one after the end; of loads that change over time or
-        /// come by a schedule, the counted part for each; of slices that end by a number of
+        /// discarded part to its first one after the end. For loads that change over time or
+        /// follow a schedule, the counted part per connection; for slices that end by a number of
         /// requests, from the first counted send to the last outcome.
         connection_ns,
-        /// Connections that have a part in `connection_ns`.
+        /// Connections that contribute to `connection_ns`.
         clocks,
         /// Connections on which no request ended in the counted part.
         silent,
         /// The sum of the response times of completed requests.
         response_ns_sum,
-        /// Requests that were due and were never sent, because nothing was free to
-        /// send them until the end. They have no outcome.
+        /// Requests that were due and never sent, because no connection was free until the end.
+        /// They have no outcome.
         unsent,
-        /// Requests that were sent and had had to wait for a connection, because
-        /// every one was in use when they were due.
+        /// Requests that were sent after waiting for a connection, because every connection was in
+        /// use when they were due.
         queued,
         /// Handshakes that resumed an earlier session.
         resumed,
-        /// Listeners that never got a broadcast, summed over broadcasts.
+        /// Listeners that never received a broadcast, summed over broadcasts.
         lost,
-        /// Broadcasts that came to a listener behind a later one, twice, or from no connection
-        /// of the load, summed over listeners.
+        /// Broadcasts that a listener received after a later one, twice, or from outside the load,
+        /// summed over listeners.
         out_of_order,
     }
     rest: {
         /// Outcomes of all attempts; their sum is the number of requests sent.
         outcomes: Outcomes,
-        /// Outcomes of attempts that began before the counted part or behind it: no
-        /// response times, but a failure among them is a failure.
+        /// Outcomes of attempts that began before or after the counted part. They have no response
+        /// times, but their failures count.
         discarded: Outcomes,
-        /// Times of completed requests. Those that never had a response (timeout, unfinished,
-        /// unsent) count with the time for which they had waited when they were given up.
+        /// Times of completed requests. Requests without a response (timeout, unfinished, unsent)
+        /// count with the time for which they had waited when they were given up.
         times: Histograms,
-        /// For how long the generator's thread stood still without waiting for a processor, as
-        /// when abx or its machine is paused: the longest of all threads.
+        /// For how long the generator's thread stood still without waiting for a CPU, as when abx
+        /// or its machine is paused: the longest time of all threads.
         #[serde(default)]
         paused_ns: u64,
-        /// What ended in each interval of the slice, where that is kept.
+        /// The requests that ended in each interval of the slice, if requested.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         course: Option<Box<CourseTally>>,
-        /// The requests by when they were due, where that is kept.
+        /// The requests by when they were due, if requested.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeline: Option<Box<TimelineTally>>,
-        /// Each request by itself, where that is kept; it stays on its machine.
+        /// The single requests, if requested. They stay on their machine.
         #[serde(skip)]
         log: Option<Box<RequestLog>>,
     }
 }
 
 impl Tally {
-    /// Counts one request that was begun.
+    /// Counts one attempt.
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
         self.outcomes.add(sample.outcome);
-        // One branch for both, as most loads have neither.
+        // One branch for both, because most loads have neither.
         if self.timeline.is_some() | self.log.is_some() {
             self.record_moment(sample);
         }
@@ -146,7 +146,7 @@ impl Tally {
             .record_ns(sent_ns.saturating_sub(sample.possible_ns));
     }
 
-    /// Records one request where requests are kept by their moments, or one by one.
+    /// Records one request in the timeline and in the log.
     #[cold]
     fn record_moment(&mut self, sample: &Sample) {
         if let Some(timeline) = &mut self.timeline {
@@ -157,9 +157,8 @@ impl Tally {
         }
     }
 
-    /// Counts one request that was due at `intended_ns` and had not been sent
-    /// when sending ended for good at `end_ns`: its response time would have
-    /// been at least what lies between.
+    /// Counts one request that was due at `intended_ns` and had not been sent when sending ended
+    /// at `end_ns`. Its response time is at least the time between the two.
     pub fn record_unsent(&mut self, intended_ns: u64, end_ns: u64) {
         self.unsent += 1;
         if let Some(timeline) = &mut self.timeline {
@@ -170,16 +169,16 @@ impl Tally {
         self.times.response_at_least.record_ns(age_ns);
     }
 
-    /// Adds what `other` holds.
+    /// Adds the counts and times of `other`.
     pub fn merge(&mut self, other: &Tally) {
         self.add_counts(other);
         self.outcomes.merge(&other.outcomes);
         self.discarded.merge(&other.discarded);
         self.times.merge(&other.times);
         self.paused_ns = self.paused_ns.max(other.paused_ns);
-        merge_kept(&mut self.course, &other.course, CourseTally::merge);
-        merge_kept(&mut self.timeline, &other.timeline, TimelineTally::merge);
-        merge_kept(&mut self.log, &other.log, RequestLog::merge);
+        merge_optional(&mut self.course, &other.course, CourseTally::merge);
+        merge_optional(&mut self.timeline, &other.timeline, TimelineTally::merge);
+        merge_optional(&mut self.log, &other.log, RequestLog::merge);
     }
 
     /// Forgets everything and keeps the memory.
@@ -193,50 +192,48 @@ impl Tally {
     }
 }
 
-/// Adds what only some keep.
-fn merge_kept<T: Clone>(
-    mine: &mut Option<Box<T>>,
+/// Adds the part of a tally that only some tallies have.
+fn merge_optional<T: Clone>(
+    sum: &mut Option<Box<T>>,
     other: &Option<Box<T>>,
     merge: impl FnOnce(&mut T, &T),
 ) {
-    match (mine, other) {
-        (Some(mine), Some(other)) => merge(mine, other),
-        (mine @ None, other) => mine.clone_from(other),
+    match (sum, other) {
+        (Some(sum), Some(other)) => merge(sum, other),
+        (sum @ None, other) => sum.clone_from(other),
         (Some(_), None) => {}
     }
 }
 
-/// What one slice gave, over all worker threads.
+/// The results of one slice, over all worker threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SliceTally {
-    /// What was counted, the discarded first part left out.
+    /// The counts, without the discarded first part.
     pub tally: Tally,
-    /// Wall time from the slice's start to its last outcome, what is not counted included.
+    /// Wall time from the slice's start to its last outcome, including parts that are not counted.
     pub wall_ns: u64,
-    /// Wall time of the counted part: from the end of the discarded part to the slice's
-    /// end; to the last outcome when that ends by a number of requests.
+    /// Wall time of the counted part: from the end of the discarded part to the slice's end, or to
+    /// the last outcome if the slice ends by a number of requests.
     pub measured_ns: u64,
-    /// Processor time of the generator's worker threads over `wall_ns`, without what
-    /// they waited awake.
+    /// CPU time of the generator's worker threads over `wall_ns`, without waiting awake.
     pub generator_cpu_ns: u64,
-    /// Processor time in which they waited awake for responses.
+    /// CPU time in which they waited awake for responses.
     pub waiting_awake_ns: u64,
-    /// Time the worker threads were ready to run but another thread had the processor;
-    /// `None` if the kernel does not report it.
+    /// Time for which the worker threads were ready to run but another thread had the CPU; `None`
+    /// if the kernel does not report it.
     pub generator_wait_ns: Option<u64>,
-    /// The processor time of the busiest worker over `wall_ns`, without what it
-    /// waited awake.
+    /// CPU time of the busiest worker over `wall_ns`, without waiting awake.
     pub busiest_worker_ns: u64,
     /// Whether the slice ended early because no connection got a response any more.
     #[serde(rename = "stopped_answering")]
     pub stopped_responding: bool,
-    /// The connections themselves; `None` when they carried requests of HTTP.
+    /// The connections themselves; `None` if they carried HTTP requests.
     pub connections: Option<Connections>,
 }
 
 impl Offered {
-    /// Reads them from what was counted; `None` in a closed loop, where each
-    /// request is due when it is sent.
+    /// The requests of an open loop, from its tally; `None` in a closed loop, where each request
+    /// is due when it is sent.
     #[must_use]
     pub fn of(arrivals: &ArrivalSettings, tally: &Tally) -> Option<Offered> {
         let late = Late {
@@ -247,21 +244,21 @@ impl Offered {
     }
 }
 
-/// What became of connections that are there to be held.
+/// The state of connections that are held.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
-    /// How many stand at the end of the slice.
+    /// How many are open at the end of the slice.
     pub standing: u64,
-    /// How many more of them stood at its beginning.
+    /// How many were open at its start and are not at its end.
     pub lost: u64,
 }
 
 impl SliceTally {
-    /// Adds what others gave in the same slice, as if there had been one generator:
-    /// workers of one machine, or machines. The order of merging does not matter.
+    /// Adds the results of another worker or machine in the same slice, as if there had been one
+    /// generator. The order of merging does not matter.
     ///
-    /// Counts and processor times are summed; wall times and the busiest worker are
-    /// the longest; what one of them could not measure is unknown of all.
+    /// Counts and CPU times are summed. Wall times and the busiest worker are the longest. A value
+    /// that one of them could not measure is unknown for all.
     pub fn merge(&mut self, other: &SliceTally) {
         self.tally.merge(&other.tally);
         self.wall_ns = self.wall_ns.max(other.wall_ns);
@@ -269,10 +266,10 @@ impl SliceTally {
         self.generator_cpu_ns += other.generator_cpu_ns;
         self.waiting_awake_ns += other.waiting_awake_ns;
         let waits = self.generator_wait_ns.zip(other.generator_wait_ns);
-        self.generator_wait_ns = waits.map(|(number, other)| number + other);
+        self.generator_wait_ns = waits.map(|(wait, other)| wait + other);
         self.busiest_worker_ns = self.busiest_worker_ns.max(other.busiest_worker_ns);
         self.stopped_responding |= other.stopped_responding;
-        // Workers without a connection have nothing to report of any.
+        // Workers without a connection have none to report.
         if let Some(other) = other.connections {
             let sum = self.connections.get_or_insert_default();
             sum.standing += other.standing;
@@ -280,9 +277,9 @@ impl SliceTally {
         }
     }
 
-    /// Verified responses per second. In a closed loop: connections times what their
-    /// clocks counted, over their time; in an open loop: what was counted over the
-    /// measured time. `None` without any time.
+    /// Verified responses per second. In a closed loop: connections times the responses of their
+    /// clocks, over their time. In an open loop: the responses over the measured time. `None`
+    /// without any time.
     #[must_use]
     pub fn throughput_per_s(&self, arrivals: &ArrivalSettings) -> Option<f64> {
         let spans = Spans {
@@ -399,16 +396,16 @@ mod tests {
         ) {
             // Method: (a+b)+c against a+(c+b), with and without unknown values.
             let [a, b, c] = [a, b, c].map(|(samples, edges)| slice(&samples, edges));
-            let merged = |slice_tally: &SliceTally, other: &SliceTally| {
-                let mut sum = slice_tally.clone();
-                sum.merge(other);
+            let merged = |left: &SliceTally, right: &SliceTally| {
+                let mut sum = left.clone();
+                sum.merge(right);
                 sum
             };
             let left = merged(&merged(&a, &b), &c);
             prop_assert_eq!(&left, &merged(&a, &merged(&c, &b)));
             prop_assert_eq!(left.wall_ns, a.wall_ns.max(b.wall_ns).max(c.wall_ns));
-            let all_told = [&a, &b, &c].iter().all(|tally| tally.generator_wait_ns.is_some());
-            prop_assert_eq!(left.generator_wait_ns.is_some(), all_told);
+            let all_known = [&a, &b, &c].iter().all(|tally| tally.generator_wait_ns.is_some());
+            prop_assert_eq!(left.generator_wait_ns.is_some(), all_known);
         }
     }
 
@@ -436,10 +433,11 @@ mod tests {
         assert_eq!(tally.times.service.max_us(), Some(400));
         assert_eq!(tally.times.lateness.max_us(), Some(200));
     }
+
     #[test]
-    fn what_had_no_response_counts_with_the_time_it_waited() {
-        // Method: due at 100 µs and given up at 900 µs, in each way; of those
-        // that were sent at 300 µs the service time is bounded too.
+    fn a_request_without_a_response_counts_with_the_time_it_waited() {
+        // Method: due at 100 µs and given up at 900 µs, in each way; if it was sent at 300 µs, its
+        // service time is bounded too.
         let give_up = |sent_ns, outcome| {
             let mut tally = Tally::default();
             tally.record(&Sample {
@@ -478,7 +476,7 @@ mod tests {
 
     #[test]
     fn a_failure_has_no_time_and_a_response_no_bound() {
-        // Method: a reset enters no histogram; a response only the known times.
+        // Method: a reset is in no histogram; a response is in those of known times only.
         let sample = |outcome| Sample {
             intended_ns: 0,
             possible_ns: 0,

@@ -1,6 +1,6 @@
-//! What became of requests by when they were due: the story of a slice in which the
-//! subject is expected to fail. Start at [`Timeline`]. And how its correct responses came over
-//! time, from which a warm-up is read: [`TimelineTally::responded`].
+//! The results of requests by when they were due, for a slice in which the subject is expected to
+//! fail: start at [`Timeline`]. And correct responses over time, which show a warm-up:
+//! [`TimelineTally::responded`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use crate::measure::outcome::Outcome;
 pub struct TimelinePlan {
     /// The length of a bucket, above 0.
     pub bucket_ns: u64,
-    /// A request whose correct response took longer than this was delayed. `None` where
-    /// nothing is expected to fail: none counts as delayed, and a slice waits for its
-    /// responses and is given up as without a timeline.
+    /// A request whose correct response took longer than this was delayed. `None` if nothing is
+    /// expected to fail: no request counts as delayed, and a slice waits for its responses and is
+    /// given up as if it had no timeline.
     pub delayed_after_ns: Option<u64>,
 }
 
@@ -35,20 +35,20 @@ pub struct Timeline {
     pub last_disturbed_ns: Option<u64>,
 }
 
-/// A timeline while it is written.
+/// A timeline while it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "ReceivedTimeline")]
 pub struct TimelineTally {
     /// The slice's start on the monotonic clock.
     pub start_ns: u64,
     delayed_after_ns: u64,
-    /// Correct responses by when they came.
+    /// Correct responses by when they were complete.
     #[serde(rename = "answered")]
     responded: Vec<u32>,
     timeline: Timeline,
 }
 
-/// The same as another machine sends it.
+/// A [`TimelineTally`] as another machine sends it.
 #[derive(Deserialize)]
 struct ReceivedTimeline {
     start_ns: u64,
@@ -58,7 +58,7 @@ struct ReceivedTimeline {
     timeline: Timeline,
 }
 
-/// A timeline that no slice has.
+/// A timeline that no slice can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a timeline has buckets of zero length, too many buckets, or lists of different lengths")]
 struct NoTimeline;
@@ -66,18 +66,18 @@ struct NoTimeline;
 impl TryFrom<ReceivedTimeline> for TimelineTally {
     type Error = NoTimeline;
 
-    fn try_from(received_timeline: ReceivedTimeline) -> Result<TimelineTally, NoTimeline> {
+    fn try_from(received: ReceivedTimeline) -> Result<TimelineTally, NoTimeline> {
         let ReceivedTimeline {
             start_ns,
             delayed_after_ns,
             responded,
             timeline,
-        } = received_timeline;
+        } = received;
         let lists = [&timeline.due, &timeline.failed, &timeline.delayed];
-        let is_one = timeline.bucket_ns > 0
+        let is_valid = timeline.bucket_ns > 0
             && responded.len() <= BUCKETS_MAX
             && lists.iter().all(|list| list.len() == responded.len());
-        is_one
+        is_valid
             .then_some(TimelineTally {
                 start_ns,
                 delayed_after_ns,
@@ -88,7 +88,7 @@ impl TryFrom<ReceivedTimeline> for TimelineTally {
     }
 }
 
-/// What a request became for the client that waited for it.
+/// The result of a request, for the client that waits for it.
 enum Fate {
     InTime,
     Delayed,
@@ -96,7 +96,7 @@ enum Fate {
 }
 
 impl TimelineTally {
-    /// An empty one of a slice that starts at a moment and is so long.
+    /// An empty timeline of a slice with this start and length.
     #[must_use]
     pub fn new(plan: TimelinePlan, start_ns: u64, length_ns: u64) -> TimelineTally {
         let bucket_ns = plan.bucket_ns.max(1);
@@ -116,13 +116,13 @@ impl TimelineTally {
         }
     }
 
-    /// How many correct responses came in each bucket, from the slice's start on.
+    /// The number of correct responses in each bucket, from the slice's start on.
     #[must_use]
     pub fn responded(&self) -> &[u32] {
         &self.responded
     }
 
-    /// What it has come to.
+    /// The finished timeline.
     #[must_use]
     pub fn finish(self) -> Timeline {
         self.timeline
@@ -131,22 +131,22 @@ impl TimelineTally {
     pub(crate) fn record(&mut self, intended_ns: u64, done_ns: u64, outcome: Outcome) {
         let response_ns = done_ns.saturating_sub(intended_ns);
         let fate = match outcome {
-            // It is sent once more.
+            // The request is sent again.
             Outcome::IdleClose | Outcome::RestClose => return,
             Outcome::Ok if response_ns > self.delayed_after_ns => Fate::Delayed,
             Outcome::Ok => Fate::InTime,
             _ => Fate::Failed,
         };
-        let came = self.bucket(done_ns);
+        let bucket = self.bucket(done_ns);
         if outcome == Outcome::Ok
-            && let Some(count) = self.responded.get_mut(came)
+            && let Some(count) = self.responded.get_mut(bucket)
         {
             *count += 1;
         }
         self.note(intended_ns, fate);
     }
 
-    /// Where this moment belongs; behind the last bucket for one behind the slice.
+    /// The bucket of a moment; beyond the last one for a moment after the slice.
     fn bucket(&self, at_ns: u64) -> usize {
         let since_ns = at_ns.saturating_sub(self.start_ns);
         usize::try_from(since_ns / self.timeline.bucket_ns).unwrap_or(usize::MAX)
@@ -159,56 +159,50 @@ impl TimelineTally {
     fn note(&mut self, intended_ns: u64, fate: Fate) {
         let since_ns = intended_ns.saturating_sub(self.start_ns);
         let bucket = self.bucket(intended_ns);
-        let line = &mut self.timeline;
-        if bucket >= line.due.len() {
+        let timeline = &mut self.timeline;
+        if bucket >= timeline.due.len() {
             return;
         }
-        line.due[bucket] += 1;
+        timeline.due[bucket] += 1;
         match fate {
             Fate::InTime => return,
-            Fate::Delayed => line.delayed[bucket] += 1,
-            Fate::Failed => line.failed[bucket] += 1,
+            Fate::Delayed => timeline.delayed[bucket] += 1,
+            Fate::Failed => timeline.failed[bucket] += 1,
         }
-        line.last_disturbed_ns = line.last_disturbed_ns.max(Some(since_ns));
+        timeline.last_disturbed_ns = timeline.last_disturbed_ns.max(Some(since_ns));
     }
 
-    /// Adds what another worker saw of the same slice.
+    /// Adds the timeline of another worker in the same slice.
     pub(crate) fn merge(&mut self, other: &TimelineTally) {
         self.start_ns = self.start_ns.min(other.start_ns);
-        let TimelineTally {
-            responded,
-            timeline,
-            ..
-        } = other;
-        let (own_timeline, other) = (&mut self.timeline, timeline);
+        let (ours, theirs) = (&mut self.timeline, &other.timeline);
         for (sum, more) in [
-            (&mut self.responded, responded),
-            (&mut own_timeline.due, &other.due),
-            (&mut own_timeline.failed, &other.failed),
-            (&mut own_timeline.delayed, &other.delayed),
+            (&mut self.responded, &other.responded),
+            (&mut ours.due, &theirs.due),
+            (&mut ours.failed, &theirs.failed),
+            (&mut ours.delayed, &theirs.delayed),
         ] {
             sum.resize(sum.len().max(more.len()), 0);
             sum.iter_mut()
                 .zip(more)
                 .for_each(|(sum, more)| *sum += more);
         }
-        own_timeline.last_disturbed_ns =
-            own_timeline.last_disturbed_ns.max(other.last_disturbed_ns);
+        ours.last_disturbed_ns = ours.last_disturbed_ns.max(theirs.last_disturbed_ns);
     }
 }
 
 impl Timeline {
-    /// The sum of a list of its buckets from this moment on, the bucket of it included.
+    /// The sum of one of its lists from the bucket of this moment on.
     #[must_use]
     pub fn from(&self, since_ns: u64, pick: fn(&Timeline) -> &Vec<u32>) -> u64 {
         let first = usize::try_from(since_ns / self.bucket_ns.max(1)).unwrap_or(usize::MAX);
         pick(self)
             .iter()
             .skip(first)
-            .map(|number| u64::from(*number))
+            .map(|count| u64::from(*count))
             .sum()
     }
 }
 
-/// A slice has no more buckets than these.
+/// The most buckets of a slice.
 const BUCKETS_MAX: usize = 100_000;

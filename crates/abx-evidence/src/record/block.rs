@@ -1,4 +1,4 @@
-//! What a block gave: of each subject, and of each load in rounds of slices.
+//! The results of a block: per subject, and per load in rounds of slices.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ pub struct BlockSubject {
     pub listener: Option<ListenerRecord>,
 }
 
-/// A subject that failed at the start of a block, and is not measured any further.
+/// A subject that failed at the start of a block and is not measured any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedStart<'a> {
     pub subject: &'a str,
@@ -114,7 +114,7 @@ impl BlockLoad {
     }
 }
 
-/// What one load gave in one block.
+/// The results of one load in one block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockLoad {
     pub load: String,
@@ -122,26 +122,26 @@ pub struct BlockLoad {
     pub rounds: Vec<Round>,
     /// The times of each subject's counted requests.
     pub histograms: BTreeMap<String, Histograms>,
-    /// How the load went over time, by subject: of runs.
+    /// The load over time, by subject; only a run has it.
     pub courses: BTreeMap<String, Course>,
-    /// Where each subject's CPU time went, where that was sampled.
+    /// Where each subject's CPU time went, if that was sampled.
     pub ledgers: BTreeMap<String, LedgerRecord>,
-    /// What else was read for each subject.
+    /// The other readings of each subject.
     pub sides: BTreeMap<String, SubjectReadings>,
 }
 
 /// One slice for every subject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// What disturbed it from outside; empty when nothing did.
+    /// Its disturbances from outside; empty if there were none.
     pub disturbed: Vec<Disturbance>,
     /// The slices in order.
     pub slices: Vec<SliceRecord>,
 }
 
 impl Round {
-    /// Whether a slice of it is disturbed: where what disturbed the round is seen in some
-    /// of its slices, those are. The generator has so many threads.
+    /// Whether a slice of it is disturbed. If some slices show the round's disturbances, only
+    /// those are disturbed; otherwise all are. `threads` are the generator's.
     #[must_use]
     pub fn is_disturbed_in(&self, slice: &SliceRecord, threads: usize) -> bool {
         let is_seen = |slice: &SliceRecord| {
@@ -159,8 +159,7 @@ impl Round {
     }
 }
 
-/// A round or a slice is disturbed when the generator waited for a processor for this
-/// share of it.
+/// A round or a slice is disturbed if the generator waited for a CPU for this share of it.
 pub const WAIT_SHARE_MIN: f64 = 0.05;
 
 /// A disturbance of a round from outside of abx and its subjects.

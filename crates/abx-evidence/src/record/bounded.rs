@@ -1,5 +1,5 @@
-//! Lists of a record with no more than a study can have: a small file may claim millions of
-//! things, each of which takes a thousand times its bytes in memory.
+//! Limits for the lists of a record: a small file may claim millions of items, each of which takes
+//! a thousand times its bytes in memory.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
 use crate::record::{BlockRecord, LoadRecord, SubjectRecord};
 
-/// The most subjects and loads, a hundred times what the largest study known has.
+/// The most subjects and loads, a hundred times as many as in the largest known study.
 const SUBJECTS_MAX: usize = 1_000;
 const LOADS_MAX: usize = 1_000;
-/// The most blocks, which is as many as a study file may request.
+/// The most blocks, as many as a study file may request.
 const BLOCKS_MAX: usize = 1_000_000;
 /// The most slices of all blocks together; each takes about 1 kB.
 pub(super) const SLICES_MAX: usize = 1_000_000;
 
-/// What a list may hold.
+/// The limits of a list.
 struct Bounds<T> {
     items: &'static str,
     items_max: usize,
@@ -113,9 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn lists_end_where_no_study_goes_on() {
-        // Method: as many subjects as there may be, and one more; slices that one block has, and
-        // that two have together; and blocks.
+    fn lists_are_limited_to_what_a_study_can_have() {
+        // Method: the most subjects, and one more; too many slices of one block, and of two
+        // together; and too many blocks.
         let subject = json!({"name": "a", "command": []});
         let subjects = |count| subjects(Value::from(vec![subject.clone(); count]));
         assert_eq!(subjects(SUBJECTS_MAX).unwrap().len(), SUBJECTS_MAX);
@@ -123,17 +123,17 @@ mod tests {
         assert!(why.contains("more than 1000 subjects"), "{why}");
         let why = error(blocks(of_slices(&[SLICES_MAX + 1])));
         assert!(why.contains("more than 1000000 slices"), "{why}");
-        let five = |counts| {
+        let limited = |counts| {
             let bounds = Bounds {
                 slices_max: 5,
                 ..Bounds::of("blocks", 3, slices_of)
             };
             of_slices(counts).deserialize_seq(bounds)
         };
-        assert_eq!(five(&[2, 3]).unwrap().len(), 2);
-        for (counts, of) in [(&[2, 4][..], "5 slices"), (&[0; 4], "3 blocks")] {
-            let why = error(five(counts));
-            assert!(why.contains(&format!("more than {of}")), "{why}");
+        assert_eq!(limited(&[2, 3]).unwrap().len(), 2);
+        for (counts, limit) in [(&[2, 4][..], "5 slices"), (&[0; 4], "3 blocks")] {
+            let why = error(limited(counts));
+            assert!(why.contains(&format!("more than {limit}")), "{why}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Containers among the commands of subjects.
 
-/// What a command begins with when abx starts a container: `image:nginx:1.27` is the first word,
-/// and the words for the image follow.
+/// The prefix of a command by which abx starts a container: `image:nginx:1.27` is the first word,
+/// and the arguments for the image follow.
 pub const IMAGE: &str = "image:";
 
 /// Programs that run containers.
 const ENGINES: [&str; 3] = ["docker", "podman", "nerdctl"];
 
-/// Their words that start one.
+/// The words by which these programs start a container.
 const STARTS: [&str; 3] = ["run", "start", "up"];
 
 /// The image of a command by which abx starts a container.
@@ -16,8 +16,7 @@ pub fn image_of(command: &[String]) -> Option<&str> {
     command.first()?.strip_prefix(IMAGE)
 }
 
-/// Whether a command starts a container by itself, as `docker run` does, also by way of a
-/// shell.
+/// Whether a command starts a container by itself, as `docker run` does, even through a shell.
 #[must_use]
 pub fn runs_container(command: &[String]) -> bool {
     let mut words = command.iter().flat_map(|word| word.split_whitespace());
@@ -34,8 +33,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_are_told_from_other_commands() {
-        // Method: the ways in which people start one, and words that only look alike.
+    fn containers_are_distinguished_from_other_commands() {
+        // Method: common ways to start a container, and commands that only look like it.
         let words = |text: &str| Vec::from_iter(text.split(' ').map(str::to_owned));
         let runs = |text: &str| runs_container(&words(text));
         assert!(runs("docker run --rm -p {port}:80 nginx"));

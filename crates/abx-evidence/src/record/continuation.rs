@@ -1,4 +1,4 @@
-//! How a study that had ended early went on, and what it had to find unchanged.
+//! How a study that had ended early was continued, and what had to be unchanged.
 
 use std::collections::BTreeMap;
 

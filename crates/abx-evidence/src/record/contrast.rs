@@ -1,5 +1,4 @@
-//! Which pairs a study was made for: those that it declares, else every subject beside
-//! the baseline.
+//! The pairs that a study compares: those that it declares, else every subject with the baseline.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +37,7 @@ impl Contrast {
 }
 
 impl Measured {
-    /// Every pair that was requested under any load, subject and baseline, each once.
+    /// Every pair of subject and baseline that was requested under any load, each once.
     #[must_use]
     pub fn pairs(&self) -> Vec<[&str; 2]> {
         self.pairs_where(|_| true)
@@ -56,8 +55,7 @@ impl Measured {
         self.pairs_where(|contrast| contrast.is_of(fault))
     }
 
-    /// The subject that all others of these pairs are compared with, where it is the same
-    /// in each.
+    /// The baseline of all pairs, if they have the same one.
     #[must_use]
     pub fn only_baseline(&self) -> Option<&str> {
         let declared = &self.settings.contrasts;
@@ -69,7 +67,7 @@ impl Measured {
         is_shared.then_some(baseline)
     }
 
-    fn pairs_where(&self, is_meant: impl Fn(&Contrast) -> bool) -> Vec<[&str; 2]> {
+    fn pairs_where(&self, is_wanted: impl Fn(&Contrast) -> bool) -> Vec<[&str; 2]> {
         let declared = &self.settings.contrasts;
         if declared.is_empty() {
             let baseline = self.settings.baseline.as_str();
@@ -77,8 +75,8 @@ impl Measured {
             let others = names.filter(|name| *name != baseline);
             return others.map(|name| [name, baseline]).collect();
         }
-        let requested = declared.iter().filter(|contrast| is_meant(contrast));
+        let wanted = declared.iter().filter(|contrast| is_wanted(contrast));
         let is_known = |pair: &[&str; 2]| pair.iter().all(|name| self.subject(name).is_some());
-        requested.map(Contrast::pair).filter(is_known).collect()
+        wanted.map(Contrast::pair).filter(is_known).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Faults on purpose: what is done to a subject under load, and what came of it.
+//! Faults on purpose: the action on a subject under load, and its effects.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

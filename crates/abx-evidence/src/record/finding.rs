@@ -1,4 +1,4 @@
-//! What limits a result: each with the level of the limit and a remedy.
+//! Findings: limits of a result, each with its level and a remedy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,55 +39,55 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The same with a remedy that states more than that of its id.
+    /// This finding with a remedy that states more than that of its id.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Finding {
         self.remedy = remedy.into();
         self
     }
 
-    /// The same at another level.
+    /// This finding at another level.
     #[must_use]
     pub fn at(mut self, level: Level) -> Finding {
         self.level = level;
         self
     }
 
-    /// The same at another level if a condition holds.
+    /// This finding at another level if a condition holds.
     #[must_use]
-    pub fn at_if(self, is_so: bool, level: Level) -> Finding {
-        if is_so { self.at(level) } else { self }
+    pub fn at_if(self, condition: bool, level: Level) -> Finding {
+        if condition { self.at(level) } else { self }
     }
 
-    /// The same about times only.
+    /// This finding about times only.
     #[must_use]
     pub fn of_times(mut self) -> Finding {
         self.limits = Limits::Times;
         self
     }
 
-    /// The same about one subject.
+    /// This finding about one subject.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Finding {
         self.subject = Some(subject.to_owned());
         self
     }
 
-    /// The same under one load.
+    /// This finding under one load.
     #[must_use]
     pub fn under(mut self, load: &str) -> Finding {
         self.load = Some(load.to_owned());
         self
     }
 
-    /// Whether it touches a comparison of these two subjects under this load.
+    /// Whether it affects the comparison of these two subjects under this load.
     #[must_use]
     pub fn touches(&self, load: &str, subjects: [&str; 2]) -> bool {
-        self.load.as_deref().is_none_or(|mine| mine == load)
+        self.load.as_deref().is_none_or(|name| name == load)
             && self
                 .subject
                 .as_deref()
-                .is_none_or(|mine| subjects.contains(&mine))
+                .is_none_or(|name| subjects.contains(&name))
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_finding_touches_only_its_subject_and_load() {
-        // Method: one about `a` under `small`, found in three places.
+        // Method: a finding about `a` under `small`, and three comparisons.
         let finding = Finding {
             id: FindingId::Steal,
             level: Level::Bound,

@@ -1,4 +1,4 @@
-//! The ids of findings. What each means, and when it is found, is in `findings/`.
+//! The ids of findings. Their meanings and conditions are in `findings/` of `abx-verdict`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// One line for each id: its name in records.
 macro_rules! finding_ids {
     ($($id:ident: $name:literal;)+) => {
-        /// What a finding is about. Scripts look for its [name](FindingId::name).
+        /// The kind of a finding. Scripts use its [name](FindingId::name).
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(from = "String", into = "String")]
         pub enum FindingId {
@@ -35,7 +35,7 @@ macro_rules! finding_ids {
 }
 
 finding_ids! {
-    // What became of requests, messages and connections.
+    // Outcomes of requests, messages and connections.
     FailedRequests: "failed_requests";
     StoppedResponding: "stopped_answering";
     NoResponses: "no_answers";
@@ -96,7 +96,7 @@ finding_ids! {
     AgentBusy: "agent_busy";
     AgentLateSends: "agent_late_sends";
     Collected: "collected";
-    // What else the machine did.
+    // Other activity of the machine.
     Steal: "steal";
     ForeignCpu: "foreign_cpu";
     GeneratorPaused: "generator_paused";
@@ -116,7 +116,7 @@ finding_ids! {
     LostPackets: "lost_packets";
     PacketsDropped: "packets_dropped";
     NotChecked: "not_checked";
-    // What was done on purpose.
+    // Faults on purpose.
     FaultLeftOut: "fault_left_out";
     FaultFailed: "fault_failed";
     FaultMissed: "fault_missed";
@@ -125,7 +125,6 @@ finding_ids! {
     SupervisorGone: "supervisor_gone";
     FaultUnfelt: "fault_unfelt";
     DisturbedBeforeFault: "disturbed_before_fault";
-    // Beside an older record.
 }
 
 impl From<String> for FindingId {
@@ -156,7 +155,7 @@ impl JsonSchema for FindingId {
         true
     }
 
-    /// A list would turn away what a later version writes.
+    /// A list of ids would reject those of later versions.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string" })
     }
@@ -183,7 +182,7 @@ mod tests {
 
     #[test]
     fn an_id_of_another_version_is_kept() {
-        // Method: read, written again, and taken for none of ours.
+        // Method: an unknown id, read and written.
         let id: FindingId = serde_json::from_str("\"moon_was_full\"").unwrap();
         assert_eq!(id, FindingId::Other("moon_was_full".to_owned()));
         assert_eq!(serde_json::to_string(&id).unwrap(), "\"moon_was_full\"");

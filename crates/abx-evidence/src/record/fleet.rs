@@ -1,4 +1,4 @@
-//! The machines that made the load, when it was not made by abx's own process.
+//! The machines that made the load, if it was not made by abx's own process.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Where a subject's CPU time went, by samples, and what it did for its responses.
+//! Where a subject's CPU time went, by samples, and its system calls and waits.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ pub struct CallRecord {
 }
 
 impl LedgerRecord {
-    /// One without samples, for this reason.
+    /// A record without samples, for this reason.
     #[must_use]
     pub fn failed(reason: &str) -> LedgerRecord {
         LedgerRecord {

@@ -1,4 +1,4 @@
-//! What a study measured, of which subjects, how and where.
+//! The measurements of a study: of which subjects, how and where.
 
 use std::cmp::Reverse;
 
@@ -14,8 +14,8 @@ use crate::record::{
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "abx.study/1";
 
-/// The name under which the slices of a server that does nothing are kept, in
-/// one round of several. It is no subject.
+/// The name for the slices of a server that does nothing, which are in one of several rounds. It
+/// is not a subject.
 pub const CEILING: &str = "(ceiling)";
 
 /// The measurements of a study: of which subjects, how and where. All conclusions follow
@@ -88,7 +88,7 @@ impl Measured {
         self.loads.iter().find(|load| load.name == name)
     }
 
-    /// Whether the number of blocks was set, so that nothing that was measured ends it.
+    /// Whether the number of blocks was set, so that no measurement ends the study.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         self.settings.blocks.is_some()
@@ -100,9 +100,9 @@ impl Measured {
         self.subjects.len() > 1
     }
 
-    /// The blocks that are judged: those that came to their end, with one and the same load.
-    /// Where agents were lost and the others went on, blocks before and behind that differ:
-    /// then it is whichever are more, and of as many those with the larger load.
+    /// The blocks that are judged: the complete ones, all with the same load. If agents were lost
+    /// and the others continued, the blocks before and after that differ: then the larger group of
+    /// blocks is judged, and of equal groups the one with the larger load.
     pub fn complete_blocks(&self) -> impl Iterator<Item = &BlockRecord> {
         let missing = self.judged_without();
         let is_judged =
@@ -110,7 +110,7 @@ impl Measured {
         self.blocks.iter().filter(is_judged)
     }
 
-    /// The agents that had no part in the blocks that are judged, by slot.
+    /// The agents that are missing in the blocks that are judged, by slot.
     #[must_use]
     pub fn judged_without(&self) -> &[u32] {
         if self
@@ -121,15 +121,17 @@ impl Measured {
             return &[];
         }
         let complete = || self.blocks.iter().filter(|block| block.complete);
-        let with = |missing: &[u32]| {
-            let alike = complete().filter(|block| block.missing_agents == missing);
-            (alike.count(), Reverse(missing.len()))
+        let weight = |missing: &[u32]| {
+            let group = complete().filter(|block| block.missing_agents == missing);
+            (group.count(), Reverse(missing.len()))
         };
-        let each = complete().map(|block| &block.missing_agents[..]);
-        each.max_by_key(|missing| with(missing)).unwrap_or_default()
+        complete()
+            .map(|block| &block.missing_agents[..])
+            .max_by_key(|missing| weight(missing))
+            .unwrap_or_default()
     }
 
-    /// Blocks that came to their end and are not judged, since they had another load.
+    /// Complete blocks that are not judged, because they had another load.
     #[must_use]
     pub fn blocks_of_another_load(&self) -> usize {
         let missing = self.judged_without();
@@ -137,14 +139,14 @@ impl Measured {
         self.blocks.iter().filter(others).count()
     }
 
-    /// How long a block takes, in seconds: the study by its blocks, whole ones and others.
+    /// How long a block takes, in seconds: the study's time over all blocks, complete or not.
     #[must_use]
     pub fn seconds_per_block(&self) -> Option<f64> {
         let blocks = self.blocks.len();
         (blocks > 0).then(|| self.elapsed_s / blocks as f64)
     }
 
-    /// Subjects that failed at the start of a block, even of one that has not come to its end.
+    /// Subjects that failed at the start of a block, complete or not.
     pub fn failed_starts(&self) -> impl Iterator<Item = FailedStart<'_>> {
         self.blocks.iter().flat_map(|block| {
             block.subjects.iter().filter_map(|(subject, life)| {
@@ -157,7 +159,7 @@ impl Measured {
         })
     }
 
-    /// What one load gave in each block, in the order of the blocks.
+    /// The results of one load in each judged block, in order.
     pub fn block_loads<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a BlockLoad> {
         self.complete_blocks()
             .flat_map(|block| &block.loads)
@@ -194,7 +196,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether subjects and generator have a processor in common.
+    /// Whether subjects and generator have a CPU in common.
     #[must_use]
     pub fn shares_cpus(&self) -> bool {
         let mut cpus = self.subject_cpus.iter();

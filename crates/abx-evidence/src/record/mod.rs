@@ -1,6 +1,5 @@
-//! What is kept of a study: everything that was measured, in the order in which
-//! it was measured. Nothing here is concluded; `abx-verdict` does that.
-//! `docs/reference/record-format.md` explains each key.
+//! The record of a study: every measurement, in order. It has no conclusions; `abx-verdict` draws
+//! them. `docs/reference/record-format.md` explains each key.
 
 mod block;
 mod bounded;

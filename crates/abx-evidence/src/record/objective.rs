@@ -1,5 +1,5 @@
-//! What a service must keep to: quantiles of response times and a share of
-//! failures, such as `p99<50ms,errors<0.1%`.
+//! Objectives of a service: limits of quantiles of response times and of the share of failures,
+//! such as `p99<50ms,errors<0.1%`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,9 +12,9 @@ use crate::measure::distribution::times::Figure;
 use crate::measure::share::share;
 use crate::record::Histograms;
 
-/// The goal for errors where none is named.
+/// The default goal for errors.
 const ERRORS: Goal = Goal::Errors { limit_percent: 0.1 };
-/// What used nothing of what is allowed still needs a logarithm.
+/// The least usage of a limit, because a usage of zero has no logarithm.
 const LEAST: f64 = 1e-3;
 
 /// Goals that must all be met; at least one. In records the text of its `Display`.
@@ -34,33 +34,34 @@ pub enum Goal {
         share: f64,
         limit_us: f64,
     },
-    /// Less than this share of what was due failed, or got no response.
+    /// Less than this share of the due requests failed or got no response.
     Errors {
         /// The limit in percent, above 0 and below 100.
         limit_percent: f64,
     },
 }
 
-/// What a load got from a subject, to be held against an objective.
+/// A subject's results under a load, to be compared with an objective.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectiveInput<'a> {
+    /// Requests that were due.
     pub planned: u64,
-    /// Those that got a verified response.
+    /// Requests that got a verified response.
     pub ok: u64,
-    /// The times of those that were sent, and of those that never were.
+    /// The times of requests, including those that were never sent.
     pub times: &'a Histograms,
 }
 
-/// How much of what an objective allows was used: below 1 it is met.
+/// How much of an objective's limits was used: below 1 it is met.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitUsage {
-    /// The largest of what was measured over its limit, above 0.
+    /// The largest ratio of a measured value to its limit, above 0.
     pub amount: f64,
-    /// Whether the true one may be larger.
+    /// Whether the true ratio may be larger.
     pub at_least: bool,
 }
 
-/// Why a text is no objective.
+/// Why a text is not an objective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectiveError {
     #[error("an objective has at least one goal: write one such as `p99<50ms,errors<0.1%`")]
@@ -81,31 +82,31 @@ impl Objective {
         &self.goals
     }
 
-    /// How much of what is allowed was used, by the goal that was missed most
-    /// or met most narrowly; `None` when nothing was due. Without a goal for
-    /// errors it is at most 0.1 % of them, since failing is quick.
+    /// How much of a limit was used, for the goal that was missed most or met most narrowly; `None`
+    /// if no request was due. Without a goal for errors, at most 0.1 % of requests may fail,
+    /// because failures are fast.
     #[must_use]
-    pub fn burden(&self, kept: &ObjectiveInput) -> Option<LimitUsage> {
+    pub fn burden(&self, input: &ObjectiveInput) -> Option<LimitUsage> {
         let has_errors = self
             .goals
             .iter()
             .any(|goal| matches!(goal, Goal::Errors { .. }));
         let implied = (!has_errors).then_some(ERRORS);
         let goals = self.goals.iter().chain(&implied);
-        let each: Option<Vec<LimitUsage>> = goals.map(|goal| goal.burden(kept)).collect();
-        let larger = |limit_usage: LimitUsage, other: LimitUsage| {
-            if limit_usage.amount >= other.amount {
-                limit_usage
+        let usages: Option<Vec<LimitUsage>> = goals.map(|goal| goal.burden(input)).collect();
+        let larger = |left: LimitUsage, right: LimitUsage| {
+            if left.amount >= right.amount {
+                left
             } else {
-                other
+                right
             }
         };
-        each?.into_iter().reduce(larger)
+        usages?.into_iter().reduce(larger)
     }
 }
 
 impl Goal {
-    /// What it limits, as it is written.
+    /// The name of the limited figure, as it is written.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -114,18 +115,18 @@ impl Goal {
         }
     }
 
-    /// Whether a goal limits something of this name.
+    /// Whether a figure of this name can be limited.
     #[must_use]
     pub fn is_known(name: &str) -> bool {
         let mut figures = Figure::QUANTILES.into_iter();
         name == "errors" || figures.any(|(figure, _)| figure.name() == name)
     }
 
-    fn burden(self, kept: &ObjectiveInput) -> Option<LimitUsage> {
+    fn burden(self, input: &ObjectiveInput) -> Option<LimitUsage> {
         match self {
             Goal::Errors { limit_percent } => {
-                let missed = kept.planned.saturating_sub(kept.ok);
-                let share = share(missed, kept.planned)?;
+                let missed = input.planned.saturating_sub(input.ok);
+                let share = share(missed, input.planned)?;
                 Some(LimitUsage {
                     amount: (100.0 * share / limit_percent).max(LEAST),
                     at_least: false,
@@ -134,9 +135,9 @@ impl Goal {
             Goal::Time {
                 share, limit_us, ..
             } => {
-                let bounds = &kept.times.response_at_least;
+                let bounds = &input.times.response_at_least;
                 let bounds = (!bounds.is_empty()).then_some(bounds);
-                let quantile = Quantile::of(&kept.times.response, bounds, share)?;
+                let quantile = Quantile::of(&input.times.response, bounds, share)?;
                 Some(LimitUsage {
                     amount: (quantile.us as f64 / limit_us).max(LEAST),
                     at_least: quantile.at_least,
@@ -146,14 +147,14 @@ impl Goal {
     }
 
     fn parse(text: &str) -> Option<Goal> {
-        let (what, limit) = text.split_once('<')?;
-        let (what, limit) = (what.trim(), limit.trim());
-        if what == "errors" {
+        let (name, limit) = text.split_once('<')?;
+        let (name, limit) = (name.trim(), limit.trim());
+        if name == "errors" {
             let limit_percent = number(limit.strip_suffix('%')?)?;
             return (limit_percent < 100.0).then_some(Goal::Errors { limit_percent });
         }
         let mut figures = Figure::QUANTILES.into_iter();
-        let (figure, share) = figures.find(|(figure, _)| figure.name() == what)?;
+        let (figure, share) = figures.find(|(figure, _)| figure.name() == name)?;
         let unit =
             limit.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         let amount = number(&limit[..limit.len() - unit.len()])?;
@@ -241,7 +242,7 @@ impl fmt::Display for Goal {
 fn in_largest_unit(us: f64) -> (f64, &'static str) {
     let units = [(1e6, "s"), (1e3, "ms")];
     let amounts = units.map(|(unit_us, name)| {
-        // Without the last digits that come of a change of units.
+        // Without the rounding errors of the change of units.
         let amount = (us / unit_us * 1e9).round() / 1e9;
         (amount >= 1.0 && amount * unit_us == us).then_some((amount, name))
     });
@@ -280,8 +281,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_objective_is_refused_by_name() {
-        // Method: each way to be wrong.
+    fn invalid_goals_are_refused_by_name() {
+        // Method: texts for each error.
         assert_eq!(read(" , "), Err(ObjectiveError::Empty));
         for wrong in [
             "p99",
@@ -304,18 +305,18 @@ mod tests {
     }
 
     #[test]
-    fn a_burden_is_that_of_the_goal_that_is_missed_most() {
-        // Method: 98 responses of 10 ms and two of 60 ms; of 10,000 due, five missing;
-        // then the two without a response, and nothing at all.
+    fn the_burden_is_that_of_the_goal_that_is_missed_most() {
+        // Method: 98 responses of 10 ms and two of 60 ms, five of 10,000 due ones missing; then
+        // the two without a response, and no requests at all.
         let mut times = Histograms::default();
         (0..98).for_each(|_| times.response.record_ns(10_000_000));
         (0..2).for_each(|_| times.response.record_ns(60_000_000));
-        let kept = ObjectiveInput {
+        let input = ObjectiveInput {
             planned: 10_000,
             ok: 9_995,
             times: &times,
         };
-        let burden = |text: &str| text.parse::<Objective>().unwrap().burden(&kept).unwrap();
+        let burden = |text: &str| text.parse::<Objective>().unwrap().burden(&input).unwrap();
         assert!((burden("p50<20ms").amount - 0.5).abs() < 0.01);
         assert!((burden("p99<50ms").amount - 1.2).abs() < 0.01);
         assert!((burden("p50<20ms,p99<50ms").amount - 1.2).abs() < 0.01);
@@ -339,8 +340,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[p0-9.<, a-z%µ-]{0,24}") {
-            // Method: letters of the grammar in any order; what is read is
-            // written so that it reads back the same.
+            // Method: random characters of the grammar; an objective that is read is the same when
+            // it is written and read again.
             if let Ok(objective) = text.parse::<Objective>() {
                 let written = objective.to_string();
                 prop_assert_eq!(written.parse::<Objective>(), Ok(objective));

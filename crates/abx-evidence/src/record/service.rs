@@ -1,4 +1,4 @@
-//! What is kept of services: servers that subjects need and that are not compared.
+//! Services in a record: servers that subjects need and that are not compared.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Blocks as columns: what is written is what is read, and nothing else is read.
+//! Blocks as columns: they read back as written, and wrong columns are refused.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::json;
 
-// Strategies are boxed: side by side, those of so many fields do not fit on a stack.
+// Strategies are boxed: unboxed, the strategies of so many fields do not fit on a stack.
 
-/// Any counter: most often nothing, so that some columns have nothing but that.
+/// Any counter: most often zero, so that some columns have only zeros.
 fn counter() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(0), 1 => 1_u64..100, 1 => any::<u64>()]
 }
@@ -29,11 +29,11 @@ fn reading() -> impl Strategy<Value = Option<u64>> {
 
 fn outcomes() -> BoxedStrategy<Outcomes> {
     vec(0_usize..Outcome::ALL.len(), 0..6)
-        .prop_map(|numbers| {
+        .prop_map(|indices| {
             let mut outcomes = Outcomes::default();
-            numbers
-                .into_iter()
-                .for_each(|number| outcomes.add(Outcome::ALL[number]));
+            for index in indices {
+                outcomes.add(Outcome::ALL[index]);
+            }
             outcomes
         })
         .boxed()
@@ -199,7 +199,7 @@ fn readings() -> BoxedStrategy<SubjectReadings> {
         .boxed()
 }
 
-/// The times of requests that waited so long and then had bodies of such a length.
+/// Histograms of requests with random times of waiting and of their bodies.
 fn histograms() -> BoxedStrategy<Histograms> {
     vec((0_u64..1 << 44, 0_u64..1 << 30), 0..5)
         .prop_map(|times| {
@@ -365,14 +365,14 @@ proptest! {
 }
 
 #[test]
-fn a_column_of_nothing_is_left_out_and_one_that_is_not_known_is_ignored() {
-    // Method: the keys of what is written; then one more key, read again.
+fn empty_columns_are_left_out_and_unknown_ones_ignored() {
+    // Method: the written columns; then one more column, read again.
     let mut json = serde_json::to_value(two_slices()).unwrap();
     let slices = &mut json["loads"][0]["slices"];
     let expected = json!({
         "subject": { "names": ["a"], "rows": [0, 0] },
         "measured_ns": [5, 6],
-        // Known to be none, which is not the same as not known.
+        // Known to be zero, which is not the same as unknown.
         "busy_ns": [0, 0],
     });
     assert_eq!(*slices, expected);
@@ -382,8 +382,8 @@ fn a_column_of_nothing_is_left_out_and_one_that_is_not_known_is_ignored() {
 }
 
 #[test]
-fn a_column_that_is_not_one_of_its_rows_is_refused_by_its_name() {
-    // Method: one column made wrong at a time; the message says where and why.
+fn a_column_that_does_not_fit_its_rows_is_refused_by_name() {
+    // Method: one wrong column at a time; the message says where and why.
     let cases = [
         (
             "/slices/measured_ns",

@@ -1,4 +1,4 @@
-//! The schema of records that stands in `docs/`.
+//! The schema of records in `docs/`.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use abx_verdict::record_schema;
 
 #[test]
-fn the_schema_of_records_is_the_one_of_the_types() {
+fn the_documented_schema_of_records_is_up_to_date() {
     // Method: generated again and compared; UPDATE=1 writes it.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
     let generated = serde_json::to_string_pretty(&record_schema()).unwrap() + "\n";

@@ -7,7 +7,7 @@ use super::raw_stacks::Frame;
 use crate::user::{CodeFiles, FileId, PerfMap, Symbols};
 use crate::{Kallsyms, Line};
 
-/// What names frames.
+/// The sources of names, and the names so far.
 pub(super) struct FrameNames<'a> {
     kallsyms: &'a Kallsyms,
     files: &'a CodeFiles,

@@ -9,7 +9,7 @@ use crate::user::{AddressSpace, CodeFiles, CodeKind, CodeMapping, PerfMap, parse
 pub(super) struct Processes<F> {
     is_member: F,
     members: HashMap<u32, Member>,
-    /// What members had compiled that have ended.
+    /// The compiled functions of members that have ended.
     perf_maps: HashMap<u32, PerfMap>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Processes<F> {
 struct Member {
     /// Shared with the processes that it started, until either maps code.
     space: Arc<AddressSpace>,
-    /// How often its memory was looked at because an address was in no known code.
+    /// How often its memory was read because an address was in no known code.
     searches: u32,
     runs_jit_code: bool,
     has_ended: bool,
@@ -33,7 +33,7 @@ impl<F: Fn(u32) -> bool> Processes<F> {
         }
     }
 
-    /// Whether a process counts; the memory of one that is new is looked at.
+    /// Whether a process counts; the memory of a new member is read.
     pub(super) fn is_member(&mut self, pid: u32, files: &mut CodeFiles) -> bool {
         if self.members.contains_key(&pid) {
             return true;
@@ -50,8 +50,8 @@ impl<F: Fn(u32) -> bool> Processes<F> {
         is_member
     }
 
-    /// Where the code at an address of a member comes from. `search` has its memory looked at
-    /// again if that is not known, which may happen a few times for each process.
+    /// The source of the code at an address of a member. With `search`, its memory is read again if
+    /// the source is unknown, which may happen a few times per process.
     pub(super) fn code(
         &mut self,
         pid: u32,
@@ -103,7 +103,7 @@ impl<F: Fn(u32) -> bool> Processes<F> {
         }
     }
 
-    /// Reads the list of compiled functions, if the process has any, while its files are there.
+    /// Reads the list of compiled functions, if the process has any, while its files still exist.
     pub(super) fn exit(&mut self, pid: u32) {
         let Some(member) = self.members.get_mut(&pid) else {
             return;
@@ -115,7 +115,7 @@ impl<F: Fn(u32) -> bool> Processes<F> {
         member.has_ended = true;
     }
 
-    /// The functions that members had compiled.
+    /// The compiled functions of all members.
     pub(super) fn into_perf_maps(self) -> HashMap<u32, PerfMap> {
         let mut perf_maps = self.perf_maps;
         let running = self.members.iter().filter(|(_, member)| !member.has_ended);
@@ -126,7 +126,7 @@ impl<F: Fn(u32) -> bool> Processes<F> {
     }
 }
 
-/// The code in a process's memory; `None` if it has ended, or may not be looked at.
+/// The code in a process's memory; `None` if it has ended, or may not be read.
 fn read_space(pid: u32, files: &mut CodeFiles) -> Option<AddressSpace> {
     let text = std::fs::read(format!("/proc/{pid}/maps")).ok()?;
     let mut space = AddressSpace::default();
@@ -141,5 +141,5 @@ fn read_space(pid: u32, files: &mut CodeFiles) -> Option<AddressSpace> {
     Some(space)
 }
 
-/// Each takes up to some milliseconds.
+/// A search takes up to some milliseconds.
 const SEARCHES_MAX: u32 = 8;

@@ -24,14 +24,14 @@ pub(super) enum Frame {
 #[derive(Debug, Default)]
 pub(super) struct RawStacks {
     counts: HashMap<RawStack, u64>,
-    /// Samples that came when there were `STACKS_MAX` others.
+    /// Samples of new stacks when there were `STACKS_MAX` already.
     others: BTreeMap<Line, u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct RawStack {
     line: Line,
-    /// The place in user code that ran, or that the kernel goes back to.
+    /// The place in user code that ran, or to which the kernel returns.
     caller: Option<Frame>,
     /// Outermost first.
     frames: Box<[Frame]>,
@@ -63,12 +63,12 @@ impl RawStacks {
         }
     }
 
-    /// Charges the way into a system call and back to that call, if it is known which one: the
-    /// one that almost all other samples are in which entered the kernel from the same place.
+    /// Charges the way into a system call and back to that call, if the call is known: almost all
+    /// other samples that entered the kernel from the same place must be in it.
     ///
-    /// SUBTLE: The clock's interrupt waits while the kernel goes back with interrupts disabled,
-    /// and comes at the first instruction of user code. A sample right at that place has its
-    /// time in the kernel: two thirds of a short call.
+    /// SUBTLE: The clock's interrupt waits while the kernel returns with interrupts disabled, and
+    /// arrives at the first instruction of user code. The time of a sample at that very place was
+    /// spent in the kernel: two thirds of a short call.
     pub(super) fn charge_entries(&mut self) {
         let calls = self.calls_by_caller();
         let counts = std::mem::take(&mut self.counts);
@@ -96,7 +96,7 @@ impl RawStacks {
         &self.others
     }
 
-    /// For each place that enters the kernel, how many samples are in which system calls.
+    /// The number of samples in each system call, by the place that enters the kernel.
     fn calls_by_caller(&self) -> HashMap<Frame, BTreeMap<Line, u64>> {
         let mut calls: HashMap<Frame, BTreeMap<Line, u64>> = HashMap::new();
         for (stack, samples) in &self.counts {
@@ -118,7 +118,7 @@ fn most_frequent(lines: &BTreeMap<Line, u64>) -> Option<&Line> {
 
 /// Some tens of megabytes.
 const STACKS_MAX: usize = 1 << 16;
-/// A function of the C library enters one system call; one of Go or `syscall` many.
+/// A function of the C library enters one system call; a function of Go, or `syscall`, many.
 const ALMOST_ALL_PERCENT: u64 = 90;
 
 #[cfg(test)]
@@ -131,9 +131,9 @@ mod tests {
 
     #[test]
     fn the_way_into_a_call_is_charged_to_it() {
-        // Method: a place with one system call, one with two, one with none, and samples of
-        // which the place is not known; each with samples of the way into the kernel. Of the
-        // way back there are samples of user code, at the first place and elsewhere.
+        // Method: a place with one system call, one with two, one with none, and samples whose
+        // place is unknown; each with samples of the way into the kernel. For the way back, there
+        // are samples of user code at the first place and elsewhere.
         let (read, write) = (Line::system_call("read"), Line::system_call("write"));
         let entry = Line::SystemCallEntry;
         let user = Line::user("a");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn many_stacks_are_counted_without_their_frames() {
-        // Method: more stacks than are kept, each once, then one that is kept again.
+        // Method: more stacks than are kept, each once; then a kept one again.
         let mut stacks = RawStacks::default();
         for address in 0..=STACKS_MAX as u64 {
             stacks.add(Line::Kernel, &[place(address)], None);

@@ -19,7 +19,7 @@ fn kallsyms() -> Arc<Kallsyms> {
     Arc::new(Kallsyms::parse(list.concat().as_bytes()).unwrap())
 }
 
-/// Addresses that a chain of these functions has, innermost first: those of callers are after
+/// The addresses of a chain of these functions, innermost first. Addresses of callers are after
 /// the last byte of their function's call.
 fn kernel(functions: &[&str]) -> Vec<u64> {
     let address = |(depth, name): (usize, &&str)| {
@@ -43,13 +43,13 @@ fn text(ledger: &Ledger) -> String {
     ledger.stacks.to_text(&[])
 }
 
-/// A process that is not there, so that its memory is only what events report.
+/// A process that does not exist, so that its memory is only known from events.
 const PID: u32 = u32::MAX - 1;
 
 #[test]
 fn each_sample_is_charged_to_one_line() {
-    // Method: samples of each kind, of a process whose memory is known from events; and of one
-    // that does not count.
+    // Method: samples of each kind, of a process whose memory is known from events; and of another
+    // that is not a member.
     let mut collector = Collector::new(kallsyms(), |pid| pid == PID);
     collector.sample(PID, &[], &[]);
     collector.mapping(PID, &code(0x10_0000, "/none/server"));
@@ -115,9 +115,9 @@ fn functions_of_a_running_program_have_names() {
     }
     let address = a_function_of_the_test as fn() -> u64 as usize as u64;
     assert_eq!(a_function_of_the_test(), 7);
-    let own = std::process::id();
-    let mut collector = Collector::new(kallsyms(), |pid| pid == own);
-    collector.sample(own, &[], &[address]);
+    let own_pid = std::process::id();
+    let mut collector = Collector::new(kallsyms(), |pid| pid == own_pid);
+    collector.sample(own_pid, &[], &[address]);
     let ledger = collector.finish(&Symbols::new(), 100);
     let stacks = text(&ledger);
     assert!(stacks.contains("a_function_of_the_test"), "{stacks}");
@@ -131,12 +131,12 @@ fn functions_of_a_running_program_have_names() {
 
 #[test]
 fn the_life_of_a_process_is_followed() {
-    // Method: a member starts a process, that begins another program, and ends; its number is
-    // used again by a stranger.
-    let asked = Cell::new(0);
+    // Method: a member starts a process that runs another program and ends; its number is
+    // used again by a process that does not count.
+    let lookups = Cell::new(0);
     let child = PID - 1;
     let mut collector = Collector::new(kallsyms(), |pid| {
-        asked.set(asked.get() + 1);
+        lookups.set(lookups.get() + 1);
         pid == PID
     });
     collector.sample(PID, &[], &[]);
@@ -149,7 +149,7 @@ fn the_life_of_a_process_is_followed() {
     collector.sample(PID, &[], &[0x10_0010]);
     collector.exit(child);
     collector.sample(child, &[], &[0x10_0010]);
-    assert_eq!(asked.get(), 1);
+    assert_eq!(lookups.get(), 1);
     collector.fork(1, child);
     collector.sample(child, &[], &[0x10_0010]);
     let ledger = collector.finish(&Symbols::new(), 100);
@@ -173,16 +173,16 @@ fn a_kernel_that_hides_its_symbols_is_one_line() {
 
 #[test]
 fn functions_that_a_program_compiled_have_names() {
-    // Method: a list of compiled functions of this very process, code in no file, and an address
+    // Method: a list of compiled functions of this very process, anonymous code, and an address
     // that the list does not have.
-    let own = std::process::id();
-    let list = format!("/tmp/perf-{own}.map");
+    let own_pid = std::process::id();
+    let list = format!("/tmp/perf-{own_pid}.map");
     std::fs::write(&list, "100010 20 JS:*onRequest /srv/a.js\n").unwrap();
-    let mut collector = Collector::new(kallsyms(), |pid| pid == own);
-    collector.sample(own, &[], &[]);
-    collector.mapping(own, &code(0x10_0000, ""));
+    let mut collector = Collector::new(kallsyms(), |pid| pid == own_pid);
+    collector.sample(own_pid, &[], &[]);
+    collector.mapping(own_pid, &code(0x10_0000, ""));
     for address in [0x10_0010, 0x10_002f, 0x10_0030] {
-        collector.sample(own, &[], &[address]);
+        collector.sample(own_pid, &[], &[address]);
     }
     let ledger = collector.finish(&Symbols::new(), 100);
     std::fs::remove_file(&list).unwrap();
@@ -190,13 +190,13 @@ fn functions_that_a_program_compiled_have_names() {
     let stacks = text(&ledger);
     assert!(stacks.contains("JS:*onRequest /srv/a.js 2\n"), "{stacks}");
     assert!(stacks.contains("[JIT code] 1\n"), "{stacks}");
-    // The sample without an address is no code without a name.
+    // The sample without an address does not count as code without a name.
     assert_eq!(ledger.without_symbols, 1);
 }
 
 #[test]
-fn a_collector_may_work_in_a_thread_of_its_own() {
-    // Method: the compiler's word, and a ledger of nothing.
+fn a_collector_may_be_sent_to_another_thread() {
+    // Method: the compiler checks the bound; an empty ledger.
     fn sent<T: Send>(value: T) -> T {
         value
     }

@@ -1,4 +1,4 @@
-//! Folded stacks in files: names and beginnings of stacks stand once.
+//! Folded stacks in files, which have each name and each beginning of a stack once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) struct FoldedForm {
     pub(super) other_stacks: BTreeMap<Line, u64>,
 }
 
-/// What is wrong with stacks in a file.
+/// The error in the stacks of a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldedError {
     #[error("columns of folded stacks have different lengths")]
@@ -41,10 +41,10 @@ pub enum FoldedError {
     Depth,
 }
 
-/// Frames of one stack, at most: several times what the kernel records of a chain.
+/// The most frames of a stack, several times as many as the kernel records of a chain.
 pub(super) const FRAMES_MAX: usize = 512;
 
-/// Where names and nodes stand in a form that is being made.
+/// The numbers of names and nodes in a form that is being made.
 #[derive(Debug, Default)]
 pub(super) struct FormIndex {
     names: HashMap<Arc<str>, u32>,
@@ -82,7 +82,7 @@ impl FoldedForm {
         self.stack_samples.push(samples);
     }
 
-    /// Whether all numbers lead somewhere, and all parents come first.
+    /// Checks that all numbers exist, and that parents come before their children.
     pub(super) fn check(&self) -> Result<(), FoldedError> {
         let nodes = self.node_parents.len();
         let stacks = self.stack_nodes.len();

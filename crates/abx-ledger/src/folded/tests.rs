@@ -16,7 +16,7 @@ fn text(folded: &Folded) -> String {
 
 #[test]
 fn a_stack_without_frames_has_its_line_and_names_before_it_are_clean() {
-    // Method: a stack of each kind after a name that holds what separates names.
+    // Method: a stack of each kind after a name that contains the separator of names.
     let folded = folded(&[
         (Line::Unattributed, &[], 4),
         (Line::user("a"), &["main", "f"], 1),
@@ -48,8 +48,8 @@ fn the_heaviest_stacks_are_kept_and_the_others_counted() {
 }
 
 #[test]
-fn names_and_beginnings_stand_once_in_files() {
-    // Method: three stacks with a common beginning, one of them its end, and one without frames.
+fn files_have_each_name_and_beginning_once() {
+    // Method: three stacks with a common beginning, which is one of them, and one without frames.
     let user = Line::user("a");
     let folded = folded(&[
         (user.clone(), &["main", "f", "g"], 2),
@@ -73,13 +73,13 @@ fn names_and_beginnings_stand_once_in_files() {
 
 #[test]
 fn wrong_numbers_in_files_are_refused() {
-    // Method: a right file, and copies of it with one wrong column each.
-    let right = serde_json::json!({
+    // Method: a valid file, and copies of it with one wrong column each.
+    let valid = serde_json::json!({
         "lines": ["user a"], "names": ["f"], "node_parents": [0, 1], "node_names": [0, 0],
         "stack_nodes": [2], "stack_lines": [0], "stack_samples": [1],
     });
     let read = |form: serde_json::Value| serde_json::from_value::<Folded>(form);
-    assert_eq!(text(&read(right.clone()).unwrap()), "f;f 1\n");
+    assert_eq!(text(&read(valid.clone()).unwrap()), "f;f 1\n");
     let cases = [
         (
             "node_parents",
@@ -118,7 +118,7 @@ fn wrong_numbers_in_files_are_refused() {
         ),
     ];
     for (column, value, message) in cases {
-        let mut form = right.clone();
+        let mut form = valid.clone();
         form[column] = value;
         assert_eq!(read(form).unwrap_err().to_string(), message);
     }
@@ -126,7 +126,7 @@ fn wrong_numbers_in_files_are_refused() {
 
 #[test]
 fn deep_stacks_keep_their_innermost_frames() {
-    // Method: a stack deeper than is kept, from a sampler; and one in a file, which is refused.
+    // Method: a stack that is too deep, from a sampler; and one in a file, which is refused.
     let names: Vec<String> = (0..=FRAMES_MAX).map(|number| number.to_string()).collect();
     let mut folded = Folded::default();
     folded.add(&Line::Kernel, names.iter().map(String::as_str), 1);
@@ -157,8 +157,8 @@ fn stacks() -> impl Strategy<Value = Vec<(usize, Vec<usize>, u64)>> {
 proptest! {
     #[test]
     fn no_sample_is_lost(stacks in stacks(), stacks_max in 0_usize..40) {
-        // Method: any stacks, added in one go and in two that are merged, kept in part, and read
-        // back from JSON.
+        // Method: random stacks, added at once and in two parts that are merged; then the heaviest
+        // ones alone, which are read back from JSON.
         let lines = [Line::Kernel, Line::user("a;b"), Line::system_call("read")];
         let names = ["f", "g;h", "f\n", "λ"];
         let add = |folded: &mut Folded, stacks: &[(usize, Vec<usize>, u64)]| {
@@ -166,18 +166,18 @@ proptest! {
                 folded.add(&lines[*line], frames.iter().map(|name| names[*name]), *samples);
             }
         };
-        let (mut whole, mut first, mut second) = Default::default();
-        add(&mut whole, &stacks);
+        let (mut at_once, mut first, mut second) = Default::default();
+        add(&mut at_once, &stacks);
         add(&mut first, &stacks[..stacks.len() / 2]);
         add(&mut second, &stacks[stacks.len() / 2..]);
         first.merge(&second);
-        prop_assert_eq!(&first, &whole);
-        whole.keep_heaviest(stacks_max);
-        prop_assert_eq!(whole.samples(), stacks.iter().map(|(_, _, samples)| samples).sum::<u64>());
-        prop_assert!(whole.stacks().count() <= stacks_max);
-        let json = serde_json::to_string(&whole).unwrap();
-        prop_assert_eq!(&serde_json::from_str::<Folded>(&json).unwrap(), &whole);
-        let counts = text(&whole).lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum::<u64>();
-        prop_assert_eq!(counts, whole.samples());
+        prop_assert_eq!(&first, &at_once);
+        at_once.keep_heaviest(stacks_max);
+        prop_assert_eq!(at_once.samples(), stacks.iter().map(|(_, _, samples)| samples).sum::<u64>());
+        prop_assert!(at_once.stacks().count() <= stacks_max);
+        let json = serde_json::to_string(&at_once).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<Folded>(&json).unwrap(), &at_once);
+        let counts = text(&at_once).lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum::<u64>();
+        prop_assert_eq!(counts, at_once.samples());
     }
 }

@@ -1,7 +1,7 @@
-//! What the kernel was entered for, by the functions of a call chain.
+//! The reason for which the kernel was entered, by the functions of a call chain.
 //!
 //! The innermost entry counts: an interrupt inside a system call is an interrupt. Softirq work
-//! that a system call starts itself is inside that call, and no entry.
+//! that a system call starts itself is part of that call rather than an entry.
 //! The names are those of Linux 6: `arch/x86/entry/`, `arch/arm64/kernel/entry-common.c` and
 //! `arch/arm64/kernel/entry.S`.
 
@@ -31,7 +31,7 @@ pub fn line_of_kernel_chain<'a>(functions: impl IntoIterator<Item = &'a str>) ->
     Line::Kernel
 }
 
-/// What a function is entered for.
+/// The kind of entry that a function shows.
 #[derive(Debug, Clone, Copy)]
 enum EntryKind {
     /// It calls the function of a system call.
@@ -65,7 +65,7 @@ fn kind(function: &str) -> EntryKind {
     }
 }
 
-/// `inner` is what the dispatcher called, innermost first.
+/// `inner` are the functions that the dispatcher called, innermost first.
 fn line_of_system_call(inner: &[&str]) -> Line {
     let mut from_outside = inner.iter().rev().filter(|name| !TABLES.contains(name));
     match from_outside.next() {
@@ -78,7 +78,7 @@ fn line_of_system_call(inner: &[&str]) -> Line {
     }
 }
 
-/// What the kernel does before it goes back to user code.
+/// The line of the work that the kernel does before it returns to user code.
 fn line_of_exit(inner: &[&str]) -> Line {
     if is_switch(inner) {
         return Line::Scheduling;
@@ -93,7 +93,7 @@ fn line_of_exit(inner: &[&str]) -> Line {
     Line::SystemCallEntry
 }
 
-/// Whether these functions change to another thread.
+/// Whether these functions switch to another thread.
 fn is_switch(inner: &[&str]) -> bool {
     inner.iter().any(|name| SWITCHES.contains(name))
 }
@@ -102,7 +102,7 @@ fn is_of_kernel_thread(inner: &[&str]) -> bool {
     inner.iter().any(|name| KERNEL_THREADS.contains(name))
 }
 
-/// They look the system call up.
+/// Functions that look the system call up.
 const DISPATCHERS: [&str; 12] = [
     "do_syscall_64",
     "do_int80_syscall_32",
@@ -118,7 +118,7 @@ const DISPATCHERS: [&str; 12] = [
     "el0_svc_compat",
 ];
 
-/// Between a dispatcher and the system call's function.
+/// Functions between a dispatcher and the system call's function.
 const TABLES: [&str; 4] = [
     "x64_sys_call",
     "x32_sys_call",
@@ -126,7 +126,7 @@ const TABLES: [&str; 4] = [
     "invoke_syscall",
 ];
 
-/// The beginning of names that stand before the system call: tracing and filters.
+/// Prefixes of functions that run before the system call: tracing and filters.
 const ENTRIES: [&str; 6] = [
     "syscall_enter_from_user_mode",
     "syscall_trace_enter",
@@ -136,7 +136,7 @@ const ENTRIES: [&str; 6] = [
     "__seccomp_filter",
 ];
 
-/// After the system call.
+/// Functions that run after the system call.
 const EXITS: [&str; 9] = [
     "syscall_exit_to_user_mode",
     "__syscall_exit_to_user_mode_work",
@@ -193,7 +193,7 @@ const INTERRUPT_PREFIXES: [&str; 11] = [
     "el1t_64_fiq",
 ];
 
-/// The beginning of the names of entry code.
+/// Prefixes of entry code.
 const STUBS: [&str; 9] = [
     "asm_fred_entrypoint_",
     "fred_entry_from_user",
@@ -206,7 +206,7 @@ const STUBS: [&str; 9] = [
     "el0t_32_sync",
 ];
 
-/// They choose the next thread, or do what a thread does that was chosen.
+/// Functions that choose the next thread, or that a chosen thread runs first.
 const SWITCHES: [&str; 7] = [
     "schedule",
     "__schedule",
@@ -217,7 +217,7 @@ const SWITCHES: [&str; 7] = [
     "schedule_tail",
 ];
 
-/// What threads of the kernel run all their life.
+/// The main functions of kernel threads.
 const KERNEL_THREADS: [&str; 6] = [
     "kthread",
     "io_wq_worker",

@@ -25,7 +25,7 @@ struct KernelFunction {
 }
 
 impl Kallsyms {
-    /// Those of the running kernel.
+    /// The functions of the running kernel.
     ///
     /// # Errors
     /// The kernel's error if `/proc/kallsyms` cannot be read.
@@ -33,11 +33,11 @@ impl Kallsyms {
         Kallsyms::parse(BufReader::new(File::open("/proc/kallsyms")?))
     }
 
-    /// Reads a list: `ffffffff81000000 T _text`, and for modules `[name]` after that. Lines that
-    /// are none are skipped.
+    /// Reads a list: `ffffffff81000000 T _text`, and for modules `[name]` after that. Other lines
+    /// are skipped.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The error of the reader.
     pub fn parse(mut lines: impl BufRead) -> io::Result<Kallsyms> {
         let mut kallsyms = Kallsyms::default();
         let mut without_address = 0_usize;
@@ -124,8 +124,8 @@ impl Kallsyms {
     }
 }
 
-/// An address inside the function of a frame: calls return to after their instruction, which
-/// may be the last of its function.
+/// An address inside the function of a frame: a call returns to the address after its instruction,
+/// which may be the last one of its function.
 pub(crate) fn inside(depth: usize, address: u64) -> u64 {
     address.saturating_sub(u64::from(depth > 0))
 }
@@ -136,12 +136,12 @@ fn parse_line(line: &str) -> Option<(u64, char, &str)> {
     let address = u64::from_str_radix(words.next()?, 16).ok()?;
     let kind = words.next()?.chars().next()?;
     let name = words.next()?;
-    // What the compiler puts before a function is never run.
+    // The padding that the compiler puts before a function never runs.
     let is_function = matches!(kind, 't' | 'T' | 'w' | 'W') && !name.starts_with("__pfx_");
     is_function.then_some((address, kind, name))
 }
 
-/// Lower is better, of several names of one address.
+/// The rank of a name among several names of one address; lower is better.
 fn preference(kind: char, name: &str) -> u8 {
     match kind {
         _ if name.starts_with("__x64_sys_") || name.starts_with("__arm64_sys_") => 0,
@@ -151,10 +151,10 @@ fn preference(kind: char, name: &str) -> u8 {
     }
 }
 
-/// A kernel with all modules has a tenth of it.
+/// A kernel with all modules has a tenth as many.
 const FUNCTIONS_MAX: usize = 2_000_000;
 const LINE_BYTES_MAX: u64 = 1024;
-/// What is farther from the start of a function is not in it: the list has gaps.
+/// Addresses farther from the start of a function are not in it, because the list has gaps.
 const FUNCTION_BYTES_MAX: u64 = 1 << 20;
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ ffffffffc0000010 t nft_do_chain\t[nf_tables]
     #[test]
     fn an_address_is_in_the_function_before_it() {
         // Method: a short list that is not sorted, with several names of one address, data,
-        // padding, a module, and a line that is none.
+        // padding, a module, and an invalid line.
         let kallsyms = Kallsyms::parse(LIST.as_bytes()).unwrap();
         let cases = [
             (0xffff_ffff_80ff_ffff, None),
@@ -195,8 +195,8 @@ ffffffffc0000010 t nft_do_chain\t[nf_tables]
     }
 
     #[test]
-    fn hidden_addresses_are_no_addresses() {
-        // Method: what the kernel prints under kptr_restrict, and an empty list.
+    fn hidden_addresses_are_not_used() {
+        // Method: a list as the kernel prints it with kptr_restrict, and an empty list.
         let hidden = "0000000000000000 T _text\n0000000000000000 T schedule\n";
         let kallsyms = Kallsyms::parse(hidden.as_bytes()).unwrap();
         assert!(kallsyms.is_hidden());

@@ -1,4 +1,4 @@
-//! The kernel's part of call chains: its symbols, and what a chain was entered for.
+//! The kernel's part of call chains: its symbols, and the reason for which it was entered.
 
 mod chain;
 mod kallsyms;

@@ -1,6 +1,6 @@
 //! System calls: from the kernel's functions to the names that strace prints.
 
-/// The system call that a function serves, which the dispatcher of system calls called.
+/// The system call that a function serves; the dispatcher of system calls has called it.
 ///
 /// Compilers let the dispatcher's callees jump to the function that does the work, so that
 /// `__x64_sys_read` is in no chain, but `ksys_read` is.
@@ -22,7 +22,7 @@ fn as_strace_prints(name: &str) -> &str {
     renamed.map_or(name, |(_, strace)| strace)
 }
 
-/// What kernels put before the name of a system call, longer ones first. From
+/// Prefixes that kernels put before the name of a system call, longer ones first. From
 /// `arch/*/include/asm/syscall_wrapper.h` and `include/linux/syscalls.h` of Linux 6.
 const PREFIXES: [&str; 13] = [
     "__x64_sys_",
@@ -37,7 +37,7 @@ const PREFIXES: [&str; 13] = [
     "__do_compat_sys_",
     "__do_sys_",
     "ksys_",
-    // Of sockets: `net/socket.c`.
+    // For sockets: `net/socket.c`.
     "__sys_",
 ];
 
@@ -149,8 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn workers_are_in_order_and_stand_once() {
-        // Method: each against the next.
+    fn workers_are_sorted_and_unique() {
+        // Method: each name compared with the next one.
         assert!(WORKERS.is_sorted_by(|a, b| a.0 < b.0));
     }
 }

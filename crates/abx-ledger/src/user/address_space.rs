@@ -14,13 +14,13 @@ struct CodeRegion {
     start: u64,
     /// Exclusive.
     end: u64,
-    /// Where it starts in the file.
+    /// The offset of its start in the file.
     offset: u64,
     kind: CodeKind,
 }
 
 impl AddressSpace {
-    /// Puts code into a range of addresses, in place of what was there.
+    /// Maps code into a range of addresses, in place of earlier code.
     pub(crate) fn map(&mut self, start: u64, len: u64, offset: u64, kind: CodeKind) {
         let end = start.saturating_add(len);
         if start == end {
@@ -55,7 +55,7 @@ impl AddressSpace {
         }
     }
 
-    /// Where the code at an address comes from, and its place in the file.
+    /// The source of the code at an address, and its offset in the file.
     pub(crate) fn code(&self, address: u64) -> Option<(CodeKind, u64)> {
         let next = self
             .regions
@@ -83,7 +83,7 @@ mod tests {
         fn the_latest_code_at_an_address_counts(
             maps in prop::collection::vec((0_u64..60, 0_u64..20, 0_u64..5, any::<bool>()), 0..20),
         ) {
-            // Method: any mappings, against a table with one row for each address.
+            // Method: random mappings, compared with a table with one row per address.
             let mut space = AddressSpace::default();
             let mut table = BTreeMap::new();
             for (number, (start, len, offset, is_jit)) in maps.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Files that sampled code comes from. Each is opened as soon as it is sampled, so that its
+//! Files with sampled code. Each is opened as soon as it is sampled, so that its
 //! symbols can be read after its process has ended.
 
 use std::collections::HashMap;
@@ -34,12 +34,12 @@ struct CodeFile {
 enum FileState {
     Unopened,
     Open(File),
-    /// It is no file, or cannot be opened.
+    /// It is not a file, or cannot be opened.
     Closed,
 }
 
 impl CodeFiles {
-    /// Where the code of a mapping comes from.
+    /// The source of a mapping's code.
     pub(crate) fn kind(&mut self, mapping: &CodeMapping<'_>) -> CodeKind {
         let path = mapping.path;
         if path.is_empty() || IN_NO_FILE.iter().any(|prefix| path.starts_with(prefix)) {
@@ -50,8 +50,8 @@ impl CodeFiles {
             .entry((path.to_vec(), mapping.inode))
             .or_insert_with(|| {
                 let id = FileId(self.files.len());
-                let kept = path.strip_suffix(DELETED).unwrap_or(path);
-                let name = kept.rsplit(|byte| *byte == b'/').next().unwrap_or(kept);
+                let file = path.strip_suffix(DELETED).unwrap_or(path);
+                let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or(file);
                 let is_file = path.first() == Some(&b'/');
                 self.files.push(CodeFile {
                     name: clean_name(&String::from_utf8_lossy(name)),
@@ -95,7 +95,7 @@ impl CodeFiles {
         let FileState::Open(opened) = &file.state else {
             return None;
         };
-        // Debug files are searched beside the program.
+        // Debug files are searched next to the program.
         if is_same(&file.path, opened) {
             return Some(file.path.clone());
         }
@@ -116,7 +116,7 @@ impl CodeFile {
         if let Some(file) = open_regular(&seen_by_process) {
             return Some(file);
         }
-        // The process has ended, or its root is not ours to look into.
+        // The process has ended, or abx may not read its root.
         let file = open_regular(&self.path)?;
         let inode = file.metadata().ok()?.ino();
         (inode == self.inode).then_some(file)
@@ -131,12 +131,12 @@ fn open_regular(path: &Path) -> Option<File> {
 
 fn is_same(path: &Path, file: &File) -> bool {
     match (fs::metadata(path), file.metadata()) {
-        (Ok(there), Ok(opened)) => (there.dev(), there.ino()) == (opened.dev(), opened.ino()),
+        (Ok(path), Ok(file)) => (path.dev(), path.ino()) == (file.dev(), file.ino()),
         _ => false,
     }
 }
 
-/// The beginning of paths of memory that programs write code into.
+/// Prefixes of the paths of memory into which programs write code.
 const IN_NO_FILE: [&[u8]; 8] = [
     b"//anon",
     b"[anon",
@@ -147,7 +147,7 @@ const IN_NO_FILE: [&[u8]; 8] = [
     b"/SYSV",
     b"anon_inode:",
 ];
-/// What the kernel appends to the path of a file that is no longer there.
+/// The suffix that the kernel appends to the path of a deleted file.
 const DELETED: &[u8] = b" (deleted)";
 /// Far below the usual limit of descriptors.
 const OPEN_FILES_MAX: usize = 256;
@@ -174,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn code_in_no_file_is_of_the_program_itself() {
-        // Method: names that the kernel gives to memory, and files with like names.
+    fn code_outside_files_is_jit_code() {
+        // Method: names that the kernel gives to memory, and files with similar names.
         let mut files = CodeFiles::default();
         for path in [
             "",
@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn a_file_stays_readable_when_it_is_replaced() {
-        // Method: a file is opened as that of this process, then another takes its path; one of
-        // the same path and another inode, which is not there, with a process that is not there.
+        // Method: a file of this process is opened, then another one takes its path; and a file
+        // with the same path and an unknown inode, of a process that does not exist.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("server");
         fs::write(&path, "old").unwrap();
@@ -219,8 +219,8 @@ mod tests {
         fs::write(folder.path().join("new"), "new").unwrap();
         fs::rename(folder.path().join("new"), &path).unwrap();
         assert_eq!(fs::read(files.readable_path(id).unwrap()).unwrap(), b"old");
-        let gone = file(&mut files, bytes, inode + 1_000_000);
-        files.open(gone, u32::MAX);
-        assert_eq!(files.readable_path(gone), None);
+        let missing = file(&mut files, bytes, inode + 1_000_000);
+        files.open(missing, u32::MAX);
+        assert_eq!(files.readable_path(missing), None);
     }
 }

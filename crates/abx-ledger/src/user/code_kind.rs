@@ -1,6 +1,6 @@
-//! Where code comes from: a file, or the program itself.
+//! Sources of code: files, and programs themselves.
 
-/// Where code comes from.
+/// The source of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeKind {
     File(FileId),

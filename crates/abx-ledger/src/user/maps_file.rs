@@ -1,4 +1,4 @@
-//! Memory that a process runs code from, as `/proc/PID/maps` lists it.
+//! Memory from which a process runs code, as `/proc/PID/maps` lists it.
 
 /// A part of a process's memory that holds code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,11 +6,11 @@ pub struct CodeMapping<'a> {
     pub start: u64,
     /// In bytes.
     pub len: u64,
-    /// Where it starts in the file, in bytes.
+    /// The offset of its start in the file, in bytes.
     pub offset: u64,
-    /// 0 if it is no file.
+    /// 0 if it is not a file.
     pub inode: u64,
-    /// As the process sees it; empty, `//anon`, `[vdso]` and the like if it is no file.
+    /// As the process sees it; empty, `//anon`, `[vdso]` and the like if it is not a file.
     pub path: &'a [u8],
 }
 
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn code_is_read_and_data_is_not() {
-        // Method: lines of this kernel, with a path that has spaces, code in no file, data, and
-        // lines that are none.
+        // Method: lines of this kernel, with a path that has spaces, anonymous code, data, and
+        // invalid lines.
         let text = b"55d4c8e00000-55d4c8e2b000 r--p 00000000 fd:00 42   /usr/sbin/nginx\n\
             55d4c8e2b000-55d4c8f0a000 r-xp 0002b000 fd:00 42         /srv/my server (deleted)\n\
             7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n\

@@ -1,4 +1,4 @@
-//! The programs' part of call chains: which file an address is in, and which function.
+//! The programs' part of call chains: the file and the function of an address.
 
 mod address_space;
 mod code_files;

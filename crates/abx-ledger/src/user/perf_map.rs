@@ -15,11 +15,11 @@ pub(crate) struct PerfMap {
 }
 
 impl PerfMap {
-    /// Reads lines `START SIZE NAME`, with hexadecimal numbers; others are skipped, and all
-    /// after 64 MiB.
+    /// Reads lines `START SIZE NAME`, with hexadecimal numbers. Other lines are skipped, and all
+    /// lines after 64 MiB.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// The error of the reader.
     pub(crate) fn parse(lines: impl BufRead) -> io::Result<PerfMap> {
         let mut map = PerfMap::default();
         let mut lines = lines.take(MAP_BYTES_MAX);
@@ -48,7 +48,7 @@ impl PerfMap {
             .join(name);
         let outside = Path::new("/tmp").join(format!("perf-{pid}.map"));
         [inside, outside].iter().find_map(|path| {
-            // A program may have put anything there.
+            // The program may have created anything but a file.
             let is_file = path.metadata().ok()?.is_file();
             let file = is_file.then(|| File::open(path).ok())??;
             PerfMap::parse(BufReader::new(file)).ok()
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn an_address_is_in_the_latest_function_there() {
         // Method: a list as node and perf-map-agent write it, with names that have spaces, a
-        // function that moved over another, and lines that are none.
+        // function that moved over another, and invalid lines.
         let list = "7f00 10 JS:*f /srv/a.js:1:2\n0x7f20 0x8 La;b\nx\n7f00\n7f00 zz g\n7f00 8 h\r\n7f40 1 \n";
         let map = PerfMap::parse(list.as_bytes()).unwrap();
         let cases = [

@@ -37,7 +37,7 @@ impl Symbols {
         let input = Input::FileOffset(offset);
         match self.symbolizer.symbolize_single(&Source::Elf(elf), input) {
             Ok(Symbolized::Sym(symbol)) => Some(symbol.name.into_owned()),
-            // It has no symbols there, or is damaged.
+            // The file has no symbols there, or is damaged.
             Ok(Symbolized::Unknown(_)) | Err(_) => None,
         }
     }

@@ -162,8 +162,8 @@ fn system_calls_of_one_byte_have_most_of_the_time() {
 }
 
 #[test]
-fn a_loop_of_user_code_is_its_programs() {
-    // Method: a shell that does nothing, without end.
+fn a_loop_of_user_code_is_charged_to_its_program() {
+    // Method: a shell with an endless empty loop.
     let shell = std::fs::canonicalize("/bin/sh").unwrap();
     let shell = shell.file_name().unwrap().to_str().unwrap();
     let program = Program::start("/bin/sh", &["-c", "while :; do :; done"]);
@@ -176,8 +176,8 @@ fn a_loop_of_user_code_is_its_programs() {
 
 #[test]
 fn programs_that_start_and_end_meanwhile_count() {
-    // Method: a shell starts programs that end at once, without end; their time is that of
-    // beginning and ending.
+    // Method: a shell starts programs that end at once, in an endless loop; they spend their time
+    // on starting and ending.
     let loops = "while :; do /bin/true; done";
     let program = Program::start("/bin/sh", &["-c", loops]);
     let Some((ledger, cpu_s)) = sampled(&program, 2.0) else {

@@ -9,7 +9,7 @@ use crate::units::{is_token, is_url_path};
 /// request, and is due in order.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_bytes(bytes: &[u8]) {
     let mut log = AccessLog::of(ReplayedMethods::All);
     let mut lines = 0;

@@ -23,7 +23,7 @@ pub struct AccessLogLine {
     pub status: Option<u16>,
 }
 
-/// Why a line is no request.
+/// Why a line is not a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LogLineError {
     #[error("it is longer than {} KiB", LINE_BYTES_MAX >> 10)]
@@ -75,17 +75,17 @@ pub fn logged_request(line: &[u8]) -> Result<AccessLogLine, LogLineError> {
 
 /// The first time in brackets, and the text after it. A user's name may have brackets.
 fn first_time(line: &[u8]) -> Option<(i64, &[u8])> {
-    let mut opened = (1..=line.len()).filter(|behind| line[behind - 1] == b'[');
-    opened.find_map(|behind| {
-        let (text, rest) = line[behind..].split_at_checked(TIME_BYTES)?;
+    let mut starts = (1..=line.len()).filter(|start| line[start - 1] == b'[');
+    starts.find_map(|start| {
+        let (text, rest) = line[start..].split_at_checked(TIME_BYTES)?;
         Some((time(text)?, rest.strip_prefix(b"]")?))
     })
 }
 
-/// Seconds since 1970 of a time such as `10/Oct/2000:13:55:36 -0700`. A leap second is the one
-/// after it.
+/// Seconds since 1970 of a time such as `10/Oct/2000:13:55:36 -0700`. A leap second counts as the
+/// second after it.
 fn time(text: &[u8]) -> Option<i64> {
-    let between = [
+    let separators = [
         (2, b'/'),
         (6, b'/'),
         (11, b':'),
@@ -93,7 +93,7 @@ fn time(text: &[u8]) -> Option<i64> {
         (17, b':'),
         (20, b' '),
     ];
-    if text.len() != TIME_BYTES || between.iter().any(|(place, byte)| text[*place] != *byte) {
+    if text.len() != TIME_BYTES || separators.iter().any(|(index, byte)| text[*index] != *byte) {
         return None;
     }
     let part = |from: usize, to: usize, within: std::ops::RangeInclusive<i64>| {
@@ -114,7 +114,7 @@ fn time(text: &[u8]) -> Option<i64> {
     Some(((days * 24 + hour) * 60 + minute - east * zone) * 60 + second)
 }
 
-/// Days from the first of 1970 to the first of a month, counted from 0.
+/// Days from 1 January 1970 to the first day of a month. January is month 0.
 fn days_before(year: i64, month: usize) -> i64 {
     let leap_days = |year: i64| year / 4 - year / 100 + year / 400;
     let years = 365 * (year - 1970) + leap_days(year - 1) - leap_days(1969);
@@ -130,7 +130,7 @@ fn days_of_month(year: i64, month: usize) -> i64 {
     DAYS[month] + i64::from(is_leap && month == FEBRUARY)
 }
 
-/// A number of digits alone, few enough to fit.
+/// Reads plain digits, few enough for an `i64`.
 fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0, |number, digit| {
         let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
@@ -171,15 +171,15 @@ fn status(text: &[u8]) -> Option<Option<u16>> {
 fn unescaped(text: &[u8]) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
-    while let Some((first, behind)) = rest.split_first() {
-        let (byte, behind) = match (*first, behind) {
-            (b'\\', [b'x', high, low, behind @ ..]) => ((hex(*high)? << 4) | hex(*low)?, behind),
-            (b'\\', [same @ (b'"' | b'\\'), behind @ ..]) => (*same, behind),
+    while let Some((first, tail)) = rest.split_first() {
+        let (byte, tail) = match (*first, tail) {
+            (b'\\', [b'x', high, low, tail @ ..]) => ((hex(*high)? << 4) | hex(*low)?, tail),
+            (b'\\', [same @ (b'"' | b'\\'), tail @ ..]) => (*same, tail),
             (b'\\', _) => return None,
-            (byte, behind) => (byte, behind),
+            (byte, tail) => (byte, tail),
         };
         bytes.push(byte);
-        rest = behind;
+        rest = tail;
     }
     String::from_utf8(bytes).ok()
 }
@@ -189,7 +189,7 @@ fn hex(digit: u8) -> Option<u8> {
     u8::try_from(value).ok()
 }
 
-/// Names of months in logs, whatever the language of the machine.
+/// Month names in logs, which do not depend on the machine's locale.
 const MONTHS: [&[u8]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
@@ -236,10 +236,10 @@ mod tests {
     }
 
     #[test]
-    fn damaged_lines_are_refused_for_what_is_wrong_with_them() {
-        // Method: one correct line, and the result of each kind of damage to it.
-        let right = r#"h - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 200 5"#;
-        assert!(logged_request(right.as_bytes()).is_ok());
+    fn damaged_lines_are_refused_with_their_error() {
+        // Method: a valid line, and the error for each kind of damage to it.
+        let valid = r#"h - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 200 5"#;
+        assert!(logged_request(valid.as_bytes()).is_ok());
         for (from, to, wrong) in [
             ("Oct", "Okt", LogLineError::NoTime),
             ("[10/", "[32/", LogLineError::NoTime),
@@ -261,20 +261,20 @@ mod tests {
             (" 200 ", " OK ", LogLineError::Status),
             (" 200 5", "", LogLineError::Status),
         ] {
-            let line = right.replacen(from, to, 1);
+            let line = valid.replacen(from, to, 1);
             assert_eq!(logged_request(line.as_bytes()), Err(wrong), "{line}");
         }
-        let long = right.replace("/a", &format!("/{}", "a".repeat(LINE_BYTES_MAX)));
+        let long = valid.replace("/a", &format!("/{}", "a".repeat(LINE_BYTES_MAX)));
         assert_eq!(logged_request(long.as_bytes()), Err(LogLineError::TooLong));
         // The rest of a line that was cut off anywhere is no request, until its status.
-        for end in 0..right.find(" 5").unwrap() {
-            assert!(logged_request(&right.as_bytes()[..end]).is_err(), "{end}");
+        for end in 0..valid.find(" 5").unwrap() {
+            assert!(logged_request(&valid.as_bytes()[..end]).is_err(), "{end}");
         }
     }
 
     #[test]
     fn times_are_seconds_since_1970_in_any_zone() {
-        // Method: figures of `date -u -d ... +%s`; days that there are and are not.
+        // Method: figures of `date -u -d ... +%s`; days that exist and days that do not.
         for (time, seconds) in [
             ("01/Jan/1970:00:00:00 +0000", 0),
             ("29/Feb/2000:12:00:00 +0000", 951_825_600),

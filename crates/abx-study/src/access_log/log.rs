@@ -58,21 +58,22 @@ pub enum AccessLogError {
 #[derive(Debug, Default)]
 pub struct AccessLog {
     methods: ReplayedMethods,
-    /// Of each request its second, and its place among the different ones.
+    /// The second of each request, and its index in `different`.
     logged: Vec<(i64, u32)>,
     different: Vec<DifferentRequest>,
-    places: HashMap<(String, String), u32>,
+    /// The index in `different` of each method and path.
+    indexes: HashMap<(String, String), u32>,
     pub(super) left_out: LeftOutLines,
     lines: u64,
 }
 
-/// A method and a path, and how often.
+/// A method and a path, and how often the log has them.
 #[derive(Debug)]
 struct DifferentRequest {
     method: String,
     path: String,
     times: u32,
-    /// How often each status was the response, of those that can be expected again.
+    /// How often each status occurred, of those that can be expected again.
     statuses: BTreeMap<u16, u32>,
 }
 
@@ -91,8 +92,8 @@ pub struct LeftOutLines {
 /// A log as a load replays it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayedLog {
-    /// The different requests, in the order in which the log has them first; the weight of
-    /// each is how often it has it.
+    /// The different requests, in the order of their first occurrence in the log. A request's
+    /// weight is how often it occurs.
     pub requests: Vec<RequestSpec>,
     /// Which of them is due when.
     pub replay: Replay,
@@ -101,7 +102,7 @@ pub struct ReplayedLog {
 }
 
 impl AccessLog {
-    /// Nothing yet, of which these methods will be replayed.
+    /// An empty log, of which these methods will be replayed.
     #[must_use]
     pub fn of(methods: ReplayedMethods) -> AccessLog {
         AccessLog {
@@ -124,8 +125,8 @@ impl AccessLog {
             Ok(logged) => logged,
             Err(wrong) => {
                 self.left_out.damaged += 1;
-                let here = (self.lines, wrong);
-                self.left_out.first_damaged.get_or_insert(here);
+                let damage = (self.lines, wrong);
+                self.left_out.first_damaged.get_or_insert(damage);
                 return Ok(());
             }
         };
@@ -140,28 +141,28 @@ impl AccessLog {
         if self.logged.len() == LOGGED_MAX {
             return Err(AccessLogError::TooMany(self.lines));
         }
-        let place = self.place(logged.method, logged.path)?;
-        let different = &mut self.different[place as usize];
+        let index = self.index(logged.method, logged.path)?;
+        let different = &mut self.different[index as usize];
         different.times += 1;
         if let Some(status) = logged.status.and_then(expected_again) {
             *different.statuses.entry(status).or_default() += 1;
         }
-        self.logged.push((logged.at_s, place));
+        self.logged.push((logged.at_s, index));
         Ok(())
     }
 
-    /// The place of a request among the different ones.
-    fn place(&mut self, method: String, path: String) -> Result<u32, AccessLogError> {
+    /// The index of a request in `different`.
+    fn index(&mut self, method: String, path: String) -> Result<u32, AccessLogError> {
         let next = u32::try_from(self.different.len()).unwrap_or(u32::MAX);
         let key = (method, path);
-        if let Some(place) = self.places.get(&key) {
-            return Ok(*place);
+        if let Some(index) = self.indexes.get(&key) {
+            return Ok(*index);
         }
         if next == REQUESTS_MAX {
             return Err(AccessLogError::TooManyDifferent(self.lines));
         }
         let (method, path) = key.clone();
-        self.places.insert(key, next);
+        self.indexes.insert(key, next);
         self.different.push(DifferentRequest {
             method,
             path,
@@ -181,7 +182,7 @@ impl AccessLog {
         self.logged.sort_by_key(|(at_s, _)| *at_s);
         let (Some((first_s, _)), Some((last_s, _))) = (self.logged.first(), self.logged.last())
         else {
-            return Err(self.nothing());
+            return Err(self.nothing_to_replay());
         };
         let first_s = *first_s;
         let lasts_s = last_s.abs_diff(first_s) + 1;
@@ -190,20 +191,15 @@ impl AccessLog {
             return Err(AccessLogError::TooLong { days });
         }
         let mut requests = Vec::with_capacity(self.logged.len());
-        for same in self
-            .logged
-            .chunk_by(|(this_number, _), (other, _)| this_number == other)
-        {
-            let begins = same[0].0.abs_diff(first_s) * SECOND;
-            let count = same.len() as u64;
-            requests.extend(
-                (0..)
-                    .zip(same)
-                    .map(|(number, (_, request))| ReplayedRequest {
-                        due: Nanos(begins + number * SECOND / count),
-                        request: *request,
-                    }),
-            );
+        for second in self.logged.chunk_by(|(left, _), (right, _)| left == right) {
+            let begins = second[0].0.abs_diff(first_s) * SECOND;
+            let count = second.len() as u64;
+            for (number, (_, request)) in (0..).zip(second) {
+                requests.push(ReplayedRequest {
+                    due: Nanos(begins + number * SECOND / count),
+                    request: *request,
+                });
+            }
         }
         let replay = Replay::new(requests, Nanos(lasts_s * SECOND));
         let replay = replay.expect("each is due in its second, and these are sorted");
@@ -215,10 +211,9 @@ impl AccessLog {
         })
     }
 
-    /// Why there is nothing to replay.
-    fn nothing(&self) -> AccessLogError {
+    fn nothing_to_replay(&self) -> AccessLogError {
         match (self.left_out.other_methods, self.left_out.first_damaged) {
-            (0, first) => AccessLogError::NoLog(first.map_or_else(String::new, place_of)),
+            (0, first) => AccessLogError::NoLog(first.map_or_else(String::new, damage_text)),
             (others, _) => AccessLogError::OtherMethods(others),
         }
     }
@@ -231,8 +226,8 @@ impl ReplayedMethods {
 }
 
 impl ReplayedLog {
-    /// Has a load replay it, under this name. If `has_status`, the load's own status is
-    /// expected of all requests, whatever the log has.
+    /// Makes a load replay the log, under this name. If `has_status`, the load's own status is
+    /// expected of all requests instead of the log's.
     pub fn onto(mut self, load: &mut Load, name: &str, has_status: bool) {
         if has_status {
             for request in &mut self.requests {
@@ -266,7 +261,7 @@ impl ReplayedLog {
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
         if let Some(first) = out.first_damaged {
-            left_out.push(format!("{} damaged{}", out.damaged, place_of(first)));
+            left_out.push(format!("{} damaged{}", out.damaged, damage_text(first)));
         }
         let left_out = if left_out.is_empty() {
             String::new()
@@ -285,7 +280,7 @@ fn request(different: DifferentRequest) -> RequestSpec {
         times,
         statuses,
     } = different;
-    // Of those that are equally frequent the lowest.
+    // Among equally frequent statuses, the lowest.
     let usual = statuses.into_iter().rev().max_by_key(|(_, times)| *times);
     RequestSpec {
         method,
@@ -297,21 +292,21 @@ fn request(different: DifferentRequest) -> RequestSpec {
     }
 }
 
-/// The status to expect of a request that had this one: `None` for a status that depends on the
-/// moment, such as an overload, rather than on the page.
+/// The status to expect if a request that had this status is sent again: `None` for a status that
+/// depends on the moment, such as an overload, rather than on the page.
 fn expected_again(status: u16) -> Option<u16> {
     match status {
-        // It was conditional, or for a part of the page, and is now sent for all of it.
+        // The request was conditional or for a range; the replay requests the whole page.
         206 | 304 => Some(200),
-        // Too slow a client, too many requests, and nginx's own words for clients that left.
+        // A slow client, too many requests, and nginx's own codes for clients that left.
         408 | 429 | 444 | 499 => None,
         100..=199 | 500.. => None,
         _ => Some(status),
     }
 }
 
-/// Where a damaged line stands, and the error in it.
-fn place_of((line, wrong): (u64, LogLineError)) -> String {
+/// The number of a damaged line and the error in it, in parentheses.
+fn damage_text((line, wrong): (u64, LogLineError)) -> String {
     format!(" (line {line}: {wrong})")
 }
 
@@ -342,18 +337,19 @@ mod tests {
 
     /// When each path is due, in ms.
     fn due(log: &ReplayedLog) -> Vec<(u64, &str)> {
-        let each = log.replay.requests().iter();
-        each.map(|request| {
-            let path = log.requests[request.request as usize].path.as_deref();
-            (request.due.0 / 1_000_000, path.unwrap())
-        })
-        .collect()
+        let requests = log.replay.requests().iter();
+        requests
+            .map(|request| {
+                let path = log.requests[request.request as usize].path.as_deref();
+                (request.due.0 / 1_000_000, path.unwrap())
+            })
+            .collect()
     }
 
     #[test]
     fn requests_of_a_second_are_spread_over_it_in_their_order() {
-        // Method: four lines of one second, one of a later one that stands too early, and one
-        // without company.
+        // Method: four lines of one second, an early line of a later second, and a line that is
+        // alone in its second.
         let lines = [
             line(3, "GET /a", "200"),
             line(5, "GET /late", "200"),
@@ -385,8 +381,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted_and_the_first_damage_named() {
-        // Method: one line of each kind; with all methods those come back.
+    fn lines_left_out_are_counted_and_the_first_damaged_line_is_named() {
+        // Method: one line of each kind, replayed with safe methods and with all of them.
         let lines = [
             String::new(),
             line(0, "GET /", "200"),
@@ -413,8 +409,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_is_what_the_log_has_most_often() {
-        // Method: for each list of statuses of one path the expected one.
+    fn the_most_frequent_status_of_the_log_is_expected() {
+        // Method: lists of the statuses of one path, each with the expected status.
         for (statuses, expected) in [
             (&["404"][..], Some(404)),
             (&["404", "200", "200"], Some(200)),
@@ -439,8 +435,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_replayed_is_refused() {
-        // Method: one log for each reason.
+    fn logs_that_cannot_be_replayed_are_refused() {
+        // Method: one log per reason.
         let refused = |lines: &[String]| {
             let replayed = log(ReplayedMethods::Safe, lines).replayed(ReplaySpeed::RECORDED);
             replayed.unwrap_err().to_string()
@@ -463,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_read_or_counted() {
+    fn inputs_kept_by_fuzzing_are_read_or_counted() {
         // Method: the fuzz target's body, on kept inputs and changes of them.
         abx_corpus::replay("access_log", 2_000, crate::access_log::fuzz::any_bytes);
     }
@@ -474,9 +470,8 @@ mod tests {
             seconds in prop::collection::vec(0_u32..60, 1..200),
             speed in 10_u64..5_000,
         ) {
-            // Method: lines of any seconds, each with a path of its own, at any speed: all of
-            // them are due, by seconds and then by their places in the log, each within its
-            // second.
+            // Method: lines of random seconds, each with its own path, at a random speed. All are
+            // due in the order of their seconds and then of the log, each within its second.
             let lines: Vec<String> = seconds.iter().enumerate()
                 .map(|(number, second)| line(*second, &format!("GET /{number}"), "200"))
                 .collect();
@@ -489,22 +484,23 @@ mod tests {
             let due = due(&log);
             prop_assert_eq!(due.len(), seconds.len());
             let mut before = 0;
-            for (number, ((_, path), replayed_request)) in
+            for (number, ((_, path), request)) in
                 wanted.into_iter().zip(due.iter().zip(log.replay.requests()))
             {
                 prop_assert_eq!(*path, format!("/{number}"));
-                prop_assert!(replayed_request.due.0 >= before && replayed_request.due < log.replay.lasts());
-                before = replayed_request.due.0;
-                // Back to the speed of then, where rounding down takes less than a ms.
-                let then_ms = replayed_request.due.0 * speed / 1_000 / 1_000_000;
+                prop_assert!(request.due.0 >= before && request.due < log.replay.lasts());
+                before = request.due.0;
+                // At the recorded speed, where rounding down takes less than 1 ms.
+                let recorded_ms = request.due.0 * speed / 1_000 / 1_000_000;
                 let second_ms = u64::from(seconds[number] - first) * 1_000;
-                prop_assert!((second_ms.saturating_sub(1)..second_ms + 1_000).contains(&then_ms));
+                let second = second_ms.saturating_sub(1)..second_ms + 1_000;
+                prop_assert!(second.contains(&recorded_ms));
             }
         }
 
         #[test]
         fn any_bytes_are_read_or_counted(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            // Method: the fuzz target's body, on any bytes.
+            // Method: the fuzz target's body, on random bytes.
             crate::access_log::fuzz::any_bytes(&bytes);
         }
 
@@ -512,7 +508,7 @@ mod tests {
         fn any_words_of_logs_are_read_or_counted(
             words in prop::collection::vec(prop::sample::select(WORDS), 0..40),
         ) {
-            // Method: the same on parts of logs, thrown together.
+            // Method: the fuzz target's body, on random sequences of parts of logs.
             crate::access_log::fuzz::any_bytes(words.concat().as_bytes());
         }
     }

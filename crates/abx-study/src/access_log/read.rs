@@ -7,7 +7,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::line::LINE_BYTES_MAX;
 use super::log::{AccessLog, AccessLogError, ReplayedMethods};
 
-/// How files begin that gzip (RFC 1952) and zstd (RFC 8878) have written.
+/// The first bytes of files that gzip (RFC 1952) and zstd (RFC 8878) write.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
@@ -19,31 +19,33 @@ impl AccessLog {
     /// [`AccessLogError::TooMany`].
     pub fn read(input: impl Read, methods: ReplayedMethods) -> Result<AccessLog, AccessLogError> {
         let mut input = BufReader::new(input);
-        let begins = input.fill_buf()?;
-        let (is_gzip, is_zstd) = (begins.starts_with(GZIP), begins.starts_with(ZSTD));
+        let start = input.fill_buf()?;
+        let (is_gzip, is_zstd) = (start.starts_with(GZIP), start.starts_with(ZSTD));
         let mut log = AccessLog::of(methods);
-        match (is_gzip, is_zstd) {
-            (true, _) => log.take_all(BufReader::new(MultiGzDecoder::new(input)))?,
-            (_, true) => log.take_all(BufReader::new(zstd::Decoder::with_buffer(input)?))?,
-            _ => log.take_all(input)?,
+        if is_gzip {
+            log.take_all(BufReader::new(MultiGzDecoder::new(input)))?;
+        } else if is_zstd {
+            log.take_all(BufReader::new(zstd::Decoder::with_buffer(input)?))?;
+        } else {
+            log.take_all(input)?;
         }
         Ok(log)
     }
 
     fn take_all(&mut self, mut text: impl BufRead) -> Result<(), AccessLogError> {
-        // One byte too many, and its end.
-        let most = LINE_BYTES_MAX + 2;
+        // One byte more than a line may have, and the line's end.
+        let limit = LINE_BYTES_MAX + 2;
         let mut line = Vec::new();
         loop {
             line.clear();
             let read = text
                 .by_ref()
-                .take(most as u64)
+                .take(limit as u64)
                 .read_until(b'\n', &mut line)?;
             if read == 0 {
                 return Ok(());
             }
-            if read == most && !line.ends_with(b"\n") {
+            if read == limit && !line.ends_with(b"\n") {
                 skip_line(&mut text)?;
             }
             self.take(&line)?;
@@ -51,7 +53,7 @@ impl AccessLog {
     }
 }
 
-/// Reads to the end of this line.
+/// Skips the rest of a line.
 fn skip_line(text: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = text.fill_buf()?;
@@ -80,9 +82,9 @@ mod tests {
     }
 
     #[test]
-    fn compressed_logs_are_read_as_what_they_hold() {
-        // Method: the same text plain, with a byte-order mark, by gzip in two parts as rotation may append them, and
-        // by zstd.
+    fn compressed_logs_are_read_like_their_text() {
+        // Method: one text, plain, with a byte-order mark, compressed by gzip in two parts as
+        // rotation may append them, and compressed by zstd.
         let text = LINE.repeat(3);
         let marked = format!("\u{feff}{text}");
         assert_eq!(words(marked.as_bytes()), words(text.as_bytes()));
@@ -103,8 +105,8 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_one_damaged_line() {
-        // Method: lines around the limit, several of its lengths, and the last one without an end,
-        // each between correct ones.
+        // Method: lines around the limit and of several times its length, each between valid
+        // lines, the last of which has no end.
         for length in [
             LINE_BYTES_MAX - 1,
             LINE_BYTES_MAX,

@@ -35,11 +35,11 @@ pub struct Load {
     /// The scenario of its users, if connections are users with sessions: `requests` then shows
     /// when a subject is ready.
     pub scenario: Option<UserScenario>,
-    /// How much is offered; pacing is that of a closed loop until it is found.
+    /// The offered rate. Until it is found, pacing is that of a closed loop.
     pub rate: RateSpec,
     /// Whether the files that abx made leave memory before each slice.
     pub cold_cache: bool,
-    /// The correct status, or the class of those that are.
+    /// The correct status, or a class of correct statuses.
     pub status: ExpectedStatus,
     pub body: ExpectBody,
 }
@@ -70,7 +70,7 @@ impl Default for Load {
 }
 
 impl Load {
-    /// The HTTP version for a subject: HTTP/2 instead of HTTP/1.1 if it is to use that.
+    /// The HTTP version for a subject: HTTP/2 instead of HTTP/1.1 if the subject uses that.
     #[must_use]
     pub fn version_for(&self, subject: &Subject) -> HttpVersion {
         let is_plain = self.shape == Shape::Request && self.version == HttpVersion::Http11;
@@ -199,8 +199,8 @@ fn words(pacing: &Pacing) -> String {
 }
 
 impl UserScenario {
-    /// Makes a load's connections users of this scenario; a step takes `timeout` at most, or the
-    /// time in the file.
+    /// Turns a load's connections into users of this scenario. A step takes at most `timeout`, or
+    /// else the file's limit.
     pub fn onto(&self, load: &mut Load, timeout: Option<Duration>) {
         load.shape = Shape::Scenario;
         load.timeout = timeout.unwrap_or(self.timeout);
@@ -214,8 +214,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_says_as_data_which_closed_loops_rest() {
-        // Method: each key that lets connections rest, alone, and none of them.
+    fn the_record_marks_closed_loops_whose_connections_rest() {
+        // Method: each key that lets connections rest by itself, and none of these keys.
         let is_saturating = |pacing| arrivals(&pacing).is_saturating();
         let stages = "0:50@10s".parse().expect("these are stages");
         let resting = [

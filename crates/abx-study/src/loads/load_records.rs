@@ -1,4 +1,4 @@
-//! Loads as a record has them before anything was measured.
+//! Loads in a record before anything is measured.
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@ pub enum RateSpec {
         /// How requests are laid out in time.
         spacing: Spacing,
     },
-    /// Its pacing, which was found from one of the two above.
+    /// The load's pacing, which was found from a share or an objective.
     Found {
         /// Of the slowest subject's throughput.
         share: Option<f64>,
@@ -41,7 +41,7 @@ pub enum Spacing {
     Poisson,
 }
 
-/// The shares that are offered when none are named.
+/// The default shares.
 /// Source: docs/explain/statistics/response-times.md, "Response times".
 pub const SHARES: [f64; 4] = [0.25, 0.50, 0.75, 0.90];
 
@@ -77,7 +77,7 @@ impl Rate {
 }
 
 impl Spacing {
-    /// That of these arrivals.
+    /// The spacing of these arrivals.
     #[must_use]
     pub fn of(arrivals: &Arrivals) -> Spacing {
         match arrivals {
@@ -86,8 +86,8 @@ impl Spacing {
         }
     }
 
-    /// Requests at this rate, rounded to a whole number of them per second from
-    /// ten on. `None` for a rate that cannot be offered.
+    /// Requests at this rate, rounded to a whole number per second from 10/s, else to three
+    /// decimals. `None` for a rate that cannot be offered.
     #[must_use]
     pub fn at(self, rate_per_s: f64) -> Option<Arrivals> {
         let rounded = if rate_per_s >= 10.0 {
@@ -108,7 +108,7 @@ impl Spacing {
 }
 
 impl RateSpec {
-    /// Whether it has to be found before anything is measured.
+    /// Whether the rate has to be found before anything is measured.
     #[must_use]
     pub fn is_unresolved(&self) -> bool {
         matches!(self, RateSpec::Share { .. } | RateSpec::Objective { .. })
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn rates_are_numbers_or_shares() {
-        // Method: each kind, its name, and words that are neither.
+        // Method: each kind with its name, and texts that are neither.
         let name = |text| Rate::parse(text).map(Rate::name);
         assert_eq!(name("2000").as_deref(), Some("r2000"));
         assert_eq!(name("0.5").as_deref(), Some("r0.5"));
@@ -133,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_found_is_rounded_to_what_people_read() {
-        // Method: a high and a low one, and none at all.
+    fn a_found_rate_is_rounded_for_reading() {
+        // Method: a high rate, a low one, and values that are no rate.
         let at = |rate| Spacing::Constant.at(rate);
         let per_s = |rate: f64| Arrivals::Constant {
             per_s: Amount::try_from(rate)

@@ -20,21 +20,21 @@ pub struct SweepSpec {
 }
 
 impl SweepSpec {
-    /// The loads of a sweep, fewest connections first, each like `like` except for connections,
-    /// rate and name. `name` gives that of a number of connections; rates are appended if there are
-    /// several.
+    /// The loads of a sweep, fewest connections first: `like` with other connections, rates and
+    /// names. `name` returns the name for a number of connections; the rate is appended if there
+    /// are several.
     #[must_use]
     pub fn loads(&self, like: &Load, name: impl Fn(u32) -> String) -> Vec<Load> {
         let mut loads = Vec::new();
-        let mut numbers = self.connections.clone();
-        numbers.sort_unstable();
-        for connections in &numbers {
+        let mut sorted = self.connections.clone();
+        sorted.sort_unstable();
+        for connections in sorted {
             let row = Load {
                 options: LoadOptions {
-                    connections: *connections,
+                    connections,
                     ..like.options
                 },
-                name: name(*connections),
+                name: name(connections),
                 ..like.clone()
             };
             if let Some(objective) = &self.objective {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_sweep_begins_with_the_fewest_connections() {
-        // Method: numbers in another order, each with two rates in theirs.
+        // Method: unsorted numbers of connections, each with two rates, whose order stays.
         let sweep = SweepSpec {
             connections: vec![8, 1, 64],
             rates: ["50%", "25%"].map(|rate| Rate::parse(rate).unwrap()).into(),

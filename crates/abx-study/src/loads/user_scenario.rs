@@ -21,7 +21,7 @@ pub struct UserScenario {
 }
 
 impl PartialEq for UserScenario {
-    /// The same text, read in one go: sessions are numbered by it.
+    /// Equal only if they share one script, because the script numbers the sessions.
     fn eq(&self, other: &UserScenario) -> bool {
         Arc::ptr_eq(&self.script, &other.script)
     }
@@ -52,7 +52,7 @@ impl UserScenario {
         self.script.steps.iter().any(|step| step.think.is_some())
     }
 
-    /// The load for a server that is addressed by this host.
+    /// The users of a server that is addressed by this host.
     pub fn load(&self, host: String) -> ScenarioUsers {
         ScenarioUsers {
             script: Arc::clone(&self.script),
@@ -73,7 +73,10 @@ impl UserScenario {
         ScenarioSettings {
             file: self.file.clone(),
             sha256: self.sha256.clone(),
-            steps: { self.script.steps.iter() }
+            steps: self
+                .script
+                .steps
+                .iter()
                 .map(|step| step.name.clone())
                 .collect(),
         }
@@ -93,8 +96,8 @@ impl UserScenario {
         steps.map(request).collect()
     }
 
-    /// The request that shows that a server is there: any response counts, since no single step
-    /// need be correct by itself.
+    /// The request that shows that a server is ready: any response counts, because a single step
+    /// need not be correct by itself.
     pub(super) fn readiness(&self) -> RequestSpec {
         let first = self.paths.first().filter(|path| !path.contains('{'));
         RequestSpec {

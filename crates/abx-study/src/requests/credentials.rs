@@ -63,7 +63,7 @@ pub fn bearer(token: &str) -> Result<Header, CredentialError> {
 /// # Errors
 /// [`CredentialError::Cookie`], [`CredentialError::Control`].
 pub fn cookies<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Header, CredentialError> {
-    let mut all_texts = Vec::new();
+    let mut cookies = Vec::new();
     for text in texts {
         if text.chars().any(char::is_control) {
             return Err(CredentialError::Control);
@@ -71,15 +71,15 @@ pub fn cookies<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Header, C
         let pairs = text.split(';').map(str::trim);
         for pair in pairs.filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
-                Some((name, _)) if !name.is_empty() => all_texts.push(pair),
+                Some((name, _)) if !name.is_empty() => cookies.push(pair),
                 _ => return Err(CredentialError::Cookie),
             }
         }
     }
-    if all_texts.is_empty() {
+    if cookies.is_empty() {
         Err(CredentialError::Cookie)
     } else {
-        Ok(("Cookie".to_owned(), all_texts.join("; ")))
+        Ok(("Cookie".to_owned(), cookies.join("; ")))
     }
 }
 
@@ -109,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_credential_is_refused_without_repeating_it() {
-        // Method: one wrong text for each error; none of them is in its message.
+    fn an_invalid_credential_is_refused_without_repeating_it() {
+        // Method: one wrong text per error; no message contains it.
         for (wrong, secret) in [
             (basic("hunter2"), "hunter2"),
             (basic("u:{n}hunter2"), "hunter2"),

@@ -63,12 +63,12 @@ enum FieldSource<'a> {
 struct Part {
     head: String,
     content: Vec<u8>,
-    is_of_file: bool,
+    is_from_file: bool,
 }
 
 impl Form {
-    /// Puts fields together in their order; `read` gives the content of a file, in which
-    /// placeholders count only if `has_templates`.
+    /// Assembles fields in their order. `read` returns the content of a file, whose placeholders
+    /// are filled in only if `has_templates`.
     pub fn of<'a>(
         words: impl IntoIterator<Item = &'a str>,
         read: impl Fn(&str) -> io::Result<Vec<u8>>,
@@ -80,7 +80,7 @@ impl Form {
         });
         let mut parts = parts.collect::<Result<Vec<Part>, FormError>>()?;
         if !has_templates {
-            keep_files(&mut parts);
+            escape_files(&mut parts);
         }
         let bytes: usize = parts.iter().map(Part::bytes).sum();
         if bytes > BODIES_BYTES_MAX {
@@ -105,7 +105,7 @@ impl FieldWord<'_> {
     fn of(word: &str) -> Option<FieldWord<'_>> {
         let (name, mut rest) = word.split_once('=').filter(|(name, _)| !name.is_empty())?;
         let (mut content_type, mut file_name) = (None, None);
-        // Only these words at the end are none of the value.
+        // Only these suffixes are not part of the value.
         while let Some((before, last)) = rest.rsplit_once(';') {
             if let Some(value) = last.strip_prefix("type=") {
                 content_type = Some(value);
@@ -137,7 +137,7 @@ impl FieldWord<'_> {
                 why,
             })
         };
-        let is_of_file = !matches!(self.source, FieldSource::Text(_));
+        let is_from_file = !matches!(self.source, FieldSource::Text(_));
         let (content, file_name, usual_type) = match self.source {
             FieldSource::Text(text) => (text.as_bytes().to_vec(), None, None),
             FieldSource::TextOf(file) => (read(file)?, None, None),
@@ -163,7 +163,7 @@ impl FieldWord<'_> {
         Ok(Part {
             head,
             content,
-            is_of_file,
+            is_from_file,
         })
     }
 }
@@ -175,22 +175,22 @@ impl Part {
 }
 
 /// Escapes the placeholders in files, so that they are sent byte for byte.
-fn keep_files(parts: &mut [Part]) {
-    // Nothing is filled in where one of the parts is no text.
+fn escape_files(parts: &mut [Part]) {
+    // No placeholder is filled in if a part is not text.
     let texts = parts.iter().map(|part| std::str::from_utf8(&part.content));
     let Ok(texts) = texts.collect::<Result<Vec<&str>, _>>() else {
         return;
     };
-    let kept: Vec<String> = texts.into_iter().map(without_placeholders).collect();
-    for (part, kept) in parts.iter_mut().zip(kept) {
-        if part.is_of_file {
-            part.content = kept.into_bytes();
+    let escaped: Vec<String> = texts.into_iter().map(without_placeholders).collect();
+    for (part, escaped) in parts.iter_mut().zip(escaped) {
+        if part.is_from_file {
+            part.content = escaped.into_bytes();
         }
     }
 }
 
-/// The boundary between parts: a hash of them, which is in none of them. The same form has the same
-/// one, so that it is the same body in every run.
+/// The boundary between parts: a hash of the parts, which occurs in none of them. The same form has
+/// the same boundary, and so the same body, in every run.
 fn boundary(parts: &[Part]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -214,7 +214,7 @@ fn is_type(text: &str) -> bool {
     is_visible && parts.is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty())
 }
 
-/// The content type of a file by its extension, as curl has them.
+/// The content type of a file by its extension, as in curl.
 fn type_of(file: &str) -> &'static str {
     let ending = Path::new(file)
         .extension()
@@ -257,16 +257,16 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_a_whole_form() {
+    fn inputs_kept_by_fuzzing_are_whole_forms() {
         // Method: the fuzz target's body, on kept inputs and changes of them.
         abx_corpus::replay_text("form", 2_000, fuzz::any_text);
     }
 
     #[test]
-    fn files_are_sent_byte_for_byte_unless_placeholders_are_asked_for() {
-        // Method: a file with placeholders beside a field with one, as they are after the
-        // search for placeholders; with templates, and beside a file that is no text.
-        let after = |words: &[&str], has_templates| {
+    fn files_are_sent_byte_for_byte_unless_they_are_templates() {
+        // Method: a file with placeholders next to a field with one, after the search for
+        // placeholders; next to a file that is not text; and with templates.
+        let sent = |words: &[&str], has_templates| {
             let form = Form::of(words.iter().copied(), read, has_templates).unwrap();
             let request = RequestSpec {
                 body: form.body,
@@ -286,9 +286,9 @@ mod tests {
             (&["a={seq}", "f=<braces"], 1),
             (&["f=@braces", "g=@d/a.PNG"], 0),
         ] {
-            let (body, found_count) = after(words, false);
+            let (body, placeholders) = sent(words, false);
             assert!(body.contains("\r\n{seq} {n} {{uuid}} {x}\r\n"), "{body}");
-            assert_eq!(found_count, count, "{words:?}");
+            assert_eq!(placeholders, count, "{words:?}");
         }
         let form = Form::of(["f=@braces"], read, true).unwrap();
         let request = RequestSpec {
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn the_same_form_is_the_same_body() {
-        // Method: one form twice, another value, and the same bytes cut elsewhere.
+        // Method: a form twice, another value, another name, and the same bytes divided otherwise.
         let of = |words: &[&str]| Form::of(words.iter().copied(), read, false).unwrap();
         assert_eq!(of(&["a=1"]), of(&["a=1"]));
         for others in [&["a=2"][..], &["b=1"], &["a=", "a=1"], &["a=1", "a="]] {
@@ -332,14 +332,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_form_says_what_is_wrong() {
-        // Method: one wrong field for each error; a value is not repeated.
+    fn an_invalid_form_is_refused_with_its_error() {
+        // Method: one wrong field per error; no message repeats a value.
         let message = |word: &str| Form::of([word], read, false).unwrap_err().to_string();
         for word in ["hunter2", "=hunter2"] {
-            let reported_message = message(word);
-            assert!(
-                reported_message.contains("NAME=VALUE") && !reported_message.contains("hunter2")
-            );
+            let error = message(word);
+            assert!(error.contains("NAME=VALUE") && !error.contains("hunter2"));
         }
         assert!(message("a=@gone").contains("`gone` of the field `a`"));
         assert!(message("a=1;type=html").contains("write one such as text/html"));

@@ -58,7 +58,7 @@ impl std::fmt::Display for RequestPart {
 }
 
 impl RequestSpec {
-    /// This request alone, or `count` of it, numbered from 0.
+    /// This request alone, or `count` copies numbered from 0.
     pub fn numbered(self, count: Option<u32>) -> Result<Vec<RequestSpec>, NumberError> {
         let Some(count) = count else {
             return match self.numbered_part() {
@@ -77,7 +77,7 @@ impl RequestSpec {
         Ok((0..count).map(|number| self.with_number(number)).collect())
     }
 
-    /// The first part in which a number stands. A body that is no text stays as it is.
+    /// The first part that contains `{n}`. A body that is not text is ignored.
     fn numbered_part(&self) -> Option<RequestPart> {
         let is_text = || std::str::from_utf8(&self.body).is_ok();
         let mut values = self.headers.iter().map(|(_, value)| value);
@@ -105,7 +105,9 @@ impl RequestSpec {
         };
         RequestSpec {
             path: self.path.as_ref().map(filled),
-            headers: { self.headers.iter() }
+            headers: self
+                .headers
+                .iter()
                 .map(|(name, value)| (name.clone(), filled(value)))
                 .collect(),
             body: if self.body_has_number() {
@@ -119,11 +121,11 @@ impl RequestSpec {
 }
 
 fn contains(bytes: &[u8]) -> bool {
-    place(bytes).is_some()
+    first_number(bytes).is_some()
 }
 
-/// Where the first number stands.
-fn place(bytes: &[u8]) -> Option<usize> {
+/// The offset of the first `{n}` that is not escaped.
+fn first_number(bytes: &[u8]) -> Option<usize> {
     let is_escaped = |start: usize| {
         start > 0 && bytes[start - 1] == b'{' && bytes.get(start + NUMBER.len()) == Some(&b'}')
     };
@@ -133,10 +135,10 @@ fn place(bytes: &[u8]) -> Option<usize> {
 
 fn replace(mut bytes: &[u8], number: &[u8]) -> Vec<u8> {
     let mut filled = Vec::with_capacity(bytes.len());
-    while let Some(place) = place(bytes) {
-        filled.extend_from_slice(&bytes[..place]);
+    while let Some(offset) = first_number(bytes) {
+        filled.extend_from_slice(&bytes[..offset]);
         filled.extend_from_slice(number);
-        bytes = &bytes[place + NUMBER.len()..];
+        bytes = &bytes[offset + NUMBER.len()..];
     }
     filled.extend_from_slice(bytes);
     filled
@@ -157,10 +159,10 @@ mod tests {
 
     #[test]
     fn a_number_is_filled_in_wherever_it_stands() {
-        // Method: two requests with the number in each part, twice in the body, beside braces of
-        // another meaning and braces that escape it.
-        let request_spec = request("/{n}{{n}}", "u{n}", b"{\"a\":{n},\"b\":\"{n}\",\"c\":{}}");
-        let requests = request_spec.numbered(Some(2)).unwrap();
+        // Method: two requests with the number in each part, twice in the body, next to other
+        // braces and an escaped number.
+        let template = request("/{n}{{n}}", "u{n}", b"{\"a\":{n},\"b\":\"{n}\",\"c\":{}}");
+        let requests = template.numbered(Some(2)).unwrap();
         let second = request("/1{{n}}", "u1", b"{\"a\":1,\"b\":\"1\",\"c\":{}}");
         assert_eq!((requests.len(), &requests[1]), (2, &second));
         let verbatim = RequestSpec {
@@ -176,15 +178,15 @@ mod tests {
 
     #[test]
     fn a_number_that_cannot_be_filled_in_is_refused() {
-        // Method: each part alone without a count; bytes that are no text; a count of nothing;
-        // and bodies of more than there is room for.
+        // Method: each part alone without a count; a body that is not text; a count without a
+        // number; and bodies above the limit.
         let parts = [
             (request("/{n}", "", b""), RequestPart::Path),
             (request("/", "{n}", b""), RequestPart::Headers),
             (request("/", "", b"{n}"), RequestPart::Body),
         ];
-        for (asked, part) in parts {
-            assert_eq!(asked.numbered(None), Err(NumberError::NoCount { part }));
+        for (request, part) in parts {
+            assert_eq!(request.numbered(None), Err(NumberError::NoCount { part }));
         }
         let escaped = request("/{{n}}", "", b"");
         assert_eq!(escaped.clone().numbered(None), Ok(vec![escaped]));

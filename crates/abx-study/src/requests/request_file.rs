@@ -82,7 +82,7 @@ enum StatusValue {
     Class(String),
 }
 
-/// One value of a header, or one for each time that it is sent.
+/// The value of a header, or several values of a header that is sent several times.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum HeaderValues {
@@ -90,8 +90,8 @@ enum HeaderValues {
     Several(Vec<String>),
 }
 
-/// The requests of a file in its order. Empty lines, and those that begin with #, are skipped. With
-/// a server, URLs have to be its own; without one, of each the path is taken.
+/// The requests of a file, in order. Empty lines and lines that begin with # are skipped. With a
+/// server, URLs must be of that server; without one, only their paths are used.
 pub fn requests_in(
     text: &str,
     server: Option<&Target>,
@@ -124,15 +124,15 @@ pub fn requests_in(
     }
 }
 
-/// The reader's message, with its place in the line.
+/// The JSON reader's message, with its column in the line.
 fn unread(error: &serde_json::Error) -> RequestLineError {
+    // The reader's input is a single line.
     let message = error.to_string();
-    // It counts the lines of its input, which is one.
-    let reported_message = message.replace(" at line 1 column ", " at column ");
-    RequestLineError::Json(on_one_line(&reported_message))
+    let message = message.replace(" at line 1 column ", " at column ");
+    RequestLineError::Json(on_one_line(&message))
 }
 
-/// A text without control characters, for messages; none of them may be sent either.
+/// A text with spaces in place of control characters, which may be neither printed nor sent.
 fn on_one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
@@ -180,10 +180,10 @@ fn status(value: StatusValue) -> Result<ExpectedStatus, RequestLineError> {
 }
 
 fn headers(
-    given: BTreeMap<String, HeaderValues>,
+    values_by_name: BTreeMap<String, HeaderValues>,
 ) -> Result<Vec<(String, String)>, RequestLineError> {
     let mut headers = Vec::new();
-    for (name, values) in given {
+    for (name, values) in values_by_name {
         if !units::is_token(&name) {
             return Err(RequestLineError::HeaderName(on_one_line(&name)));
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_request() {
-        // Method: every key, a line of none of them, and lines that are skipped.
+        // Method: every key, a line without keys, and lines that are skipped.
         let text = "# of Monday\n\n{}\r\n{\"path\": \"/a?b\", \"body\": \"x\\n\"}\n\
             {\"method\": \"PUT\", \"path\": \"http://127.0.0.1/c\", \"body_base64\": \"/wA=\", \
             \"headers\": {\"A\": \"1\", \"B\": [\"2\", \"3\"]}, \"weight\": 7, \
@@ -238,8 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_for_is_named_by_its_line() {
-        // Method: one file for each error.
+    fn an_invalid_line_is_named_by_its_number() {
+        // Method: one file per error.
         let server = Target::parse("http://127.0.0.1:81/").unwrap();
         let message = |text: &str| requests_in(text, Some(&server)).unwrap_err().to_string();
         for (text, part) in [
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_read_or_refused() {
+    fn inputs_kept_by_fuzzing_are_read_or_refused() {
         // Method: the fuzz target's body, on kept inputs and changes of them.
         abx_corpus::replay_text("request_file", 2_000, fuzz::any_text);
     }
@@ -297,7 +297,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[{}\"a-c:,/\\[\\] \\n0-9]{0,60}") {
-            // Method: the fuzz target's body, on letters that such files are made of, by chance.
+            // Method: the fuzz target's body, on random characters of such files.
             fuzz::any_text(&text);
         }
 
@@ -311,7 +311,7 @@ mod tests {
                 "\"\\u0000\"", "/", "#", " ", "\t", "http://",
             ]), 0..12), 0..4),
         ) {
-            // Method: the fuzz target's body, on the words of such files.
+            // Method: the fuzz target's body, on random words of such files.
             let lines: Vec<String> = lines.iter().map(|words| words.concat()).collect();
             fuzz::any_text(&lines.join("\n"));
         }

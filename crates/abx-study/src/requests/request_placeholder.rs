@@ -1,8 +1,8 @@
 //! `{seq}`, `{rand:1..1000}`, `{uuid}` and `{line:FILE}` in the path, the values of headers and
 //! the body of a request.
 //!
-//! Only these, and `{n}` where requests are numbered, are placeholders, so the braces of JSON
-//! need no care. Doubled braces around one of them, as `{{seq}}`, write `{seq}`.
+//! Only these, and `{n}` in numbered requests, are placeholders, so the braces of JSON need no
+//! escaping. Doubled braces around a placeholder, as in `{{seq}}`, write `{seq}`.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -21,11 +21,11 @@ pub const LINES_BYTES_MAX: usize = 64 << 20;
 const NUMBER_MAX: u64 = 1_000_000_000_000_000_000;
 /// The words without a value.
 const PLAIN: [&str; 3] = ["n", "seq", "uuid"];
-/// The beginning of words with a value.
+/// The prefixes of words with a value.
 const RANDOM: &str = "rand:";
 const LINE: &str = "line:";
 
-/// Why something cannot be filled in.
+/// Why a placeholder cannot be filled in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestPlaceholderError {
     #[error(
@@ -64,7 +64,7 @@ pub struct LineFiles<'a> {
     lists: HashMap<(String, bool), LineList>,
 }
 
-/// A placeholder in a text, or one that is escaped.
+/// A placeholder in a text, escaped or not.
 struct Word<'a> {
     start: usize,
     end: usize,
@@ -74,7 +74,7 @@ struct Word<'a> {
 }
 
 impl<'a> LineFiles<'a> {
-    /// Files whose text `read` gives by their name.
+    /// Files whose text `read` returns by their name.
     #[must_use]
     pub fn read_by(read: &'a dyn Fn(&str) -> io::Result<String>) -> LineFiles<'a> {
         LineFiles {
@@ -83,7 +83,7 @@ impl<'a> LineFiles<'a> {
         }
     }
 
-    /// The lines of a file that are not empty, as they can stand in this part of a request.
+    /// The lines of a file that are not empty, encoded for this part of a request.
     fn list(
         &mut self,
         file: &str,
@@ -137,37 +137,23 @@ impl RequestSpec {
         mut self,
         files: &mut LineFiles,
     ) -> Result<RequestSpec, RequestPlaceholderError> {
-        let mut request_placeholders = Vec::new();
+        let mut placeholders = Vec::new();
         if let Some(path) = &mut self.path {
-            find(
-                path,
-                PlaceholderPart::Path,
-                files,
-                &mut request_placeholders,
-            )?;
+            find(path, PlaceholderPart::Path, files, &mut placeholders)?;
         }
         for (index, (_, value)) in self.headers.iter_mut().enumerate() {
-            find(
-                value,
-                PlaceholderPart::Header(index),
-                files,
-                &mut request_placeholders,
-            )?;
+            let part = PlaceholderPart::Header(index);
+            find(value, part, files, &mut placeholders)?;
         }
-        // A body that is no text stays as it is.
+        // A body that is not text is sent unchanged.
         let text = std::str::from_utf8(&self.body).ok();
         let text = text.filter(|_| !self.is_verbatim);
         if let Some(text) = text.filter(|text| words(text).next().is_some()) {
             let mut text = text.to_owned();
-            find(
-                &mut text,
-                PlaceholderPart::Body,
-                files,
-                &mut request_placeholders,
-            )?;
+            find(&mut text, PlaceholderPart::Body, files, &mut placeholders)?;
             self.body = text.into_bytes();
         }
-        self.placeholders = request_placeholders;
+        self.placeholders = placeholders;
         Ok(self)
     }
 
@@ -178,7 +164,7 @@ impl RequestSpec {
     }
 }
 
-/// The text that stands for this one where placeholders are looked for.
+/// A text with its placeholders escaped, so that it is sent literally.
 #[must_use]
 pub fn without_placeholders(text: &str) -> String {
     let mut literal = String::with_capacity(text.len());
@@ -192,23 +178,23 @@ pub fn without_placeholders(text: &str) -> String {
     literal
 }
 
-/// Takes the escapes out of a text, and note of its placeholders.
+/// Removes the escapes from a text, and adds its placeholders to the list.
 fn find(
     text: &mut String,
     part: PlaceholderPart,
     files: &mut LineFiles,
-    request_placeholders: &mut Vec<RequestPlaceholder>,
+    placeholders: &mut Vec<RequestPlaceholder>,
 ) -> Result<(), RequestPlaceholderError> {
-    let mut message = String::new();
+    let mut unescaped = String::new();
     let mut copied = 0;
     for word in words(text) {
-        message.push_str(&text[copied..word.start]);
+        unescaped.push_str(&text[copied..word.start]);
         copied = word.end;
-        let start = message.len();
-        message.extend(["{", word.inner, "}"]);
+        let start = unescaped.len();
+        unescaped.extend(["{", word.inner, "}"]);
         if let Some(kind) = kind(&word, part, files)? {
-            let end = message.len();
-            request_placeholders.push(RequestPlaceholder {
+            let end = unescaped.len();
+            placeholders.push(RequestPlaceholder {
                 part,
                 start,
                 end,
@@ -216,12 +202,12 @@ fn find(
             });
         }
     }
-    message.push_str(&text[copied..]);
-    *text = message;
+    unescaped.push_str(&text[copied..]);
+    *text = unescaped;
     Ok(())
 }
 
-/// The meaning of a word, if it is no letters.
+/// The value of a word; `None` for an escaped word and for `{n}`, which stay as they are.
 fn kind(
     word: &Word,
     part: PlaceholderPart,
@@ -259,7 +245,7 @@ fn range(text: &str) -> Option<(u64, u64)> {
     Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last)
 }
 
-/// The form of a text in a path: other than visible letters of ASCII as %XX.
+/// A text for a path: `#`, and everything except visible ASCII, as %XX.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -277,10 +263,10 @@ fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     std::iter::from_fn(move || {
         loop {
             let start = from + text[from..].find('{')?;
-            let this_word = word_at(text, start, true).or_else(|| word_at(text, start, false));
-            from = this_word.as_ref().map_or(start + 1, |word| word.end);
-            if this_word.is_some() {
-                return this_word;
+            let word = word_at(text, start, true).or_else(|| word_at(text, start, false));
+            from = word.as_ref().map_or(start + 1, |word| word.end);
+            if word.is_some() {
+                return word;
             }
         }
     })
@@ -297,12 +283,12 @@ fn word_at(text: &str, start: usize, is_escaped: bool) -> Option<Word<'_>> {
             .iter()
             .find(|word| {
                 rest.strip_prefix(**word)
-                    .is_some_and(|behind| behind.starts_with('}'))
+                    .is_some_and(|after| after.starts_with('}'))
             })?
             .len()
     };
-    let (inner, behind) = rest.split_at(length);
-    behind.starts_with(close).then(|| Word {
+    let (inner, after) = rest.split_at(length);
+    after.starts_with(close).then(|| Word {
         start,
         end: start + open.len() + length + close.len(),
         inner,
@@ -325,7 +311,7 @@ mod tests {
         }
     }
 
-    fn found(path: &str, header: &str, body: &[u8]) -> Result<RequestSpec, String> {
+    fn filled(path: &str, header: &str, body: &[u8]) -> Result<RequestSpec, String> {
         let request = RequestSpec {
             path: Some(path.to_owned()),
             headers: vec![("X".to_owned(), header.to_owned())],
@@ -337,22 +323,22 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_filled_in_or_refused() {
+    fn inputs_kept_by_fuzzing_are_filled_in_or_refused() {
         // Method: the fuzz target's body, on kept inputs and changes of them.
         abx_corpus::replay_text("placeholders", 2_000, fuzz::any_text);
     }
 
     #[test]
     fn only_known_words_in_braces_are_placeholders() {
-        // Method: each kind in its place among braces of another meaning, and escaped ones.
+        // Method: each kind in a part of the request, among other braces and escaped placeholders.
         let path = "/{seq}{seqs}{{seq}}{rand:1..10}";
         let body = "{\"a\":{\"b\":{uuid}}, {n} {{n}} {} { seq } {uuid {{line:none}}";
-        let request = found(path, "{line:words}", body.as_bytes()).unwrap();
+        let request = filled(path, "{line:words}", body.as_bytes()).unwrap();
         assert_eq!(
             request.path.as_deref(),
             Some("/{seq}{seqs}{seq}{rand:1..10}")
         );
-        let filled: Vec<(&str, &PlaceholderKind)> = request
+        let placeholders: Vec<(&str, &PlaceholderKind)> = request
             .placeholders
             .iter()
             .map(|placeholder| {
@@ -369,7 +355,7 @@ mod tests {
         let list = LineList::new("words", lines.into()).unwrap();
         let random = PlaceholderKind::Random { first: 1, last: 10 };
         assert_eq!(
-            filled,
+            placeholders,
             [
                 ("{seq}", &PlaceholderKind::Sequence),
                 ("{rand:1..10}", &random),
@@ -384,19 +370,19 @@ mod tests {
             is_verbatim: true,
             ..RequestSpec::default()
         };
-        let kept = verbatim
+        let unchanged = verbatim
             .clone()
             .with_placeholders(&mut LineFiles::read_by(&read));
-        assert_eq!(kept, Ok(verbatim));
-        let binary = found("/", "", b"\xff{seq}{{seq}}").unwrap();
+        assert_eq!(unchanged, Ok(verbatim));
+        let binary = filled("/", "", b"\xff{seq}{{seq}}").unwrap();
         assert_eq!(binary.body, b"\xff{seq}{{seq}}");
         assert!(!binary.has_placeholders());
     }
 
     #[test]
-    fn lines_stand_in_a_path_as_a_path_can_have_them() {
+    fn lines_are_percent_encoded_in_a_path() {
         // Method: a line with a space, a # and a letter beyond ASCII.
-        let request = found("/{line:words}", "", b"").unwrap();
+        let request = filled("/{line:words}", "", b"").unwrap();
         let PlaceholderKind::Line(list) = &request.placeholders[0].kind else {
             panic!("{request:?}");
         };
@@ -404,8 +390,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_filled_in_is_refused() {
-        // Method: one text for each error.
+    fn invalid_placeholders_are_refused() {
+        // Method: texts for each error.
         for (text, part) in [
             ("{rand:1}", "is not a range"),
             ("{rand:2..1}", "is not a range"),
@@ -416,25 +402,25 @@ mod tests {
             ("{line:empty}", "empty has no values"),
             ("{line:control}", "control character, `a b`"),
         ] {
-            let error = found("/", text, b"").unwrap_err();
+            let error = filled("/", text, b"").unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
-        assert!(found("/", "", b"{line:control}").is_ok());
+        assert!(filled("/", "", b"{line:control}").is_ok());
     }
 
     proptest! {
         #[test]
-        fn any_text_can_be_said_without_placeholders(
+        fn any_text_can_be_sent_literally(
             parts in prop::collection::vec(
                 prop::sample::select(vec!["{", "}", "seq", "n", "uuid", "rand:1..2", "line:words", "x"]),
                 0..14,
             ),
         ) {
-            // Method: braces and words by chance; the request has the text itself, and nothing in
-            // it is filled in.
+            // Method: random braces and words; the request has the text itself, and nothing in it
+            // is filled in.
             let text = parts.concat();
             let literal = without_placeholders(&text);
-            let request = found("/", &literal, literal.as_bytes()).unwrap();
+            let request = filled("/", &literal, literal.as_bytes()).unwrap();
             prop_assert_eq!(&request.headers[0].1, &text);
             prop_assert_eq!(request.body, text.into_bytes());
             prop_assert!(request.placeholders.is_empty());

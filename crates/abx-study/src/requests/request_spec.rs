@@ -70,20 +70,21 @@ impl RequestSpec {
         }
     }
 
-    /// Adds headers, except those that it sets itself.
+    /// Adds headers, except those that the request sets itself.
     pub fn add_headers(&mut self, more: &[(String, String)]) {
-        let texts: Vec<String> = self.headers.iter().map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> = self.headers.iter().map(|(name, _)| name.clone()).collect();
         let is_new = |(name, _): &&(String, String)| {
-            !texts.iter().any(|text| text.eq_ignore_ascii_case(name))
+            !names.iter().any(|known| known.eq_ignore_ascii_case(name))
         };
         self.headers.extend(more.iter().filter(is_new).cloned());
     }
 
     pub(crate) fn settings(&self) -> RequestSettings {
-        let sent = (!self.body.is_empty()).then(|| RequestBody {
+        let body = (!self.body.is_empty()).then(|| RequestBody {
             bytes: self.body.len() as u64,
             sha256: units::hex(&Sha256::digest(&self.body)),
-            text: { std::str::from_utf8(&self.body).ok() }
+            text: std::str::from_utf8(&self.body)
+                .ok()
                 .filter(|text| text.len() <= BODY_TEXT_BYTES_MAX && !self.is_form)
                 .map(str::to_owned),
         });
@@ -91,7 +92,7 @@ impl RequestSpec {
             method: self.method.clone(),
             path: self.path_for(None),
             weight: self.weight,
-            body: sent,
+            body,
             status: self.status,
         }
     }
@@ -102,5 +103,5 @@ impl RequestSpec {
     }
 }
 
-/// The longest body that a record has as text, in bytes; of all it has length and hash.
+/// The longest body that a record has as text, in bytes. It has length and hash of every body.
 const BODY_TEXT_BYTES_MAX: usize = 1_024;

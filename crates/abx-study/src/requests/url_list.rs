@@ -23,7 +23,7 @@ pub enum UrlListError {
         "line {line}: `{text}` is not a URL of {server}: a load goes to one server, so leave the \
          line out, or give paths alone"
     )]
-    ForeignCpu {
+    ForeignUrl {
         /// The line, from 1.
         line: usize,
         text: String,
@@ -36,23 +36,23 @@ pub enum UrlListError {
     TooMany,
 }
 
-/// The paths of a list in its order, each once. Empty lines, and those that begin with #, are
-/// skipped. With a server, URLs have to be its own; without one, of each the path is taken.
+/// The paths of a list in its order, each once. Empty lines and lines that begin with # are
+/// skipped. With a server, URLs must be of that server; without one, only their paths are used.
 pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPath>, UrlListError> {
     let mut paths: Vec<ListedPath> = Vec::new();
-    let mut places = std::collections::HashMap::new();
+    let mut indexes = std::collections::HashMap::new();
     let lines = units::without_mark(text).lines().map(str::trim).enumerate();
     for (index, text) in lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#')) {
         let path = path_in_list(text, index + 1, server)?;
-        match places.get(&path) {
-            Some(place) => {
-                let (_, weight): &mut ListedPath = &mut paths[*place];
+        match indexes.get(&path) {
+            Some(index) => {
+                let (_, weight): &mut ListedPath = &mut paths[*index];
                 *weight += 1;
             }
             None if paths.len() == REQUESTS_MAX as usize => return Err(UrlListError::TooMany),
             None => {
-                places.insert(path.clone(), paths.len());
-                // The source of a log that a list comes from must not choose a file to send.
+                indexes.insert(path.clone(), paths.len());
+                // The clients whose requests a list records must not choose a file to send.
                 paths.push((without_placeholders(&path), 1));
             }
         }
@@ -64,16 +64,16 @@ pub fn listed_paths(text: &str, server: Option<&Target>) -> Result<Vec<ListedPat
     }
 }
 
-/// The path that a path or URL in a line means.
+/// The path of a line, which is a path or a URL.
 ///
 /// # Errors
-/// [`UrlListError::Unknown`], [`UrlListError::ForeignCpu`].
+/// [`UrlListError::Unknown`], [`UrlListError::ForeignUrl`].
 pub fn path_in_list(
     text: &str,
     line: usize,
     server: Option<&Target>,
 ) -> Result<String, UrlListError> {
-    // A terminal must not obey the characters of a list.
+    // Control characters of a list must not reach the terminal.
     let shown = || text.replace(char::is_control, " ");
     let unknown = || UrlListError::Unknown {
         line,
@@ -83,8 +83,8 @@ pub fn path_in_list(
         (true, _) => units::percent_encoded(text),
         (false, None) => url_path(text).map_err(|_| unknown())?,
         (false, Some(server)) => {
-            let own_text = server.path_of(text).map_err(|_| unknown())?;
-            own_text.ok_or_else(|| UrlListError::ForeignCpu {
+            let path = server.path_of(text).map_err(|_| unknown())?;
+            path.ok_or_else(|| UrlListError::ForeignUrl {
                 line,
                 text: shown(),
                 server: server.host.clone(),
@@ -100,12 +100,14 @@ pub fn path_in_list(
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
+    use crate::requests::request_placeholder::LineFiles;
+    use crate::requests::request_spec::RequestSpec;
+
     #[test]
     fn a_list_has_no_placeholders() {
         // Method: a line that names a file of this machine; filled in, it is the same text.
-        use crate::requests::request_placeholder::LineFiles;
-        use crate::requests::request_spec::RequestSpec;
-        let listed = super::listed_paths("/{line:/etc/passwd}?{seq}\n", None).unwrap();
+        let listed = listed_paths("/{line:/etc/passwd}?{seq}\n", None).unwrap();
         let read = |file: &str| panic!("{file} is read");
         let request = RequestSpec {
             path: Some(listed[0].0.clone()),
@@ -118,11 +120,9 @@ mod tests {
         assert!(!filled.has_placeholders());
     }
 
-    use super::*;
-
     #[test]
-    fn a_list_has_each_path_once_with_how_often_it_stands_there() {
-        // Method: paths and URLs, one of them thrice, among lines that are skipped; with a
+    fn a_list_has_each_path_once_with_its_count() {
+        // Method: paths and URLs, one of them three times, among lines that are skipped; with a
         // byte-order mark and without.
         let text = "# of Monday\n/a\n\n http://127.0.0.1:81/b?c \n/a\r\nhttp://127.0.0.1:81/a\n";
         let server = Target::parse("http://127.0.0.1:81/").unwrap();
@@ -135,8 +135,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_for_is_named_by_its_line() {
-        // Method: one list for each error, and as many paths as there may be.
+    fn an_invalid_line_is_named_by_its_number() {
+        // Method: lists for each error, and one with the largest number of paths.
         let server = Target::parse("http://127.0.0.1:81/").unwrap();
         let message = |text: &str| listed_paths(text, Some(&server)).unwrap_err().to_string();
         for (text, part) in [
@@ -166,8 +166,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[/a-c:.#?% \\nht\u{e9}]{0,60}") {
-            // Method: letters that paths and URLs are made of, by chance; the paths that are read
-            // are valid.
+            // Method: random characters of paths and URLs; the paths that are read are valid.
             for (path, times) in listed_paths(&text, None).unwrap_or_default() {
                 prop_assert!(units::is_url_path(&path) && times > 0, "{path}");
             }
@@ -175,7 +174,7 @@ mod tests {
 
         #[test]
         fn a_message_has_no_control_characters(text in "[^\\n]{0,9}") {
-            // Method: one line of any characters, which a terminal must not obey.
+            // Method: one line of random characters, which may control a terminal.
             if let Err(error) = listed_paths(&text, None) {
                 prop_assert!(!error.to_string().contains(char::is_control), "{error}");
             }

@@ -10,8 +10,8 @@ use crate::servers::program;
 /// The environment variable that names the program that runs containers.
 pub const ENGINE_VARIABLE: &str = "ABX_CONTAINER_ENGINE";
 
-/// Those that are looked for without it, the first one first: it has no daemon, so all that it
-/// starts is below the keeper.
+/// The engines to look for if the variable is not set, in order. podman comes first because it has
+/// no daemon, so that every process it starts is a descendant of the keeper.
 const ENGINES: [&str; 2] = ["podman", "docker"];
 
 /// The image that a server's container is made from.
@@ -29,7 +29,7 @@ pub struct ContainerEngine {
     pub program: PathBuf,
 }
 
-/// No such program.
+/// No container engine was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoEngine {
     /// The programs that were searched: `podman or docker`.
@@ -41,30 +41,26 @@ impl ContainerImage {
     #[must_use]
     pub fn is_name(text: &str) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:/@".contains(&byte);
-        let begins = text
-            .bytes()
-            .next()
-            .is_some_and(|byte| byte.is_ascii_alphanumeric());
-        begins && text.bytes().all(is_plain)
+        text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_plain)
     }
 }
 
 impl ContainerEngine {
-    /// The one that the environment names, else the first that is on `PATH`.
+    /// The engine that the environment names, else the first one on `PATH`.
     pub fn here() -> Result<ContainerEngine, NoEngine> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let named = std::env::var(ENGINE_VARIABLE).ok();
         ContainerEngine::find(&path, named.as_deref())
     }
 
-    /// The one of this name, else the first that is in the folders of `path`.
+    /// The engine of this name, else the first one in the folders of `path`.
     pub fn find(path: &OsStr, named: Option<&str>) -> Result<ContainerEngine, NoEngine> {
         let named = named.filter(|name| !name.is_empty());
         let sought = named.map_or(ENGINES.to_vec(), |name| vec![name]);
-        let mut result = sought
+        let program = sought
             .iter()
-            .filter_map(|name| program::find(name, path, Path::new("/")));
-        match result.next() {
+            .find_map(|name| program::find(name, path, Path::new("/")));
+        match program {
             Some(program) => Ok(ContainerEngine { program }),
             None => Err(NoEngine {
                 sought: sought.join(" or "),
@@ -87,8 +83,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_engine_is_the_one_that_is_named_or_there() {
-        // Method: a folder with docker alone, then with podman too; named and not.
+    fn the_engine_is_the_named_one_or_the_first_installed_one() {
+        // Method: a folder with docker alone, then with podman too; with a name and without.
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str| {
             let path = folder.path().join(name);
@@ -113,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn names_of_images_are_told_from_options_and_other_text() {
-        // Method: names as registries and engines have them, and words that are none.
+    fn names_of_images_are_distinguished_from_options_and_other_text() {
+        // Method: names as registries and engines write them, and texts that are not names.
         for name in [
             "nginx",
             "nginx:1.27",

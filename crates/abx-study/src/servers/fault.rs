@@ -22,7 +22,7 @@ pub struct Fault {
     pub delayed_after: Duration,
 }
 
-/// The action.
+/// The action of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strike {
     Signal(Signal, Whom),
@@ -36,7 +36,7 @@ impl Fault {
     /// The usual time after which a response is late.
     pub const DELAYED_AFTER: Duration = Duration::from_millis(100);
 
-    /// Its entry in the record before any subject has suffered it.
+    /// Its entry in the record before anything is measured.
     #[must_use]
     pub fn record(&self) -> FaultRecord {
         let ns = |span: Duration| Nanos::from(span).0;

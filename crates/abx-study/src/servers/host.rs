@@ -45,8 +45,8 @@ fn interface(zone: &str) -> io::Result<u32> {
         return Ok(number);
     }
     let is_name = !zone.is_empty() && !zone.contains(['/', '\0']) && !zone.starts_with('.');
-    let number = is_name.then(|| fs::read_to_string(format!("/sys/class/net/{zone}/ifindex")));
-    let number = number
+    let text = is_name.then(|| fs::read_to_string(format!("/sys/class/net/{zone}/ifindex")));
+    let number = text
         .and_then(Result::ok)
         .and_then(|text| text.trim().parse().ok());
     number.ok_or_else(|| {
@@ -56,19 +56,19 @@ fn interface(zone: &str) -> io::Result<u32> {
     })
 }
 
-/// How an address of IPv6 that stands in a URL without brackets is to be written, with its port;
+/// The correct form of an authority that is an IPv6 address without brackets, with its port;
 /// `None` for any other authority.
 pub(crate) fn with_brackets(authority: &str) -> Option<String> {
-    let is_six = |text: &str| {
+    let is_ipv6 = |text: &str| {
         text.split('%')
             .next()
             .is_some_and(|text| text.parse::<Ipv6Addr>().is_ok())
     };
     let (host, port) = authority.rsplit_once(':')?;
-    if is_six(host) && port.parse::<u16>().is_ok() {
+    if is_ipv6(host) && port.parse::<u16>().is_ok() {
         Some(format!("[{host}]:{port}"))
     } else {
-        is_six(authority).then(|| format!("[{authority}]"))
+        is_ipv6(authority).then(|| format!("[{authority}]"))
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_zone_stays_on_this_machine() {
-        // Method: authorities with a zone, without one, and names that only look like one.
+        // Method: authorities with a zone, without one, and a name that only looks like one.
         for (authority, host) in [
             ("[fe80::1%25eth0]:81", "[fe80::1]:81"),
             ("[::1%lo]", "[::1]"),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_zone_is_an_interface_of_this_machine() {
-        // Method: the loopback interface by name and by number, and words that are none.
+        // Method: the loopback interface by name and by number, and words that are no interface.
         for host in ["::1%25lo", "::1%lo", "::1%1", "::1%251"] {
             let socket_addrs = look_up(host, 81).unwrap();
             let SocketAddr::V6(address) = socket_addrs[0] else {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn brackets_are_proposed_for_addresses_of_ipv6_only() {
         // Method: addresses with a port, without one and with a zone, and other hosts.
-        for (authority, right) in [
+        for (authority, expected) in [
             ("::1:9002", Some("[::1]:9002")),
             ("::1", Some("[::1]")),
             ("fe80::1%25eth0:80", Some("[fe80::1%25eth0]:80")),
@@ -124,7 +124,7 @@ mod tests {
             ("[::1]:80", None),
             ("a:b:c", None),
         ] {
-            assert_eq!(with_brackets(authority).as_deref(), right, "{authority}");
+            assert_eq!(with_brackets(authority).as_deref(), expected, "{authority}");
         }
     }
 }

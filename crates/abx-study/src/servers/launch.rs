@@ -16,12 +16,12 @@ use crate::servers::program;
 /// environment has it as `PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The argument list, not empty; of a container the words for its image, none for those
-    /// that the image has.
+    /// The argument list, not empty. For a container, the arguments for its image; empty to use
+    /// those of the image.
     pub command: Vec<String>,
     /// The image of its container; `None` for a command of this machine.
     pub image: Option<ContainerImage>,
-    /// The names of further ports that it is given, each for `{port.NAME}`.
+    /// The names of its further ports, each for `{port.NAME}`.
     pub ports: Vec<String>,
     /// Further variables of its environment.
     pub environment: Vec<(String, String)>,
@@ -38,9 +38,9 @@ pub struct Launch {
     pub reload: Option<Signal>,
     /// The folder that it starts in: that of its study; `None` is the one abx was started in.
     pub folder: Option<PathBuf>,
-    /// Where it was built, when it was.
+    /// The folder in which it was built, if it was.
     pub build: Option<PathBuf>,
-    /// The checkout that it starts in, when it is a revision; `None` for [`Launch::folder`].
+    /// The checkout that it starts in, if it is a revision; `None` for [`Launch::folder`].
     pub checkout: Option<PathBuf>,
 }
 
@@ -99,7 +99,7 @@ impl Launch {
         within: Duration::from_secs(5),
     };
 
-    /// A command with the usual patience: 30 s to get ready, 5 s to end.
+    /// A command with the default limits: 30 s to get ready, 5 s to end.
     #[must_use]
     pub fn new(command: Vec<String>) -> Launch {
         Launch {
@@ -150,27 +150,27 @@ impl Launch {
     /// The folder that `{study}` names.
     #[must_use]
     pub fn study_folder(&self) -> PathBuf {
-        let mine = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-        self.folder.clone().unwrap_or_else(mine)
+        let current = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        self.folder.clone().unwrap_or_else(current)
     }
 
-    /// The program, if it is missing: for a container the one that runs it. One that is yet to be
-    /// made in the subject's own folder counts as there.
+    /// The program, if it is missing: for a container, the container engine. A program in the
+    /// subject's own folder is not missing, because it is created at the start.
     #[must_use]
     pub fn missing_program(&self) -> Option<String> {
         if self.image.is_some() {
             return ContainerEngine::here().err().map(|none| none.sought);
         }
-        // Only a path that has these in it changes with them.
-        let text = self.fill(0, Path::new("/"), &[]).command.into_iter().next();
-        let other = self
-            .fill(1, Path::new("/x"), &[])
-            .command
-            .into_iter()
-            .next();
-        let program = text.filter(|text| Some(text) == other.as_ref())?;
-        let pair = self.environment.iter().rfind(|(name, _)| name == "PATH");
-        let path = match pair {
+        let filled = |port: u16, dir: &str| {
+            let launch = self.fill(port, Path::new(dir), &[]);
+            launch.command.into_iter().next()
+        };
+        // The path of a program in the subject's folder changes with that folder.
+        let program = filled(0, "/")?;
+        if filled(1, "/x").as_ref() != Some(&program) {
+            return None;
+        }
+        let path = match self.environment.iter().rfind(|(name, _)| name == "PATH") {
             Some((_, path)) => path.into(),
             None => std::env::var_os("PATH").unwrap_or_default(),
         };
@@ -187,8 +187,8 @@ impl Launch {
         texts.flat_map(|text| placeholders(text).map(|placeholder| placeholder.word))
     }
 
-    /// Every placeholder with its value, for a start on `port` with `dir` as its folder; `paths`
-    /// are the values of paths of names.
+    /// Fills in every placeholder for a start on `port` with `dir` as its folder; `paths` are the
+    /// values of placeholders such as `{port.NAME}`.
     #[must_use]
     pub fn fill(&self, port: u16, dir: &Path, paths: &[FilledWord]) -> FilledLaunch {
         let study = self.study_folder();
@@ -243,9 +243,9 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_missed_where_it_cannot_come_from() {
-        // Method: one that is there, one that is not, one that a template makes,
-        // and one that only a PATH of its own leads to.
+    fn a_program_is_missing_if_neither_path_nor_template_provides_it() {
+        // Method: a program that exists, one that does not, one that a template creates, and one
+        // that the launch's own PATH does not contain.
         let missing = |program: &str| Launch::new(vec![program.into()]).missing_program();
         assert_eq!(missing("sh"), None);
         assert_eq!(missing("no-such-program"), Some("no-such-program".into()));

@@ -1,13 +1,12 @@
 //! `{port}`, `{dir}`, `{study}`, `{abx}` and `{build}` in commands, environments and templates;
 //! `{port.NAME}` for a further port, and placeholders of a service, such as `{service.NAME.port}`.
 //!
-//! Only braces around letters of `a-z` and `_`, or around such a path of names, are a
-//! placeholder, so the braces of a configuration need no care. `{{word}}` writes `{word}`
-//! where that is meant.
+//! Only braces around letters of `a-z` and `_`, or around such a path of names, are a placeholder,
+//! so the braces of a configuration need no escaping. `{{word}}` writes `{word}`.
 
 use std::path::Path;
 
-/// The words that may stand in braces, the last one only where something is built.
+/// The words that may stand in braces, the last one only for a server that is built.
 pub const WORDS: [&str; 5] = ["port", "dir", "study", "abx", "build"];
 
 /// The words that may begin a path of names.
@@ -24,18 +23,18 @@ pub struct PlaceholderValues<'a> {
     /// The subject's folder, fresh for each block.
     pub dir: &'a Path,
     pub study: &'a Path,
-    /// The program of abx itself, when that is known.
+    /// The program of abx itself, if it is known.
     pub abx: Option<&'a Path>,
-    /// Where the subject's build is, when it has one.
+    /// The folder of the subject's build, if it has one.
     pub build: Option<&'a Path>,
-    /// The values of paths of names.
+    /// The values of paths of names, such as `port.NAME`.
     pub paths: &'a [FilledWord],
 }
 
 /// A word in braces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placeholder<'a> {
-    /// Where its first brace stands, in bytes.
+    /// The offset of its first brace, in bytes.
     pub offset: usize,
     /// The word without braces.
     pub word: &'a str,
@@ -49,13 +48,12 @@ impl Placeholder<'_> {
     }
 }
 
-/// The placeholders of a text in order, escaped ones left out.
+/// The placeholders of a text, in order and without escaped ones.
 pub fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
     words(text).filter(|placeholder| !placeholder.is_escaped)
 }
 
-/// Puts values in place of placeholders. Unknown words stay as they are; a
-/// study file has none.
+/// Replaces placeholders by their values. Unknown words stay as they are; a study file has none.
 #[must_use]
 pub fn fill(text: &str, values: &PlaceholderValues) -> String {
     let build = values.build.map(|build| build.to_string_lossy());
@@ -90,9 +88,9 @@ fn words(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
             let offset = from + text[from..].find('{')?;
             let placeholder =
                 word_at(text, offset, "{{", "}}").or_else(|| word_at(text, offset, "{", "}"));
-            if let Some(this_placeholder) = placeholder {
-                from = this_placeholder.end();
-                return Some(this_placeholder);
+            if let Some(placeholder) = placeholder {
+                from = placeholder.end();
+                return Some(placeholder);
             }
             from = offset + 1;
         }
@@ -154,8 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_found_where_they_stand() {
-        // Method: one known, one unknown, one escaped.
+    fn placeholders_have_their_offsets() {
+        // Method: a known, an unknown and an escaped placeholder.
         let pairs: Vec<_> = placeholders("a{port}{{x}} {prot}")
             .map(|placeholder| (placeholder.offset, placeholder.word))
             .collect();

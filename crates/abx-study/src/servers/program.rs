@@ -1,20 +1,20 @@
-//! Whether a program is there, checked before anything is started.
+//! Finds a program before anything is started.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where a program is: looked for in the folders of `path` when its name holds
-/// no slash, and from `folder` otherwise, as the kernel and `PATH` have it.
+/// The file of a program: in the folders of `path` if its name has no slash, otherwise relative to
+/// `folder`, as the kernel and `PATH` resolve it.
 #[must_use]
 pub fn find(program: &str, path: &OsStr, folder: &Path) -> Option<PathBuf> {
     if program.contains('/') {
-        let whole = folder.join(program);
-        return is_executable(&whole).then_some(whole);
+        let file = folder.join(program);
+        return is_executable(&file).then_some(file);
     }
     std::env::split_paths(path)
         .map(|part| folder.join(part).join(program))
-        .find(|whole| is_executable(whole))
+        .find(|file| is_executable(file))
 }
 
 fn is_executable(file: &Path) -> bool {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_be_executed_is_found() {
+    fn only_executable_files_are_found() {
         // Method: a script, a text and a folder, by name and by path.
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -66,7 +66,11 @@ impl StudyService {
 #[must_use]
 pub fn leads(name: &str, ports: &[(Option<&str>, u16)], dir: &str) -> Vec<FilledWord> {
     let port = |(further, number): &(Option<&str>, u16)| {
-        (service_port(name, *further), number.to_string())
+        let word = match further {
+            None => format!("service.{name}.port"),
+            Some(port) => format!("service.{name}.port.{port}"),
+        };
+        (word, number.to_string())
     };
     let dir = (format!("service.{name}.dir"), dir.to_owned());
     ports.iter().map(port).chain([dir]).collect()
@@ -83,42 +87,35 @@ pub fn leading_words(name: &str, further: &[String]) -> Vec<String> {
         .collect()
 }
 
-fn service_port(name: &str, further: Option<&str>) -> String {
-    match further {
-        None => format!("service.{name}.port"),
-        Some(port) => format!("service.{name}.port.{port}"),
-    }
-}
-
 /// Whether a launch has a word that leads to the service with this name and these further
 /// ports.
 #[must_use]
 pub fn names(launch: &Launch, service: &str, ports: &[String]) -> bool {
     let leading = leading_words(service, ports);
     let mut words = launch.placeholders();
-    words.any(|word| leading.iter().any(|text| text == word))
+    words.any(|word| leading.iter().any(|lead| lead == word))
 }
 
-/// The services, given with their launches in the order of the study, that a subject with one of
-/// these launches needs, directly or by way of another service.
+/// The services that subjects with the launches `by` need, directly or through another service.
+/// `services` are in the order of the study, with their launches.
 #[must_use]
 pub fn needed<'a, 'b>(
     services: &[(&'a str, &'b Launch)],
     by: impl Iterator<Item = &'b Launch>,
 ) -> BTreeSet<&'a str> {
     let by: Vec<&Launch> = by.collect();
-    let mut pairs: Vec<(&str, &Launch)> = Vec::new();
+    let mut needed: Vec<(&str, &Launch)> = Vec::new();
     // A service uses only those before it.
     for service in services.iter().rev() {
         let mut users = by
             .iter()
             .copied()
-            .chain(pairs.iter().map(|(_, launch)| *launch));
+            .chain(needed.iter().map(|(_, launch)| *launch));
         if users.any(|launch| names(launch, service.0, &service.1.ports)) {
-            pairs.push(*service);
+            needed.push(*service);
         }
     }
-    pairs.into_iter().map(|(name, _)| name).collect()
+    needed.into_iter().map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]
@@ -126,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_is_needed_by_who_names_it_and_by_who_needs_those() {
+    fn a_service_is_needed_directly_or_through_another_service() {
         // Method: a cache in front of a database, and a service that no subject names; a subject
         // that names only the cache, by its second port.
         let launch = |text: &str| Launch::new(vec!["x".into(), text.into()]);
@@ -138,8 +135,8 @@ mod tests {
         let services = [("db", &database), ("cache", &cache), ("lonely", &lonely)];
         let needed = |text: &str| {
             let subject = launch(text);
-            let texts = needed(&services, [&subject].into_iter());
-            Vec::from_iter(texts).join(" ")
+            let names = needed(&services, [&subject].into_iter());
+            Vec::from_iter(names).join(" ")
         };
         assert_eq!(needed("{service.cache.port.stats}"), "cache db");
         assert_eq!(needed("{service.db.port}"), "db");

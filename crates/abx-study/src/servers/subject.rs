@@ -14,7 +14,7 @@ use crate::servers::target::without_password;
 pub use crate::servers::target::{Scheme, Target, is_address, url_path, with_scheme};
 use crate::units;
 
-/// The placeholder for the port that a subject is given.
+/// The placeholder for a subject's port.
 const PORT: &str = "{port}";
 
 /// A server under test.
@@ -23,7 +23,7 @@ pub struct Subject {
     /// Its name in the study.
     pub name: String,
     pub source: Source,
-    /// The server that was meant, when this one stands in for it.
+    /// The intended server, if this one stands in for it.
     pub stand_in_for: Option<String>,
     /// Whether it uses HTTP/2 under loads of HTTP/1.1.
     pub http2: bool,
@@ -53,7 +53,7 @@ impl Subject {
         }
     }
 
-    /// The name that it proves to have by TLS; `None` if it does not use TLS.
+    /// The name that its certificate is for; `None` if it does not use TLS.
     #[must_use]
     pub fn tls_name(&self) -> Option<&str> {
         match &self.source {
@@ -97,7 +97,7 @@ fn unnamed(text: &str) -> SubjectError {
     let words = shell_words::split(text).unwrap_or_default();
     let program = words.iter().find(|word| !word.contains('='));
     let program = program.and_then(|word| word.rsplit('/').next());
-    // `a b=./server {port}` has a name that is none; an option or a variable is of a command.
+    // `a b=./server {port}` has an invalid name; an option or a variable is part of a command.
     let before = text.split('=').next().unwrap_or_default();
     let last = before.split_whitespace().last().unwrap_or_default();
     let is_environment = is_variable(&format!("{last}=")) && last == last.to_uppercase();
@@ -120,7 +120,7 @@ fn unnamed(text: &str) -> SubjectError {
     }
 }
 
-/// A container: its image, and the words for it. Without any its port is in `PORT`.
+/// A container: its image and the arguments for it. Its environment has the port as `PORT`.
 fn container(name: &str, text: &str) -> Result<Launch, SubjectError> {
     let mut words = words(name, text)?.into_iter();
     let image = words.next().unwrap_or_default();
@@ -165,8 +165,7 @@ fn words(name: &str, command: &str) -> Result<Vec<String>, SubjectError> {
     })
 }
 
-/// The URL that a text is: one with a scheme, or a host and port or a Unix socket, for which
-/// HTTP is meant.
+/// A text as a URL: one with a scheme, or a host and port or a Unix socket, which imply HTTP.
 fn url(text: &str) -> Option<Cow<'_, str>> {
     let has_scheme = text.split_once("://").is_some_and(|(scheme, _)| {
         !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -178,7 +177,7 @@ fn url(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// How many ports this machine gives to connections from one local address.
+/// The number of ports that this machine has for connections from one local address.
 #[must_use]
 pub fn local_ports() -> u32 {
     const USUAL: u32 = 28_232;
@@ -186,13 +185,13 @@ pub fn local_ports() -> u32 {
     range.map_or(USUAL, |range| u32::try_from(range.len()).unwrap_or(USUAL))
 }
 
-/// Local addresses that connections to `address` come from: those that were `requested`; empty if
-/// the kernel's own choice is correct, and for a Unix socket.
+/// The local addresses of connections to `address`: the `requested` ones; empty for the kernel's
+/// own choice, and for a Unix socket.
 ///
 /// One address has `ports` for one destination, about 28,000 unless the machine is set
 /// otherwise, and each closed connection keeps its port for a while. So loads that take
-/// more than four sevenths of them, or one for each request, are spread over 127.0.0.x.
-/// Others come from 127.0.0.1 as any client would, since servers may let in only that.
+/// more than four sevenths of them, or a port per request, are spread over 127.0.0.x.
+/// Others come from 127.0.0.1 as any client would, because servers may allow only that address.
 #[must_use]
 pub fn sources(
     address: ServerAddress,
@@ -227,8 +226,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_named_behind_its_own_word() {
-        // Method: with words and without, tags that look like ports, and words that are no image.
+    fn an_image_is_named_after_its_prefix() {
+        // Method: with arguments and without, tags that look like ports, and invalid names.
         let read = |text: &str| match Subject::parse(text).map(|subject| subject.source) {
             Ok(Source::Command(launch)) => launch.words().join("|"),
             Ok(Source::Address(target)) => target.url,
@@ -253,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_host_and_a_port_are_a_url_without_its_scheme() {
-        // Method: common forms of a server on this machine, and words of other kinds.
+        // Method: common forms of a server on this machine, and other texts.
         for (text, url) in [
             ("127.0.0.1:81/a", "http://127.0.0.1:81/a"),
             ("b=127.0.0.1:81", "http://127.0.0.1:81"),
@@ -294,8 +293,8 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_subject_are_refused() {
-        // Method: one broken text for each message.
+    fn texts_that_name_no_subject_are_refused() {
+        // Method: broken texts for each message.
         for (text, part) in [
             ("./server", "neither"),
             ("a b=./s {port}", "not a valid name"),
@@ -345,7 +344,7 @@ mod tests {
         assert_eq!(sources(here, 1, false, &[], usual).len(), 64);
         let elsewhere = "192.0.2.1:80".parse().unwrap();
         assert!(sources(elsewhere, 40_000, false, &[], usual).is_empty());
-        let asked = ["192.0.2.9".parse().unwrap()];
-        assert_eq!(sources(elsewhere, 1, true, &asked, usual), asked);
+        let requested = ["192.0.2.9".parse().unwrap()];
+        assert_eq!(sources(elsewhere, 1, true, &requested, usual), requested);
     }
 }

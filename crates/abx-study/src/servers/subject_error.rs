@@ -1,6 +1,6 @@
-//! Errors for words that do not make a subject.
+//! Errors in the text of a subject.
 
-/// Why words do not make a subject.
+/// Why a text is not a subject.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
     #[error(
@@ -14,7 +14,7 @@ pub enum SubjectError {
     )]
     UnnamedCommand {
         command: String,
-        /// A name that it may have.
+        /// The suggested name.
         name: String,
     },
     #[error(
@@ -69,7 +69,7 @@ pub enum SubjectError {
     #[error("`{url}` has an IPv6 address without brackets: write `{right}` for its host and port")]
     Brackets {
         url: String,
-        /// Host and port as they are to be written.
+        /// Host and port with brackets.
         right: String,
     },
     #[error("`{url}`: {why}: write http://unix:/SOCKET:/PATH")]

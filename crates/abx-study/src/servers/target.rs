@@ -22,26 +22,26 @@ pub enum Scheme {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub scheme: Scheme,
-    /// Whether that is encrypted, as with `https://` and `wss://`.
+    /// Whether the scheme uses TLS: `https://` and `wss://`.
     pub is_encrypted: bool,
     pub url: String,
     /// Name and port as in the URL, for the `Host` header.
     pub host: String,
-    /// The address of that host: of several the first that accepted a connection.
+    /// The address of that host; if it has several, the first that accepted a connection.
     pub address: ServerAddress,
-    /// Those before it.
+    /// The addresses before it, which did not accept a connection.
     pub passed_over: Vec<PassedOver>,
     pub path: String,
 }
 
-/// An address of a host that was not taken.
+/// An address of a host that is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
     pub address: SocketAddr,
     pub why: String,
 }
 
-/// The same with `http://` before it when it has no scheme.
+/// A URL with `http://` in front if it has no scheme.
 #[must_use]
 pub fn with_scheme(url: &str) -> Cow<'_, str> {
     if url.contains("://") {
@@ -59,8 +59,8 @@ pub fn url_path(url: &str) -> Result<String, SubjectError> {
     UrlParts::of(url).map(|parts| parts.path)
 }
 
-/// Whether a text begins with a host and a port, such as `localhost:8080/x`, or is such a
-/// host alone that it can be nothing else: an IPv4 address, or `localhost`.
+/// Whether a text begins with a host and a port, such as `localhost:8080/x`, or with a host that
+/// cannot be anything else: an IPv4 address, or `localhost`.
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     let is_host = |host: &str| {
@@ -201,7 +201,7 @@ impl Target {
         let addresses =
             host::look_up(parts.host, parts.port).map_err(|error| resolve(error.to_string()))?;
         let (address, passed_over) =
-            choose(&addresses, responses).ok_or_else(|| resolve("no address".to_owned()))?;
+            choose(&addresses, connect).ok_or_else(|| resolve("no address".to_owned()))?;
         Ok(Target {
             scheme: parts.scheme,
             is_encrypted: parts.is_encrypted,
@@ -244,7 +244,7 @@ impl Target {
         })
     }
 
-    /// The name of a subject that has no other one: its host and port, or its socket.
+    /// The default name of a subject: its host and port, or its socket.
     #[must_use]
     pub fn title(&self) -> String {
         match self.address {
@@ -260,30 +260,31 @@ impl Target {
         name.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// Whether a URL leads to the same host and port, as they are written; its path.
+    /// The path of a URL, if its host and port are written like these.
     ///
     /// # Errors
     /// [`SubjectError::Scheme`], [`SubjectError::Url`].
     pub fn path_of(&self, url: &str) -> Result<Option<String>, SubjectError> {
-        let (url_parts, other) = (UrlParts::of(&self.url)?, UrlParts::of(url)?);
-        let is_same = url_parts.host.eq_ignore_ascii_case(other.host)
-            && (url_parts.port, url_parts.socket) == (other.port, other.socket);
+        let (this, other) = (UrlParts::of(&self.url)?, UrlParts::of(url)?);
+        let is_same = this.host.eq_ignore_ascii_case(other.host)
+            && (this.port, this.socket) == (other.port, other.socket);
         Ok(is_same.then_some(other.path))
     }
 
-    /// Which of the host's addresses was taken and why, when it is not the first.
+    /// Which of the host's addresses is used and why, if it is not the first.
     #[must_use]
     pub fn choice(&self) -> Option<String> {
-        let others = self.passed_over.iter();
-        let others: Vec<String> = others
-            .map(|over| format!("{} {}", over.address.ip(), over.why))
+        let used = self.address.tcp()?.ip();
+        let others: Vec<String> = self
+            .passed_over
+            .iter()
+            .map(|other| format!("{} {}", other.address.ip(), other.why))
             .collect();
+        if others.is_empty() {
+            return None;
+        }
         let name = split_port(&self.host).map_or(self.host.as_str(), |(name, _)| name);
-        let address = self.address.tcp()?;
-        (!others.is_empty()).then(|| {
-            let taken = address.ip();
-            format!("{taken} of {name}: {}", others.join(", "))
-        })
+        Some(format!("{used} of {name}: {}", others.join(", ")))
     }
 }
 
@@ -291,13 +292,13 @@ impl Target {
 const SOCKET_HOST: &str = "localhost";
 
 /// How long an address may take to accept a connection before the next one is tried.
-const RESPONSE_WITHIN: Duration = Duration::from_secs(3);
+const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 
-/// The first address that accepts a connection, and those before it; the first of all when none
-/// does. A host's only address is not tried. `None` without an address.
+/// The first address that accepts a connection, and the addresses before it. If none does, the
+/// first address. A host's only address is not tried. `None` without an address.
 fn choose(
     addresses: &[SocketAddr],
-    responses: impl Fn(SocketAddr) -> io::Result<()>,
+    connect: impl Fn(SocketAddr) -> io::Result<()>,
 ) -> Option<(SocketAddr, Vec<PassedOver>)> {
     let first = *addresses.first()?;
     let mut passed_over = Vec::new();
@@ -305,7 +306,7 @@ fn choose(
         return Some((first, passed_over));
     }
     for address in addresses {
-        match responses(*address) {
+        match connect(*address) {
             Ok(()) => return Some((*address, passed_over)),
             Err(error) => passed_over.push(PassedOver {
                 address: *address,
@@ -320,11 +321,11 @@ fn choose(
     Some((first, Vec::new()))
 }
 
-fn responses(address: SocketAddr) -> io::Result<()> {
-    TcpStream::connect_timeout(&address, RESPONSE_WITHIN).map(drop)
+fn connect(address: SocketAddr) -> io::Result<()> {
+    TcpStream::connect_timeout(&address, CONNECT_WITHIN).map(drop)
 }
 
-/// Host (with its brackets) and port, `None` when none is given.
+/// Host (with its brackets) and port, if there is one; `None` for an invalid port.
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let after_brackets = authority.rfind(']').map_or(0, |end| end + 1);
     match authority[after_brackets..].rfind(':') {
@@ -339,10 +340,15 @@ fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::subject::Subject;
+
+    fn target(url: &str) -> Target {
+        Target::parse(url).unwrap()
+    }
 
     #[test]
     fn messages_print_no_password_of_a_url() {
-        // Method: URLs that are refused for different reasons, with passwords of any letters.
+        // Method: URLs that are refused for different reasons, with passwords of any characters.
         for url in [
             "http://me:hunter2@127.0.0.1/",
             "ftp://me:hunter2@127.0.0.1/",
@@ -358,15 +364,10 @@ mod tests {
             );
         }
     }
-    use crate::servers::subject::Subject;
-
-    fn target(url: &str) -> Target {
-        Target::parse(url).unwrap()
-    }
 
     #[test]
     fn a_url_gives_host_port_and_path() {
-        // Method: the shapes that people type, one by one.
+        // Method: the forms in which URLs are written.
         let plain = target("http://127.0.0.1:8081/a?b=c#d");
         assert_eq!(
             (plain.host.as_str(), plain.path.as_str()),
@@ -379,11 +380,8 @@ mod tests {
         assert_eq!(plain.scheme, Scheme::Http);
         assert_eq!(target("ws://127.0.0.1/echo").scheme, Scheme::WebSocket);
         let encrypted = ["https://127.0.0.1", "wss://127.0.0.1"].map(target);
-        for this_target in &encrypted {
-            assert_eq!(
-                (this_target.address.port(), this_target.is_encrypted),
-                (443, true)
-            );
+        for target in &encrypted {
+            assert_eq!((target.address.port(), target.is_encrypted), (443, true));
         }
         assert_eq!(encrypted[1].scheme, Scheme::WebSocket);
         assert!(!plain.is_encrypted);
@@ -399,17 +397,15 @@ mod tests {
 
     #[test]
     fn a_unix_socket_stands_in_place_of_host_and_port() {
-        // Method: with a path and without, as a subject and after a flag, and words that are none.
-        let there = |target: Target| (target.address.to_string(), target.host, target.path);
-        let parts = |path: &str| {
-            let [address, host, path] = ["unix:/run/x.sock", "localhost", path];
-            (address.to_owned(), host.to_owned(), path.to_owned())
+        // Method: with a path and without, as a subject and after a flag, and invalid sockets.
+        let parts = |url: &str| {
+            let target = target(url);
+            assert_eq!(target.address.to_string(), "unix:/run/x.sock");
+            (target.host, target.path)
         };
-        assert_eq!(
-            there(target("http://unix:/run/x.sock:/a?b#c")),
-            parts("/a?b")
-        );
-        assert_eq!(there(target("http://unix:/run/x.sock")), parts("/"));
+        let expected = |path: &str| ("localhost".to_owned(), path.to_owned());
+        assert_eq!(parts("http://unix:/run/x.sock:/a?b#c"), expected("/a?b"));
+        assert_eq!(parts("http://unix:/run/x.sock"), expected("/"));
         assert_eq!(target("https://unix:/run/x.sock").name(), "localhost");
         let flagged = Target::on_socket("http://does-not-exist.invalid/a", "/run/x.sock").unwrap();
         assert_eq!(flagged.host, "does-not-exist.invalid");
@@ -423,19 +419,19 @@ mod tests {
         assert!(refused("http://unix:x.sock:/").contains("not an absolute path"));
         assert!(refused("http://unix:/x.sock:a").contains("does not begin with /"));
         assert!(Target::on_socket("http://unix:/x:/", "/y").is_err());
-        let own_target = target("http://unix:/run/x.sock:/");
-        assert_eq!(own_target.path_of("http://localhost/a"), Ok(None));
+        let server = target("http://unix:/run/x.sock:/");
+        assert_eq!(server.path_of("http://localhost/a"), Ok(None));
     }
 
     #[test]
-    fn the_first_address_that_responds_is_taken() {
+    fn the_first_address_that_accepts_a_connection_is_used() {
         // Method: two addresses of which the first, the second, both or none accepts a connection;
-        // and an only one, which is not tried.
+        // and a single one, which is not tried.
         let [six, four]: [SocketAddr; 2] =
             ["[::1]:80", "127.0.0.1:80"].map(|text| text.parse().unwrap());
-        let taken = |those: &[SocketAddr]| {
+        let chosen = |accepting: &[SocketAddr]| {
             choose(&[six, four], |address| {
-                if those.contains(&address) {
+                if accepting.contains(&address) {
                     Ok(())
                 } else {
                     Err(io::ErrorKind::ConnectionRefused.into())
@@ -443,27 +439,27 @@ mod tests {
             })
             .unwrap()
         };
-        assert_eq!(taken(&[six]), (six, vec![]));
-        assert_eq!(taken(&[six, four]), (six, vec![]));
-        let (address, passed_over) = taken(&[four]);
+        assert_eq!(chosen(&[six]), (six, vec![]));
+        assert_eq!(chosen(&[six, four]), (six, vec![]));
+        let (address, passed_over) = chosen(&[four]);
         assert_eq!(address, four);
-        let found_target = Target {
+        let localhost = Target {
             host: "localhost:80".to_owned(),
             address: address.into(),
             passed_over,
             ..target("http://127.0.0.1/")
         };
-        let choice = found_target.choice();
+        let choice = localhost.choice();
         assert_eq!(choice.unwrap(), "127.0.0.1 of localhost: ::1 refused");
-        assert_eq!(taken(&[]), (six, vec![]));
-        let not_asked = |_| panic!("an only address is not asked");
-        assert_eq!(choose(&[four], not_asked), Some((four, vec![])));
+        assert_eq!(chosen(&[]), (six, vec![]));
+        let not_tried = |_| panic!("a single address is not tried");
+        assert_eq!(choose(&[four], not_tried), Some((four, vec![])));
         assert_eq!(target("http://127.0.0.1/").choice(), None);
     }
 
     #[test]
-    fn what_is_no_url_says_what_is_wrong() {
-        // Method: one broken text for each message.
+    fn invalid_urls_are_refused_with_their_error() {
+        // Method: broken texts for each message.
         for (url, part) in [
             ("ftp://127.0.0.1/", "not supported"),
             ("http://", "no host"),
@@ -484,20 +480,16 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_of_a_server_when_host_and_port_are_its_own() {
-        // Method: the same origin written in three ways, and two others.
-        let own_target = target("http://127.0.0.1/start");
+    fn a_url_is_of_a_server_if_host_and_port_are_the_same() {
+        // Method: the same origin written in two ways, other origins, and an unsupported scheme.
+        let server = target("http://127.0.0.1/start");
         for url in ["http://127.0.0.1/a?b", "HTTP://127.0.0.1:80/a?b#c"] {
-            assert_eq!(
-                own_target.path_of(url),
-                Ok(Some("/a?b".to_owned())),
-                "{url}"
-            );
+            assert_eq!(server.path_of(url), Ok(Some("/a?b".to_owned())), "{url}");
         }
         for url in ["http://127.0.0.1:81/a", "http://127.0.0.2/a"] {
-            assert_eq!(own_target.path_of(url), Ok(None), "{url}");
+            assert_eq!(server.path_of(url), Ok(None), "{url}");
         }
-        assert_eq!(own_target.path_of("https://127.0.0.1/a"), Ok(None));
-        assert!(own_target.path_of("ftp://127.0.0.1/").is_err());
+        assert_eq!(server.path_of("https://127.0.0.1/a"), Ok(None));
+        assert!(server.path_of("ftp://127.0.0.1/").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The commands that a study file has abx run: the list for a user before trusting it.
+//! The commands that abx runs for a study file: the list that a user sees before trusting the file.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use crate::servers::launch::Launch;
 use crate::servers::service::HealthCheck;
 use crate::units;
 
-/// A command that a study file has abx run.
+/// A command that abx runs for a study file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StudyCommand {
     /// Its purpose, and its subject or service, such as `seed of db`.
     pub purpose: String,
-    /// The command as it is written, its words quoted for a shell.
+    /// The command as written, with its words quoted for a shell.
     pub text: String,
 }
 
 impl StudyFile {
-    /// Every command that it has abx run, and the packages that `--install` installs: of its
-    /// services, then of its subjects.
+    /// Every command that abx runs for the file, and the packages that `--install` installs: those
+    /// of its services, then those of its subjects.
     #[must_use]
     pub fn commands(&self) -> Vec<StudyCommand> {
         let mut commands = Vec::new();
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_changes_with_what_commands_do_and_with_nothing_else() {
-        // Method: the load, then each part that a command depends on, then the folder.
+    fn the_digest_covers_all_that_commands_depend_on_and_nothing_else() {
+        // Method: change the load, then each part that a command depends on, then the folder.
         let digest = |text: &str| read(text).commands_digest(Path::new("/study"));
         let first = digest(STUDY);
         assert_eq!(

@@ -15,12 +15,12 @@ use super::mistake::{Diagnostic, short, such_as};
 use super::nearest::meant;
 use super::raw::{RawOffer, RawStudy};
 
-/// Keys that will come, each in its table; the top one has no name.
+/// Keys that are reserved for later, by table; the top table has no name.
 const KEYS_NOT_YET: [(&str, &[&str]); 2] =
     [("", &["factor", "rate", "stages"]), ("load", &["stages"])];
 
-/// The JSON Schema of study files: draft 7, which editors support best, and without a `null`, which
-/// TOML has not.
+/// The JSON Schema of study files: draft 7, which editors support best, and without `null`, which
+/// TOML does not have.
 #[must_use]
 pub fn schema() -> Value {
     let mut schema = schema_of::<RawStudy>();
@@ -40,8 +40,8 @@ fn remove_shapes(schema: &mut Value) {
     }
 }
 
-/// Whether a key of a load, such as `requests.path`, means something for loads of this shape.
-/// If not, it is refused rather than passed over.
+/// Whether a key of a load, such as `requests.path`, has an effect on loads of this shape.
+/// A key without one is refused rather than ignored.
 #[must_use]
 pub fn key_suits(shape: LoadShape, key: &str) -> bool {
     static LOAD: LazyLock<Value> = LazyLock::new(schema_of::<RawOffer>);
@@ -54,7 +54,7 @@ pub fn key_suits(shape: LoadShape, key: &str) -> bool {
     })
 }
 
-/// The JSON Schema of files of another kind, in the same way.
+/// The JSON Schema of a type that is read from TOML, like [`schema`].
 #[must_use]
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
@@ -66,7 +66,7 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Removes `null`, and makes one list of words that have a meaning each.
+/// Removes `null`, and merges words with a description each into a single `enum`.
 fn remove_null(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -75,9 +75,9 @@ fn remove_null(schema: &mut Value) {
             }
             if let Some(Value::Array(types)) = object.get_mut("type") {
                 types.retain(|value| value != "null");
-                if let [value] = types.as_slice() {
-                    let this_value = value.clone();
-                    object.insert("type".to_owned(), this_value);
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    object.insert("type".to_owned(), only);
                 }
             }
             for list in ["enum", "anyOf"] {
@@ -109,12 +109,12 @@ fn remove_null(schema: &mut Value) {
     }
 }
 
-/// Everything in which a file departs from the schema, in the order of its lines.
+/// Every deviation of a study file from its schema, in the order of lines.
 pub fn conform(document: &TomlDocument) -> Vec<Diagnostic> {
     conform_to(document, &schema())
 }
 
-/// The same for files of another schema.
+/// Every deviation of a file from a schema, in the order of lines.
 pub fn conform_to(document: &TomlDocument, schema: &Value) -> Vec<Diagnostic> {
     let mut walk = Walk {
         document,
@@ -276,13 +276,13 @@ impl Walk<'_> {
         self.wrong(wrong);
     }
 
-    /// How the value at the end of the path may be written.
+    /// An example of the value at the end of the path.
     fn example(&self, schema: &Value) -> Option<String> {
         let name = self.path.iter().rev().find_map(|step| match step {
             PathStep::Key(key) => Some(key),
             PathStep::Item(_) => None,
         })?;
-        // The example of a list is none for its items.
+        // The example of a list does not fit its items.
         match self.path.last() {
             Some(PathStep::Key(_)) => example(name, schema),
             _ => None,
@@ -304,8 +304,8 @@ fn is_listed(lists: &[(&str, &[&str])], name: &str, word: &str) -> bool {
 
 /// Whether a value has the type of a schema; whole numbers are numbers too.
 fn is_of_type(value: &DeValue, schema: &Value) -> bool {
-    let own_text = json_type(value);
-    schema["type"] == own_text || (own_text == "integer" && schema["type"] == "number")
+    let type_name = json_type(value);
+    schema["type"] == type_name || (type_name == "integer" && schema["type"] == "number")
 }
 
 fn json_type(value: &DeValue) -> &'static str {
@@ -314,7 +314,7 @@ fn json_type(value: &DeValue) -> &'static str {
         DeValue::Integer(_) => "integer",
         DeValue::Float(_) => "number",
         DeValue::Boolean(_) => "boolean",
-        // JSON has none, and no key wants one.
+        // JSON has no dates, and no key takes one.
         DeValue::Datetime(_) => "date",
         DeValue::Array(_) => "array",
         DeValue::Table(_) => "object",
@@ -338,8 +338,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_for_the_shapes_that_they_say_something_of() {
-        // Method: for each key the shapes that take it, in their order.
+    fn keys_suit_the_shapes_on_which_they_have_an_effect() {
+        // Method: keys, each with the shapes that take it.
         let load_shapes = [
             LoadShape::Request,
             LoadShape::Echo,

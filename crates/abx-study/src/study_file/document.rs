@@ -1,4 +1,4 @@
-//! The file as a tree, and where in it something stands.
+//! A file as a tree, with the lines of its keys and items.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub struct TomlDocument<'t> {
     root: Spanned<DeTable<'t>>,
 }
 
-/// Where the lines of a text end, so that many places in a long one are found fast.
+/// The offsets of the line ends of a text, which make many look-ups in a long text fast.
 pub struct LineIndex(Vec<usize>);
 
 impl LineIndex {
@@ -63,7 +63,7 @@ impl<'t> TomlDocument<'t> {
     /// The whole file as a value of a type.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// The first part that does not fit the type.
     pub fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, StudyFileError> {
         T::deserialize(toml::de::Deserializer::from(self.root.clone()))
             .map_err(|error| toml_error(self.file, &self.lines, &error))
@@ -84,8 +84,8 @@ impl<'t> TomlDocument<'t> {
         self.lines.at(self.offset(path))
     }
 
-    /// The keys of the table at the end of a path, in the order of the file; none
-    /// where there is no table.
+    /// The keys of the table at the end of a path, in the order of the file; empty if there is no
+    /// table.
     pub fn keys(&self, path: &[PathStep]) -> Vec<&str> {
         let (_, table) = self.locate(path);
         let mut keys: Vec<_> = table
@@ -97,7 +97,7 @@ impl<'t> TomlDocument<'t> {
         keys.into_iter().map(|(_, key)| key).collect()
     }
 
-    /// Where the end of a path stands, or as far towards it as there is something.
+    /// The offset of the last step of a path that exists in the file.
     fn offset(&self, path: &[PathStep]) -> usize {
         self.locate(path).0
     }
@@ -126,7 +126,7 @@ impl<'t> TomlDocument<'t> {
         (offset, table)
     }
 
-    /// The table of a list of tables that a path leads into.
+    /// The table in a list of tables that a path leads into, as messages name it.
     fn place(&self, path: &[PathStep]) -> Option<String> {
         let [PathStep::Key(kind), PathStep::Item(index), ..] = path else {
             return None;
@@ -157,7 +157,7 @@ pub fn key(path: &[PathStep]) -> String {
     keys.join(".")
 }
 
-/// The kind of a value, in common words.
+/// The kind of a value, as messages name it.
 pub fn kind(value: &DeValue) -> &'static str {
     match value {
         DeValue::String(_) => "text",

@@ -1,4 +1,4 @@
-//! Reads the files of a study: bounded, and on a stack for deep trees.
+//! Reads the files of a study, up to a length limit, and provides a stack for deep trees.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,23 +7,23 @@ use abx_engine::input_file::open_input;
 
 use super::mistake::{Diagnostic, StudyFileError};
 
-/// Far above the length of a study file; a longer file is another one.
+/// Far above the length of any study file: a longer file is something else.
 const BYTES_MAX: u64 = 1_000_000;
-/// Several times the need of the deepest tree that TOML's reader lets through.
+/// Several times what the deepest tree that the TOML parser accepts needs.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Gives the text of a template, or of another file, by its path beside the study file.
+/// Returns the text of a template or other file, by its path relative to the study file.
 pub type Templates<'a> = &'a (dyn Fn(&Path) -> io::Result<String> + Sync);
 
 /// Runs work that may need many levels of calls.
 ///
-/// SUBTLE: keys joined by points inside of tables in braces make a tree of
-/// thousands of levels, and it is taken down by recursion.
+/// SUBTLE: dotted keys inside inline tables make a tree of thousands of levels, and dropping it
+/// recurses.
 pub(super) fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
         match thread.spawn_scoped(scope, work)?.join() {
-            Ok(done) => Ok(done),
+            Ok(value) => Ok(value),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
@@ -38,20 +38,20 @@ pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a file below a folder. A link may lead to another file there, or to one of the
-/// checkout that the folder is in, such as that of another study, and no further.
+/// The text of a file below a folder. A link may lead to another file in the folder, or in the
+/// checkout that contains the folder, such as a file of another study, and no further.
 pub(super) fn read_within(folder: &Path, file: &Path) -> io::Result<String> {
     let folder = folder.canonicalize()?;
-    let whole = folder.join(file).canonicalize()?;
+    let file = folder.join(file).canonicalize()?;
     let is_checkout = |above: &&Path| above.join(".git").exists();
     let root = folder.ancestors().find(is_checkout).unwrap_or(&folder);
     let repository = root.join(".git");
-    if !whole.starts_with(root) || whole.starts_with(repository) {
+    if !file.starts_with(root) || file.starts_with(repository) {
         return Err(io::Error::other(
             "it is a link that leads out of the folder: copy the file into it",
         ));
     }
-    read_template(&whole)
+    read_template(&file)
 }
 
 fn read_template(file: &Path) -> io::Result<String> {
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn links_lead_to_files_of_the_folder_and_no_further() {
-        // Method: a file, links to it and to a folder of it, a link to a file outside, to the
-        // folder above, and a chain of two links that ends outside.
+        // Method: a file; links to it and to its folder; links to a file outside and to the folder
+        // above; and a chain of two links that ends outside.
         let outer = tempfile::tempdir().unwrap();
         let folder = outer.path().join("study");
         fs::create_dir_all(folder.join("deep")).unwrap();
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn links_lead_to_other_folders_of_the_same_checkout() {
-        // Method: two studies in a checkout, a link from one to a file of the other, one to the
-        // repository itself, and one out of the checkout.
+        // Method: two studies in a checkout; links from one study to a file of the other, into
+        // `.git`, and out of the checkout; then the first link without the checkout.
         let outer = tempfile::tempdir().unwrap();
         let [repository, folder, other] =
             [".git", "studies/a", "studies/b"].map(|path| outer.path().join("c").join(path));

@@ -1,4 +1,4 @@
-//! A place in the file while it is checked, so that every fault has a line.
+//! A place in a file that is checked, so that every fault has a line.
 
 use std::io;
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl<'a> KeyPosition<'a> {
         key(&self.path)
     }
 
-    /// Something that is wrong here.
+    /// A fault at this place.
     pub fn fault(&self, wrong: impl Into<String>) -> Diagnostic {
         self.document.fault(&self.path, wrong.into())
     }
@@ -84,7 +84,7 @@ impl<'a> KeyPosition<'a> {
         read(&self.name()).map_err(|wrong| self.fault(wrong))
     }
 
-    /// Reads a time, where there is one.
+    /// Reads an optional time.
     ///
     /// # Errors
     /// A text that is not a time above zero.
@@ -93,8 +93,8 @@ impl<'a> KeyPosition<'a> {
             .transpose()
     }
 
-    /// The text of the file that is named here, below the study's folder. `unread` is given its
-    /// name and why it cannot be read.
+    /// The text of the file that is named here, below the study's folder. `unread` makes the
+    /// message from its name and the error if it cannot be read.
     ///
     /// # Errors
     /// A path that leads out of the folder, a file that cannot be read.

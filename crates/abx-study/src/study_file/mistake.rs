@@ -57,12 +57,12 @@ fn listed(faults: &[Diagnostic]) -> String {
     lines.join("\n")
 }
 
-/// How a key may be written, as the end of a message.
+/// The end of a message: an example of a key.
 pub fn such_as(example: Option<String>) -> String {
     example.map_or(String::new(), |example| format!(", for example {example}"))
 }
 
-/// A text of the file on one line and not too long, whatever it holds.
+/// A text of the file for a message: without control characters, and cut if it is long.
 pub fn short(text: &str) -> String {
     const LETTERS: usize = 60;
     let plain = |letter: char| {

@@ -33,7 +33,7 @@ use document::TomlDocument;
 use input::{check_length, file_text, on_large_stack, read_bounded, read_within, whole_file};
 use key_position::KeyPosition;
 
-/// The file that a folder is named for.
+/// The study file of a folder, which gives the study its name.
 const FILE_NAME: &str = "study.toml";
 
 /// Reads a text. `file` is only for messages and for the study's name.
@@ -63,12 +63,12 @@ pub fn read(path: &Path) -> Result<(StudyFile, PathBuf), StudyFileError> {
         source,
     };
     let text = file_text(&file, read_bounded(&file).map_err(unreadable)?)?;
-    // An absolute path also has a folder to be named for when `.` was given.
-    let whole = file.canonicalize().map_err(unreadable)?;
-    let folder = whole.parent().unwrap_or(Path::new("/"));
+    // An absolute path has the folder's name even if the path was `.`.
+    let absolute = file.canonicalize().map_err(unreadable)?;
+    let folder = absolute.parent().unwrap_or(Path::new("/"));
     let template = |path: &Path| read_within(folder, path);
     let mut study = parse(&text, &file, &template)?;
-    study.name = name(&whole);
+    study.name = name(&absolute);
     Ok((study, folder.to_owned()))
 }
 
@@ -100,7 +100,7 @@ fn parse_tree(text: &str, file: &Path, templates: Templates) -> Result<StudyFile
         .map_err(|fault| StudyFileError::Content(vec![fault]))
 }
 
-/// A study is named for its folder when the file has the usual name.
+/// A study is named after its folder if the file has the usual name, else after the file.
 fn name(file: &Path) -> String {
     let is_usual = file.file_name().is_some_and(|name| name == FILE_NAME);
     let folder = file.parent().and_then(Path::file_name);

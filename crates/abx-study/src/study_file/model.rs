@@ -19,7 +19,7 @@ use crate::study::{GeneratedFile, Pin, WaitChoice};
 pub struct StudyFile {
     /// The folder's name for a `study.toml`, else the file's name without `.toml`.
     pub name: String,
-    /// The subject that comes first, and that the others are compared with; one of [`StudyFile::subjects`].
+    /// The subject that the others are compared with; one of [`StudyFile::subjects`].
     pub baseline: Option<String>,
     /// The smallest difference that matters.
     pub margin: Option<Margin>,
@@ -44,8 +44,8 @@ pub struct StudyFile {
     pub subjects: Vec<SubjectSpec>,
     /// The services of the subjects, in the order in which they are started.
     pub services: Vec<ServiceSpec>,
-    /// The pairs that are compared, of [`StudyFile::subjects`] and under
-    /// [`StudyFile::loads`]; none for each subject beside the baseline.
+    /// The pairs of [`StudyFile::subjects`] that are compared under [`StudyFile::loads`]; empty to
+    /// compare each subject with the baseline.
     pub contrasts: Vec<Contrast>,
     /// The loads, at least one; a sweep is several.
     pub loads: Vec<Load>,
@@ -93,13 +93,13 @@ pub struct ServiceSpec {
     pub restart: ServiceRestart,
 }
 
-/// How a server is obtained, started, found ready and stopped: the whole description of one in a
-/// study, whatever part it has there.
+/// How a server is obtained, started, found ready and stopped: the whole description of a subject
+/// or service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSpec {
     /// The line of the file with its start, for messages.
     pub line: usize,
-    /// The needs, in the order in which they are installed; empty when the program is simply there.
+    /// The needs, in the order in which they are installed; empty if nothing has to be installed.
     pub needs: Vec<Need>,
     /// The revision that it is built from, if it is one.
     pub revision: Option<RevisionSpec>,
@@ -126,8 +126,7 @@ pub struct RevisionSpec {
 pub enum RunSpec {
     /// abx starts it and stops it.
     Launch(Launch),
-    /// It is running at this `http://` URL, and abx leaves it alone. The host
-    /// is not looked up yet.
+    /// It is running at this `http://` URL, and abx leaves it alone. The host is not yet resolved.
     Address(String),
 }
 
@@ -143,16 +142,16 @@ pub enum Need {
     Maven(Vec<String>),
     Cargo(Vec<String>),
     Build {
-        /// The argument list; `{study}` is the study's folder, `{build}` where its work goes.
+        /// The argument list; `{study}` is the study's folder, `{build}` the folder for its output.
         command: Vec<String>,
-        /// Where it runs: below the study's folder, or that folder itself when empty.
+        /// The folder in which it runs, below the study's folder; empty for that folder itself.
         folder: PathBuf,
     },
     /// The user has to bring it.
     Bring {
         /// The program that must be there: a name on `PATH` or a path.
         program: String,
-        /// How a person gets it.
+        /// How the user gets it.
         how: String,
     },
 }
@@ -167,8 +166,8 @@ impl StudyFile {
         order
     }
 
-    /// Leaves out every subject that is not named, with its contrasts. The baseline is
-    /// then the first of those that stay, unless it stays itself.
+    /// Leaves out every subject that is not named, with its contrasts. If the baseline is left out,
+    /// the first remaining subject takes its place.
     ///
     /// # Errors
     /// The first name that no subject has.
@@ -179,7 +178,7 @@ impl StudyFile {
         }
         self.subjects
             .retain(|subject| names.contains(&subject.name));
-        let stays = |name: &str| names.iter().any(|text| text == name);
+        let stays = |name: &str| names.iter().any(|kept| kept == name);
         self.contrasts
             .retain(|contrast| contrast.pair().into_iter().all(stays));
         self.keep_needed_services();
@@ -199,7 +198,7 @@ impl StudyFile {
             .retain(|service| needed.contains(&service.name));
     }
 
-    /// How subjects are started, those that abx starts.
+    /// The launches of the subjects that abx starts.
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         let runs = self.subjects.iter().map(|subject| &subject.server.run);
         runs.filter_map(|run| match run {
@@ -231,18 +230,19 @@ impl StudyFile {
         self.faults
             .retain(|fault| loads.iter().any(|load| load.name == fault.load));
         let faults = &self.faults;
-        let is_left = |name: &str| {
+        let remains = |name: &str| {
             let of_loads = loads.iter().any(|load| load.name == name);
             of_loads || faults.iter().any(|fault| fault.name == name)
         };
         self.contrasts.retain_mut(|contrast| {
             let is_everywhere = contrast.loads.is_empty();
-            contrast.loads.retain(|name| is_left(name));
+            contrast.loads.retain(|name| remains(name));
             is_everywhere || !contrast.loads.is_empty()
         });
     }
 
-    /// Leaves out all but the first position of every sweep, and those under which a fault is.
+    /// Leaves out all positions of sweeps except the first ones and those under which a fault
+    /// occurs.
     pub fn keep_first_positions(&mut self) {
         let loads = std::mem::take(&mut self.loads).into_iter();
         let pairs = loads.zip(std::mem::take(&mut self.positions));

@@ -1,8 +1,8 @@
-//! Which known word was meant.
+//! Suggests the known word that an unknown one stands for.
 
 use strsim::osa_distance;
 
-/// The suggestion instead of an unknown word, for a message.
+/// What to write instead of an unknown word, for a message.
 pub fn meant(word: &str, known: &[&str]) -> String {
     const LISTED: usize = 30;
     match nearest(word, known) {
@@ -12,8 +12,8 @@ pub fn meant(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// Whether a word may be this known one with a slip: one letter of a short word, two of a long
-/// one, is missing, too many, another, or swapped with its neighbour.
+/// Whether a word may be this known one with a slip: one letter of a short word, or two of a long
+/// one, are missing, added, wrong, or swapped with a neighbour.
 #[must_use]
 pub fn is_slip_of(word: &str, known: &str) -> bool {
     const LONG: usize = 8;
@@ -23,8 +23,8 @@ pub fn is_slip_of(word: &str, known: &str) -> bool {
         && osa_distance(word, known) <= slips.min(steps_max(word, known))
 }
 
-/// The known word that is nearest to `word`, if one is near enough to be meant. A
-/// step changes, adds or removes a letter, or swaps two neighbours.
+/// The known word that is nearest to `word`, if it is near enough. A step changes, adds or removes
+/// a letter, or swaps two neighbours.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     // A word much longer than any known one is near to none; this also bounds the work.
     if word.len() > 64 {
@@ -35,7 +35,7 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (steps <= steps_max(word, best)).then_some(best)
 }
 
-/// How many steps two words may be apart that have enough in common: a third of their letters.
+/// The largest number of steps between words that have enough in common: a third of their letters.
 fn steps_max(word: &str, known: &str) -> usize {
     word.chars().count().max(known.chars().count()) / 3
 }
@@ -71,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_hand_finds_its_word_and_another_word_finds_none() {
-        // Method: a letter too many, too few, wrong, swapped; and words that are simply others.
+    fn a_slip_finds_its_word_and_other_words_find_none() {
+        // Method: a letter added, missing, wrong and swapped; and unrelated words.
         let known = ["command", "name", "ready", "stop"];
         for slip in ["comand", "commandd", "commend", "comamnd", "commands"] {
             assert_eq!(nearest(slip, &known), Some("command"), "{slip}");

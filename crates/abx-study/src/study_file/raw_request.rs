@@ -1,4 +1,4 @@
-//! A request as it is written, or several, and which answers are right.
+//! Requests as they are written, and which responses are correct.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A scenario as it is written, key by key; what `raw` is to study files.
+//! A scenario as it is written, key by key, as `raw` has the keys of study files.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Words with units and other texts that mean more than their letters.
+//! Reads values with units and other texts of a study file, with messages that name their key.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub fn path_below(key: &str, text: &str) -> Result<PathBuf, String> {
     let is_below = path
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    // A NUL is no part of any file's name.
+    // No file's name contains NUL.
     if !is_below || path.file_name().is_none() || text.contains('\0') {
         return Err(format!(
             "`{key}` is `{}`: write a file's path below the folder, without a leading `/` and \
@@ -54,12 +54,12 @@ pub fn path_below(key: &str, text: &str) -> Result<PathBuf, String> {
             short(text)
         ));
     }
-    // One way to write each path, so that two can be distinguished.
+    // Normalised, so that equal paths compare equal.
     let is_named = |part: &Component| matches!(part, Component::Normal(_));
     Ok(path.components().filter(is_named).collect())
 }
 
-/// A path, or `count` of it, with their numbers for `{n}`.
+/// A path, or `count` paths with their numbers in place of `{n}`.
 pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>, String> {
     match count {
         None => Ok(vec![text.to_owned()]),
@@ -68,13 +68,13 @@ pub fn numbered(key: &str, text: &str, count: Option<u32>) -> Result<Vec<String>
             short(text)
         )),
         Some(count) => {
-            let each = |number: u32| text.replace(NUMBER, &number.to_string());
-            Ok((0..count).map(each).collect())
+            let path = |number: u32| text.replace(NUMBER, &number.to_string());
+            Ok((0..count).map(path).collect())
         }
     }
 }
 
-/// Reads a method, the usual one for a request with or without a body by default.
+/// Reads a method; the default depends on whether the request has a body.
 pub fn method(text: Option<String>, has_body: bool) -> Result<String, String> {
     let method = text.unwrap_or_else(|| usual_method(has_body).to_owned());
     if units::is_token(&method) {

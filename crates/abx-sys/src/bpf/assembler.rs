@@ -2,7 +2,7 @@
 
 use super::kernel::Instruction;
 
-/// A register: r0 has results, r1 to r5 have arguments and are lost in calls, r6 to r9 stay.
+/// A register: r0 has results, r1 to r5 have arguments and do not survive calls, r6 to r9 do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Register(u8);
 
@@ -28,7 +28,7 @@ pub(super) enum Helper {
 #[derive(Debug, Default)]
 pub(super) struct Assembler<Place> {
     code: Vec<Instruction>,
-    /// Instructions that jump, and where to.
+    /// Instructions that jump, with their targets.
     jumps: Vec<(usize, Place)>,
     places: Vec<(Place, usize)>,
 }
@@ -194,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_without_the_place_that_it_jumps_to_is_none() {
-        // Method: a place that is named nowhere.
+    fn a_program_that_jumps_to_an_unknown_place_is_refused() {
+        // Method: a jump to a place that is never named.
         let mut program = Assembler::new();
         program.jump_if_equal(R0, 0, "nowhere");
         assert!(program.finish().is_none());

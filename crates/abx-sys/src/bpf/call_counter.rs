@@ -10,9 +10,9 @@ use super::assembler::{Assembler, FRAME, Helper, R0, R1, R2, R3, R4, R6};
 use super::call_names::call_name;
 use super::kernel::{Instruction, Map, Program};
 
-/// Counts the system calls of all processes but this one.
+/// Counts the system calls of all processes except this one.
 ///
-/// A counted call takes some 100 ns longer, so that nothing else should be measured meanwhile.
+/// A counted call takes some 100 ns longer, so nothing else should be measured meanwhile.
 #[derive(Debug)]
 pub struct CallCounter {
     program: Program,
@@ -33,7 +33,7 @@ pub struct CallCounts {
     pub missed: u64,
 }
 
-/// What keeps a [`CallCounter`] from counting.
+/// Why calls cannot be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallLimit {
     /// This process has neither root's rights nor the capabilities.
@@ -54,7 +54,7 @@ impl CallCounter {
     pub fn open() -> Result<CallCounter, CallLimit> {
         let opened = opened();
         let counter = opened.map_err(|error| CallLimit::of(&error))?;
-        // Checked last, since it matters only to those with the right to count.
+        // Checked last, because it matters only to processes that may count.
         if is_in_own_namespace() {
             return Err(CallLimit::Namespace);
         }
@@ -66,12 +66,12 @@ impl CallCounter {
     /// # Errors
     /// The kernel's; none is known.
     pub fn start(&self) -> io::Result<CallCounting> {
-        // Calls that find no room later have theirs now.
+        // The entry for calls that will find no room is added while there is room.
         self.counts.set(MISSED, 0)?;
         self.program.attach(TRACEPOINT).map(CallCounting)
     }
 
-    /// What was counted since the last time. Nothing may be counting.
+    /// The counts since the last call. Nothing may be counting.
     ///
     /// # Errors
     /// The kernel's; none is known.
@@ -179,14 +179,14 @@ fn program(counts: &Map, excluded: i32) -> Vec<Instruction> {
     code.finish().expect("every place is named")
 }
 
-/// Has r0 point to the key's number, or be zero.
+/// Sets r0 to the address of the key's number, or to zero.
 fn look_up(code: &mut Assembler<Place>, map: i32) {
     code.map(R1, map);
     code.address(R2, KEY.into());
     code.call(Helper::MapLookup);
 }
 
-/// Adds the key with the number 1; r0 is zero if that was done.
+/// Adds the key with the number 1; r0 is zero on success.
 fn add_key(code: &mut Assembler<Place>, map: i32) {
     code.store_constant(VALUE, 1);
     code.map(R1, map);

@@ -70,7 +70,7 @@ const EVERYWHERE: &[(&str, c_long)] = calls! {
     SYS_vmsplice SYS_wait4 SYS_waitid SYS_write SYS_writev
 };
 
-/// Those that newer architectures do not have.
+/// Calls that newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[(&str, c_long)] = calls! {
     SYS_access SYS_alarm SYS_arch_prctl SYS_chmod SYS_chown SYS_creat SYS_dup2

@@ -19,7 +19,7 @@ pub(super) struct Instruction {
 pub(super) struct Map(OwnedFd);
 
 impl Map {
-    /// A table with room for so many keys, which the kernel takes at once.
+    /// A table with room for `keys_max` keys, which the kernel allocates at once.
     ///
     /// # Errors
     /// EPERM if the machine forbids it.
@@ -50,7 +50,7 @@ impl Map {
         self.element(UPDATE, key, Some(&mut value))
     }
 
-    /// Every key and number, which are removed. Nothing may change the table meanwhile.
+    /// Removes and returns every key and number. Nothing may change the table meanwhile.
     ///
     /// # Errors
     /// The kernel's; none is known.
@@ -61,13 +61,13 @@ impl Map {
             keys.push(key);
             last = Some(key);
         }
-        let taken = keys.into_iter().map(|key| {
+        let entries = keys.into_iter().map(|key| {
             let mut value = 0_u64;
             self.element(LOOK_UP, key, Some(&mut value))?;
             self.element(DELETE, key, None)?;
             Ok((key, value))
         });
-        taken.collect()
+        entries.collect()
     }
 
     fn key_after(&self, key: Option<u64>) -> io::Result<Option<u64>> {
@@ -141,7 +141,7 @@ impl Program {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    /// Runs the program at each pass of a tracepoint, until the result is dropped.
+    /// Runs the program at each hit of a tracepoint, until the result is dropped.
     ///
     /// # Errors
     /// ENOENT if the kernel has no such tracepoint.

@@ -27,17 +27,17 @@ pub use part::{FILE_PIECE_BYTES_MAX, FilePart};
 pub use setup::RingError;
 use transfer::{Transfer, TransferStep};
 
-/// What became of what is to be sent on one connection.
+/// The state of the transfer on one connection.
 #[derive(Debug)]
 pub struct Delivery {
     pub number: usize,
     pub sent: Sent,
 }
 
-/// How far it came.
+/// The state of a transfer.
 #[derive(Debug)]
 pub enum Sent {
-    /// All of it is sent; the buffer comes back empty.
+    /// Everything is sent; the buffer is returned empty.
     Whole(Vec<u8>),
     /// The socket has no room: [`FileRing::resume`] when it may have some again.
     Full,
@@ -60,7 +60,7 @@ impl FileRing {
     /// Makes a ring that has nothing to send.
     ///
     /// # Errors
-    /// Why there can be none: see [`RingError`].
+    /// Why a ring cannot be made: see [`RingError`].
     pub fn new() -> Result<FileRing, RingError> {
         let ring = setup::make(ENTRIES)?;
         let notice = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
@@ -157,7 +157,7 @@ impl FileRing {
         Some((number, next))
     }
 
-    /// Has a transfer continue with its next piece, which may have found no room, or drops it.
+    /// Continues a transfer with its next piece, which the socket may have refused, or drops it.
     ///
     /// # Errors
     /// The kernel takes no more operations; not seen.
@@ -167,7 +167,7 @@ impl FileRing {
     pub fn resume(&mut self, number: usize) -> io::Result<()> {
         let pushed = self.push_piece(number);
         if pushed.is_err() {
-            // Nothing of it is under way, and it will not be requested again.
+            // None of its operations is under way, and it will not be requested again.
             self.transfers[number] = None;
         }
         pushed
@@ -201,7 +201,7 @@ impl FileRing {
         }
     }
 
-    /// Writes entries that belong together, handing over earlier ones when there is no room.
+    /// Writes entries that belong together, after submitting earlier ones if there is no room.
     #[allow(unsafe_code)]
     fn push(&mut self, entries: &[squeue::Entry]) -> io::Result<()> {
         for _ in 0..PUSHES_MAX {
@@ -218,7 +218,7 @@ impl FileRing {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Hands over all entries, runs what the kernel has put off for this thread,
+    /// Submits all entries, runs the work that the kernel has deferred for this thread,
     /// and waits for `want` completions, for a while at most.
     #[allow(unsafe_code)]
     fn enter(&mut self, want: u32) -> io::Result<()> {
@@ -287,10 +287,10 @@ fn named(user_data: u64) -> (usize, PieceOperation) {
 
 const KINDS: u64 = 2;
 
-/// Operations that one system call hands over; more take further calls.
+/// Operations that one system call submits; more take further calls.
 const ENTRIES: u32 = 1024;
 
-/// Room in a full queue is had by the first try.
+/// The first try makes room in a full queue.
 const PUSHES_MAX: usize = 16;
 
 /// How often and how long a drop waits: a read takes as long as its disk.

@@ -2,15 +2,15 @@
 
 use std::os::fd::OwnedFd;
 
-/// What is still to be sent of a file.
+/// The part of a file that is still to be sent.
 #[derive(Debug)]
 pub struct FilePart {
     pub file: OwnedFd,
-    /// Where the next byte is.
+    /// The offset of the next byte.
     pub offset: u64,
     /// How many bytes are left, from there on.
     pub left: u64,
 }
 
-/// The most that is read of a file at once, in bytes.
+/// The most bytes that are read from a file at once.
 pub const FILE_PIECE_BYTES_MAX: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! How a ring is made, and why there may be none.
+//! How a ring is made, and why it may not be possible.
 //!
 //! Its kernel features came with Linux 6.1 (deferred task work is the
 //! newest part). Containers often forbid io_uring altogether.
@@ -22,31 +22,31 @@ pub enum RingError {
     Failed(#[from] io::Error),
 }
 
-/// A step of the setup, and what the kernel lacks when it does not know it.
+/// A step of the setup, which names what the kernel lacks if it does not know the step.
 #[derive(Debug, Clone, Copy)]
 enum SetupStep {
     Make,
     Probe,
 }
 
-/// The operations that are used, each with its name for people.
+/// The operations that are used, each with its name in messages.
 const NEEDED: [(u8, &str); 2] = [
     (opcode::Read::CODE, "the operation read"),
     (opcode::Send::CODE, "the operation send"),
 ];
 
-/// Makes a ring, and looks whether all that is used is there.
+/// Makes a ring, and checks that the kernel has everything that is used.
 pub(super) fn make(entries: u32) -> Result<IoUring, RingError> {
     let ring = IoUring::builder()
-        // One thread hands in and takes out; the kernel does its part of the
+        // One thread submits and reaps; the kernel does its part of the
         // work in that thread's waits, not in interrupts of its parsing.
         .setup_single_issuer()
         .setup_defer_taskrun()
         .setup_coop_taskrun()
-        // A bad entry does not hold up those behind it.
+        // A bad entry does not block later ones.
         .setup_submit_all()
         .setup_clamp()
-        // More may be under way than one call hands over.
+        // More may be under way than one call submits.
         .setup_cqsize(entries.saturating_mul(COMPLETIONS_PER_ENTRY))
         .dontfork()
         .build(entries)
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_what_is_missing() {
-        // Method: the kernel's error, by step, against the error that comes of it.
+        // Method: the kernel's error per step, and the resulting message.
         let response = |number, step| refused(io::Error::from_raw_os_error(number), step);
         assert!(matches!(
             response(libc::ENOSYS, SetupStep::Make),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::part::{FILE_PIECE_BYTES_MAX, FilePart};
 use crate::Socket;
 
-/// Bytes to send, and where more come from.
+/// Bytes to send, and the source of more.
 ///
 /// While operations are under way, the buffer is neither moved nor written to,
 /// and file and socket stay open.
@@ -20,15 +20,15 @@ pub(super) struct Transfer {
     /// a piece of the file behind them.
     buffer: Vec<u8>,
     sent: usize,
-    /// Bytes that the read under way is to bring; zero without one.
+    /// Bytes that the read under way was asked for; zero without a read.
     awaited: usize,
     /// Operations of this transfer that have not ended.
     pub(super) under_way: u8,
-    /// What the ended ones of the piece gave, while another one has not.
+    /// The result of the piece's ended operations, while another one has not ended.
     outcome: Outcome,
 }
 
-/// What a piece gave so far.
+/// The result of a piece so far.
 #[derive(Debug, Default)]
 enum Outcome {
     #[default]
@@ -92,7 +92,7 @@ impl Transfer {
             self.buffer.clear();
             self.sent = 0;
         }
-        // What found no room is sent before more is read.
+        // Bytes that the socket did not accept are sent before more are read.
         let reads = self.sent == 0 && self.part.left > 0 && self.has_room();
         let wanted = if reads {
             self.part.left.min(FILE_PIECE_BYTES_MAX as u64)
@@ -116,7 +116,7 @@ impl Transfer {
         }
     }
 
-    /// Whether a piece may still be read behind what the buffer holds.
+    /// Whether a piece may still be read to the end of the buffer.
     fn has_room(&self) -> bool {
         self.buffer.len() < FILE_PIECE_BYTES_MAX
     }

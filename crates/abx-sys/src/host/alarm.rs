@@ -12,8 +12,8 @@ use crate::Nanos;
 
 /// A timer that becomes readable at a moment, once for each time that it is set.
 ///
-/// Whoever waits often and seldom in vain saves with it what the kernel does to
-/// begin and end a timer for each wait.
+/// A thread that waits often and seldom times out saves the kernel's work of starting and
+/// stopping a timer for each wait.
 #[derive(Debug)]
 pub struct Alarm {
     timer: OwnedFd,
@@ -21,7 +21,7 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// One that never rings.
+    /// An alarm that never rings.
     ///
     /// # Errors
     /// The kernel's error, above all too many open files.
@@ -33,14 +33,13 @@ impl Alarm {
         })
     }
 
-    /// When it rings or has rung last; zero when it was never set.
+    /// When it rings or has rung last; zero if it was never set.
     #[must_use]
     pub fn at(&self) -> Nanos {
         self.at
     }
 
-    /// Has it ring at this moment, at once when that has passed, and no longer at
-    /// any other.
+    /// Sets it to ring at this moment, at once if that has passed, and at no other moment.
     ///
     /// # Errors
     /// The kernel's error; not seen.
@@ -78,9 +77,9 @@ mod tests {
 
     #[test]
     fn a_set_is_woken_at_each_moment_that_the_alarm_is_set_to() {
-        // Method: nothing before it is set; then twice, without anybody reading the
-        // timer, once for a moment that has passed; and again nothing, when it is
-        // set to another moment before it has rung.
+        // Method: no event before it is set; then two events without a read of the timer, one of
+        // them for a moment that has passed; and no event if it is set to another moment before
+        // it has rung.
         let epoll = Epoll::new().unwrap();
         let mut events = Events::with_capacity(4);
         let mut alarm = Alarm::new().unwrap();

@@ -1,6 +1,6 @@
-//! How fast a CPU is at this moment: the same work each time, by the clock of
-//! the thread that does it. Where the frequency itself cannot be read, as in
-//! most virtual machines, this is what shows that it changes.
+//! The present speed of a CPU: the same work each time, by the clock of
+//! the thread that does it. If the frequency itself cannot be read, as in
+//! most virtual machines, this work shows that it changes.
 
 use std::hint::black_box;
 use std::io;
@@ -9,7 +9,7 @@ use crate::clock::{Nanos, thread_cpu};
 use crate::host::cpus::pin_thread;
 use crate::kernel_files::read_lossy;
 
-/// How often the work is done; the fastest time counts, since a neighbour on the
+/// How often the work is done. The fastest time counts, because a neighbour on the
 /// same core or an interrupt only makes it slower.
 const TIMES: usize = 8;
 /// Steps of the work: about half a millisecond.
@@ -30,7 +30,7 @@ pub fn fixed_work(cpu: usize) -> io::Result<Nanos> {
     done.unwrap_or_else(|_| Err(io::Error::other("the canary's thread has panicked")))
 }
 
-/// How often a CPU's core was slowed down for its heat since boot; `None` where
+/// How often a CPU's core was slowed down for its heat since boot; `None` if
 /// that is not counted.
 #[must_use]
 pub fn heat_throttles(cpu: usize) -> Option<u64> {

@@ -1,5 +1,5 @@
-//! Under which conditions programs run here at this moment: the memory, time
-//! and processors that the kernel gives, and the waits for them.
+//! The present conditions for programs on this machine: the memory, time
+//! sources and CPUs that the kernel provides, and the waits for them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,28 +17,28 @@ pub struct Conditions {
     pub memory_available_bytes: Option<u64>,
     /// The sources of time that the kernel would accept.
     pub clocksources: Option<Vec<String>>,
-    /// How the frequencies of these processors are chosen, each way once.
+    /// How the frequencies of these CPUs are chosen, each way once.
     pub governors: Option<Vec<String>>,
-    /// For how long an idle processor waits awake before it is given back to the host
+    /// For how long an idle CPU waits awake before it is given back to the host
     /// of a virtual machine, in ns at most; `None` if that is unknown.
     pub halt_poll_ns: Option<u64>,
-    /// How many processors' time the control group may use.
+    /// How many CPUs' time the control group may use.
     pub quota: Option<Quota>,
     /// How much programs waited for each resource lately.
     pub pressure: Option<Pressure>,
 }
 
-/// How many processors' time a control group may use before it is halted.
+/// How many CPUs' time a control group may use before it is throttled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quota {
-    /// As much as there is.
+    /// All CPU time.
     Unlimited,
-    /// So many processors' time: 1.5 is one and a half.
+    /// This many CPUs' time: 1.5 is one and a half.
     Cpus(f64),
 }
 
-/// For which share of the last ten seconds some program waited: 0.1 is a tenth.
+/// The share of the last ten seconds in which some program waited: 0.1 is a tenth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pressure {
     pub cpu: f64,
@@ -47,7 +47,7 @@ pub struct Pressure {
 }
 
 impl Conditions {
-    /// Reads /proc and /sys; frequencies are those of these processors.
+    /// Reads /proc and /sys; frequencies are those of these CPUs.
     #[must_use]
     pub fn read(cpus: &[usize]) -> Conditions {
         let memory = read_lossy("/proc/meminfo").unwrap_or_default();
@@ -66,7 +66,7 @@ impl Conditions {
 fn halt_poll_ns() -> Option<u64> {
     let governor = word("/sys/devices/system/cpu/cpuidle/current_governor")?;
     let most = word("/sys/module/haltpoll/parameters/guest_halt_poll_ns")?;
-    // The setting is there even if another governor rules.
+    // The setting exists even if another governor is in use.
     (governor == "haltpoll").then(|| most.parse().ok())?
 }
 
@@ -80,32 +80,32 @@ fn available_bytes(text: &str) -> Option<u64> {
 }
 
 fn governors(cpus: &[usize]) -> Option<Vec<String>> {
-    let each = cpus.iter().map(|cpu| {
+    let governors = cpus.iter().map(|cpu| {
         word(&format!(
             "/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"
         ))
     });
-    let texts: Option<BTreeSet<String>> = each.collect();
-    let all_texts = texts.filter(|texts| !texts.is_empty())?;
-    Some(all_texts.into_iter().collect())
+    let governors: Option<BTreeSet<String>> = governors.collect();
+    let governors = governors.filter(|governors| !governors.is_empty())?;
+    Some(governors.into_iter().collect())
 }
 
-/// The least that this process's group and those above it may use.
+/// The lowest limit of this process's group and the groups above it.
 ///
 /// # Errors
 /// The kernel's error; `Unsupported` without control groups of version 2.
 fn quota() -> io::Result<Quota> {
     let groups = read_lossy("/proc/self/cgroup")?;
-    let own_text = own_group(&groups).ok_or(io::ErrorKind::Unsupported)?;
+    let path = group_path(&groups).ok_or(io::ErrorKind::Unsupported)?;
     // Version 1 states it in another way, and has no such file at its root.
     std::fs::metadata("/sys/fs/cgroup/cgroup.controllers")?;
     let mut least = Quota::Unlimited;
-    for group in group_and_above(own_text) {
-        // The root has no limit and no file; nor has a group without the controller.
+    for group in group_and_above(path) {
+        // Neither the root nor a group without the controller has a limit or a file.
         let text = read_lossy(format!("/sys/fs/cgroup{group}/cpu.max")).unwrap_or_default();
         least = match (least, parse_quota(&text)) {
             (least, None | Some(Quota::Unlimited)) => least,
-            (Quota::Cpus(value), Some(Quota::Cpus(other))) => Quota::Cpus(value.min(other)),
+            (Quota::Cpus(least), Some(Quota::Cpus(cpus))) => Quota::Cpus(least.min(cpus)),
             (Quota::Unlimited, Some(limit)) => limit,
         };
     }
@@ -113,17 +113,18 @@ fn quota() -> io::Result<Quota> {
 }
 
 /// The path of this process's group of version 2.
-fn own_group(text: &str) -> Option<&str> {
+fn group_path(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.strip_prefix("0::"))
 }
 
-/// `/a/b` gives `/a/b`, `/a` and the root, which is an empty text.
-fn group_and_above(own_text: &str) -> impl Iterator<Item = &str> {
-    let mine = own_text.trim_end_matches('/');
-    std::iter::successors(Some(mine), |group| Some(&group[..group.rfind('/')?]))
+/// The paths of a group and the groups above it: of `/a/b`, these are `/a/b`, `/a` and the root,
+/// which is an empty text.
+fn group_and_above(path: &str) -> impl Iterator<Item = &str> {
+    let path = path.trim_end_matches('/');
+    std::iter::successors(Some(path), |group| Some(&group[..group.rfind('/')?]))
 }
 
-/// Takes the text of `cpu.max` apart: time in µs, or `max`, within a period.
+/// Parses the text of `cpu.max`: time in µs, or `max`, and a period.
 fn parse_quota(text: &str) -> Option<Quota> {
     let (time, period) = text.trim().split_once(' ')?;
     if time == "max" {
@@ -158,8 +159,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_texts_of_the_kernel_are_understood() {
-        // Method: one text of each kind as Linux writes it, and wrong ones.
+    fn texts_of_the_kernel_are_read() {
+        // Method: a text of each kind as Linux writes it, and invalid ones.
         let some = "some avg10=12.50 avg60=1.00 avg300=0.00 total=3\nfull avg10=99.00 total=0\n";
         assert_eq!(parse_pressure(some), Some(0.125));
         assert_eq!(parse_pressure("full avg10=99.00 total=0\n"), None);
@@ -176,13 +177,13 @@ mod tests {
         let texts: Vec<&str> = group_and_above("/a/b.slice").collect();
         assert_eq!(texts, ["/a/b.slice", "/a", ""]);
         assert_eq!(group_and_above("/").collect::<Vec<_>>(), [""]);
-        assert_eq!(own_group("4:cpu:/x\n0::/y\n"), Some("/y"));
-        assert_eq!(own_group("4:cpu:/x\n"), None);
+        assert_eq!(group_path("4:cpu:/x\n0::/y\n"), Some("/y"));
+        assert_eq!(group_path("4:cpu:/x\n"), None);
     }
 
     #[test]
-    fn a_processor_that_does_not_say_makes_all_of_them_unknown() {
-        // Method: a processor that no machine has, and none at all.
+    fn a_cpu_without_a_governor_makes_all_of_them_unknown() {
+        // Method: a CPU that no machine has, and no CPUs.
         assert_eq!(governors(&[1_000_000]), None);
         assert_eq!(governors(&[]), None);
     }
@@ -202,7 +203,7 @@ mod tests {
             let _ = parse_quota(&text);
             let _ = available_bytes(&format!("MemAvailable: {text} kB"));
             let _ = group_and_above(&text).count();
-            let _ = own_group(&text);
+            let _ = group_path(&text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Control groups: where the kernel adds up what all processes of a group use, in the first
+//! Control groups, in which the kernel adds up the use of all processes of a group: in the first
 //! version of them, in the second, and where a machine has both.
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::kernel_files::{KeptFile, read_lossy};
 /// A hierarchy of control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hierarchy {
-    /// That of the first version with this controller.
+    /// The hierarchy of the first version with this controller.
     First(&'static str),
     Second,
 }
@@ -22,7 +22,7 @@ pub(crate) struct GroupFolder {
 
 impl Hierarchy {
     /// The folder of a process's group in it; `groups` is its `cgroup` in /proc, `mounts` our
-    /// own mountinfo. `None` where there is no such hierarchy.
+    /// own mountinfo. `None` if there is no such hierarchy.
     pub(crate) fn folder(self, groups: &str, mounts: &str) -> Option<GroupFolder> {
         let path = self.group(groups)?;
         let (root, point) = mounts.lines().find_map(|line| self.mount(line))?;
@@ -43,7 +43,7 @@ impl Hierarchy {
         })
     }
 
-    /// Which part of it is mounted and where, when a line of mountinfo is about it.
+    /// Which part of it is mounted and where, if a line of mountinfo is about it.
     fn mount(self, line: &str) -> Option<(&str, &str)> {
         let (before, after) = line.split_once(" - ")?;
         let mut fields = before.split(' ').skip(3);
@@ -66,8 +66,8 @@ impl Hierarchy {
     }
 }
 
-/// The CPU time of a control group: that of all its processes, also of those that have ended
-/// and of those in groups below it.
+/// The CPU time of a control group: that of all its processes, including those that have ended
+/// and those in groups below it.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     usage: KeptFile,
@@ -75,13 +75,12 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// The group of a process, if it is not ours too; `None` also if nothing can be read
-    /// of it.
+    /// The group of a process; `None` if it is our group too, and if it cannot be read.
     pub(crate) fn of_process(pid: u32) -> Option<ControlGroup> {
         let groups = read_lossy(format!("/proc/{pid}/cgroup")).ok()?;
-        let own_text = read_lossy("/proc/self/cgroup").ok()?;
+        let own_groups = read_lossy("/proc/self/cgroup").ok()?;
         let mounts = read_lossy("/proc/self/mountinfo").ok()?;
-        let (file, hierarchy) = usage_file(&groups, &own_text, &mounts)?;
+        let (file, hierarchy) = usage_file(&groups, &own_groups, &mounts)?;
         let mut group = ControlGroup {
             usage: KeptFile::open(file),
             hierarchy,
@@ -89,15 +88,15 @@ impl ControlGroup {
         group.cpu().map(|_| group)
     }
 
-    /// What it has used since it was made.
+    /// Its CPU time since it was created.
     pub(crate) fn cpu(&mut self) -> Option<Nanos> {
         parse(self.hierarchy, &self.usage.read()?)
     }
 }
 
-/// The file with the CPU time of a process's group. Where both versions are there, the first
-/// one has it: only one of them has the controllers.
-fn usage_file(groups: &str, own_text: &str, mounts: &str) -> Option<(PathBuf, Hierarchy)> {
+/// The file with the CPU time of a process's group. If both versions exist, the first one has it:
+/// only one of them has the controllers.
+fn usage_file(groups: &str, own_groups: &str, mounts: &str) -> Option<(PathBuf, Hierarchy)> {
     let first = Hierarchy::First("cpuacct");
     let (hierarchy, name) = if mounts.lines().any(|line| first.mount(line).is_some()) {
         (first, "cpuacct.usage")
@@ -105,13 +104,13 @@ fn usage_file(groups: &str, own_text: &str, mounts: &str) -> Option<(PathBuf, Hi
         (Hierarchy::Second, "cpu.stat")
     };
     let folder = hierarchy.folder(groups, mounts)?;
-    // A process in our own group cannot be separated from us, nor one in the root group.
+    // The time of a process in our own group, or in the root group, includes that of others.
     let is_apart =
-        hierarchy.folder(own_text, mounts)? != folder && folder.path != folder.mount_point;
+        hierarchy.folder(own_groups, mounts)? != folder && folder.path != folder.mount_point;
     is_apart.then(|| (folder.path.join(name), hierarchy))
 }
 
-/// Nanoseconds alone in the first version, microseconds among others in the second.
+/// The first version has nanoseconds alone, the second microseconds among other lines.
 fn parse(hierarchy: Hierarchy, text: &str) -> Option<Nanos> {
     match hierarchy {
         Hierarchy::First(_) => text.trim().parse().ok().map(Nanos),
@@ -137,7 +136,7 @@ mod tests {
     const OWN: &str = "4:cpuset:/\n3:cpu,cpuacct:/\n0::/slice\n";
 
     #[test]
-    fn cpu_time_is_where_the_version_has_it() {
+    fn cpu_time_is_read_in_each_version() {
         // Method: the first version, the second, and both side by side.
         let file = |mounts: &str| usage_file(GROUPS, OWN, mounts).unwrap();
         let first = Hierarchy::First("cpuacct");
@@ -152,8 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_others_are_in_too_is_none() {
-        // Method: our own group, the one around all, and a machine without any.
+    fn a_group_with_other_processes_is_not_used() {
+        // Method: our own group, the root group, and a machine without groups.
         assert_eq!(usage_file(GROUPS, GROUPS, FIRST), None);
         assert_eq!(usage_file(OWN, GROUPS, FIRST), None);
         assert_eq!(usage_file(GROUPS, OWN, ""), None);

@@ -1,7 +1,7 @@
 //! Counters that the kernel keeps: CPU time of the machine, forks, and how long a
 //! thread ran and waited to run.
 //!
-//! All of them only grow, so a number has a meaning beside an earlier one.
+//! All of them only grow, so a value has a meaning only relative to an earlier one.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ pub fn ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 
-/// What one CPU did since boot, in clock ticks.
+/// The use of one CPU since boot, in clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTicks {
     /// Programs, guests of a virtual machine included.
@@ -34,7 +34,7 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// What was added since `earlier`. The kernel may take idle time back; that counts as zero.
+    /// The ticks since `earlier`. The kernel may take idle time back; that counts as zero.
     #[must_use]
     pub fn since(self, earlier: CpuTicks) -> CpuTicks {
         CpuTicks {
@@ -49,7 +49,7 @@ impl CpuTicks {
         }
     }
 
-    /// Ticks in which this machine worked; stolen ones are not among them.
+    /// Ticks in which this machine worked, without stolen ones.
     #[must_use]
     pub fn busy(self) -> u64 {
         [self.user, self.nice, self.system, self.irq, self.softirq]
@@ -58,7 +58,7 @@ impl CpuTicks {
     }
 }
 
-/// What abx takes from /proc/stat.
+/// The values that abx reads from /proc/stat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineCounters {
     pub cpus: BTreeMap<usize, CpuTicks>,
@@ -76,7 +76,7 @@ impl MachineCounters {
             .ok_or_else(|| not_understood("/proc/stat"))
     }
 
-    /// Takes the text of /proc/stat apart; `None` when a counter is missing.
+    /// Parses the text of /proc/stat; `None` if a counter is missing.
     #[must_use]
     pub fn parse(text: &str) -> Option<MachineCounters> {
         let mut cpus = BTreeMap::new();
@@ -123,7 +123,7 @@ pub struct ThreadSchedule {
 }
 
 impl ThreadSchedule {
-    /// Takes the text of a schedstat file apart.
+    /// Parses the text of a schedstat file.
     #[must_use]
     pub fn parse(text: &str) -> Option<ThreadSchedule> {
         let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);

@@ -14,7 +14,7 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok(list(&sched_getaffinity(None)?))
 }
 
-/// The same of another process, of its first thread.
+/// The CPUs that the first thread of another process may use.
 ///
 /// # Errors
 /// The kernel's error: above all that the process is gone.
@@ -30,7 +30,7 @@ fn list(set: &CpuSet) -> Vec<usize> {
         .collect()
 }
 
-/// Binds the calling thread, and what it starts from now on, to these CPUs.
+/// Binds the calling thread, and the threads and processes that it starts later, to these CPUs.
 ///
 /// # Errors
 /// `InvalidInput` when none of them may be used.
@@ -47,20 +47,20 @@ pub fn pin_thread(cpus: &[usize]) -> io::Result<()> {
 
 /// Groups CPUs that are threads of one core (SMT siblings), in ascending order.
 ///
-/// If /sys does not state them, every CPU counts as a core of its own.
+/// If /sys does not state them, every CPU counts as a separate core.
 #[must_use]
 pub fn cores(cpus: &[usize]) -> Vec<Vec<usize>> {
     group_by_core(cpus, siblings)
 }
 
-/// The same, if /sys states them for each of the CPUs.
+/// The cores of these CPUs, if /sys states them for each.
 #[must_use]
 pub fn known_cores(cpus: &[usize]) -> Option<Vec<Vec<usize>>> {
     let is_known = |cpu: &usize| siblings(*cpu).is_some();
     cpus.iter().all(is_known).then(|| cores(cpus))
 }
 
-/// The CPUs of one's core.
+/// The CPUs of the core of this CPU.
 fn siblings(cpu: usize) -> Option<Vec<usize>> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     parse_cpu_list(&read_lossy(path).ok()?)
@@ -85,7 +85,7 @@ fn group_by_core(
     cores
 }
 
-/// Reads the kernel's way to write a set of CPUs: `0-3,8`.
+/// Reads a set of CPUs as the kernel writes it: `0-3,8`.
 fn parse_cpu_list(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {
@@ -113,7 +113,7 @@ impl CpuSplit {
     /// half, the generator the last one.
     ///
     /// An odd core goes to the generator: a server on fewer CPUs is still
-    /// compared fairly, but where the generator is the limit nothing can be
+    /// compared fairly, but if the generator is the limit nothing can be
     /// claimed. Siblings are divided only when there is one core, and a single
     /// CPU is shared.
     #[must_use]
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_form_a_core_and_unknown_ones_stand_alone() {
+    fn siblings_form_a_core_and_cpus_without_known_siblings_are_single() {
         // Method: CPUs 0 and 2 are siblings, 3's list cannot be read, and 9,
         // a sibling of 1, may not be used.
         let cores = group_by_core(&[0, 1, 2, 3], |cpu| match cpu {

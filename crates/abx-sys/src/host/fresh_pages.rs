@@ -17,7 +17,7 @@ pub struct FreshPages {
 unsafe impl Send for FreshPages {}
 
 impl FreshPages {
-    /// Reserves this many pages, at least one; they are not there yet.
+    /// Reserves this many pages, at least one, which are not yet in memory.
     ///
     /// # Errors
     /// ENOMEM if there is no such room.

@@ -1,4 +1,4 @@
-//! What the machine is, as far as it explains a measurement.
+//! The machine, as far as it explains a measurement.
 //!
 //! The host's name is left out on purpose: records are passed on.
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::kernel_files::read_lossy;
 use crate::net::ports;
 
-/// The machine that a record was made on; `None` is "could not be read".
+/// The machine on which a record was made; `None` is "could not be read".
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// What the CPU calls itself.
+    /// The name of the CPU.
     pub cpu_model: Option<String>,
     /// How many CPUs are online.
     pub cpus: Option<u32>,
@@ -28,7 +28,7 @@ pub struct Machine {
     pub tcp_max_syn_backlog: Option<u32>,
     /// The ports that outgoing connections are given, both ends included.
     pub ip_local_port_range: Option<(u16, u16)>,
-    /// How CPU 0's frequency is chosen.
+    /// The governor of CPU 0's frequency.
     pub cpu_governor: Option<String>,
 }
 
@@ -55,8 +55,8 @@ impl Machine {
     }
 }
 
-/// What processes share that see the same loopback addresses: a boot of a kernel and a
-/// namespace of its network. `None` when it cannot be read.
+/// An id that processes with the same loopback addresses share: a boot of a kernel and one of its
+/// network namespaces. `None` if it cannot be read.
 #[must_use]
 pub fn loopback() -> Option<String> {
     let boot = word("/proc/sys/kernel/random/boot_id")?;
@@ -115,7 +115,7 @@ mod tests {
         processor\t: 1\nmodel name\t: B\nflags\t\t: fpu\n";
 
     #[test]
-    fn the_values_are_found_whatever_stands_around_them() {
+    fn values_are_found_whatever_surrounds_them() {
         // Method: a value with a colon in it, and flags that only contain the word.
         assert_eq!(value_of(CPU_INFO, "model name"), Some("A (R) 9: fast"));
         assert_eq!(count_of(CPU_INFO, "processor"), Some(2));

@@ -1,4 +1,4 @@
-//! The machine: its processors, memory and counters.
+//! The machine: its CPUs, memory and counters.
 
 pub mod alarm;
 pub mod calibration;

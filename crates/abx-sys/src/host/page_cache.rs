@@ -1,4 +1,4 @@
-//! How much of a file is in memory, and how it leaves it.
+//! How much of a file is in memory, and how to drop it from memory.
 
 use std::fs::File;
 use std::io;
@@ -11,13 +11,13 @@ use rustix::param::page_size;
 /// Pages of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// Those that are in memory.
+    /// Pages that are in memory.
     pub resident: u64,
     pub all: u64,
 }
 
 impl Pages {
-    /// Those of both.
+    /// The pages of both.
     #[must_use]
     pub fn plus(self, other: Pages) -> Pages {
         Pages {
@@ -27,7 +27,7 @@ impl Pages {
     }
 }
 
-/// Has the kernel drop a file from memory.
+/// Makes the kernel drop a file from memory.
 ///
 /// It keeps pages that are not written to the disk yet (see
 /// [`File::sync_data`]), that some process has mapped, and all of them where the
@@ -36,7 +36,7 @@ impl Pages {
 /// # Errors
 /// The kernel's error; not seen on a regular file.
 pub fn drop_pages(file: &File) -> io::Result<()> {
-    // No length is all of it.
+    // No length stands for the whole file.
     Ok(fadvise(
         file,
         0,
@@ -91,7 +91,7 @@ mod tests {
     const TMPFS: i64 = 0x0102_1994;
 
     #[test]
-    fn a_file_leaves_memory_where_there_is_a_disk_and_comes_back_when_it_is_read() {
+    fn a_dropped_file_leaves_memory_if_it_has_a_disk_and_a_read_brings_it_back() {
         // Method: a file of 100 pages and one byte, written, dropped and read again,
         // in the folder for temporary files and in one that has no disk.
         let mut folders = vec![std::env::temp_dir()];
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_has_no_pages() {
-        // Method: a mapping of nothing would be refused.
+        // Method: an empty file, whose mapping the kernel would refuse.
         let file = tempfile::tempfile().unwrap();
         drop_pages(&file).unwrap();
         assert_eq!(pages(&file).unwrap(), Pages::default());

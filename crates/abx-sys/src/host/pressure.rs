@@ -1,18 +1,18 @@
-//! For how long work stood still for want of a CPU, of memory or of a disk
+//! For how long work was stalled because it waited for a CPU, memory or a disk
 //! (pressure stall information, Documentation/accounting/psi.rst of the kernel).
 
 use crate::counters_table::counters;
 use crate::kernel_files::KeptFile;
 
 counters! {
-    /// Totals since boot for the whole machine, in microseconds; `None` where this
+    /// Totals since boot for the whole machine, in microseconds; `None` if this
     /// kernel does not count them.
     pub struct PressureCounters {
         /// Some thread was ready to run and had no CPU.
         cpu_pressure_us,
-        /// Nothing ran, since everything waited for memory.
+        /// Nothing ran, because all threads waited for memory.
         memory_pressure_us,
-        /// Nothing ran, since everything waited for a disk.
+        /// Nothing ran, because all threads waited for a disk.
         io_pressure_us,
     }
 }
@@ -73,8 +73,8 @@ mod tests {
     }
 
     #[test]
-    fn what_one_reading_lacks_is_not_known() {
-        // Method: one kind read both times, one only the first time.
+    fn a_total_that_one_reading_lacks_is_unknown() {
+        // Method: a kind that was read both times, and one that was read only the first time.
         let earlier = PressureCounters {
             cpu_pressure_us: Some(5),
             memory_pressure_us: Some(1),

@@ -1,4 +1,4 @@
-//! Everything that the machine counts of its own troubles, read at once and
+//! The machine's counters of losses and shortages, read at once and
 //! cheaply: the files stay open. Start at [`StrainGauge`].
 
 use crate::Nanos;
@@ -6,21 +6,21 @@ use crate::host::pressure::{PressureCounters, PressureFiles};
 use crate::host::throttling::{ThrottlingCounters, ThrottlingFiles};
 use crate::net::network::{NetworkCounters, NetworkFiles};
 
-/// What was counted until one moment, or between two.
+/// The counters at one moment, or their increase between two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Strain {
-    /// When it was counted, or for how long.
+    /// When the counters were read, or the time between the two readings.
     pub at: Nanos,
-    /// Of TCP and of packets within the machine.
+    /// Counters of TCP and of packets within the machine.
     pub network: NetworkCounters,
-    /// Of want of CPUs, memory and disks.
+    /// Counters of waits for CPUs, memory and disks.
     pub pressure: PressureCounters,
-    /// Of limits that control groups set.
+    /// Counters of the limits of control groups.
     pub throttling: ThrottlingCounters,
 }
 
 impl Strain {
-    /// What was added since `earlier`.
+    /// The increase since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Strain) -> Strain {
         Strain {
@@ -31,7 +31,7 @@ impl Strain {
         }
     }
 
-    /// The counter of this name, as records call it; `None` when it was not read.
+    /// The counter with this name in records; `None` if it was not read.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<u64> {
         let network = self.network.without_vain_probes().named(name);
@@ -41,7 +41,7 @@ impl Strain {
     }
 }
 
-/// Reads [`Strain`] again and again.
+/// Reads [`Strain`] repeatedly.
 ///
 /// It sees the network and the control groups that the calling process had when
 /// it was opened.
@@ -53,7 +53,7 @@ pub struct StrainGauge {
 }
 
 impl StrainGauge {
-    /// Opens every file; what is not there is `None` in each reading.
+    /// Opens every file; the counters of a missing file are `None` in each reading.
     #[must_use]
     pub fn open() -> StrainGauge {
         StrainGauge {
@@ -63,7 +63,7 @@ impl StrainGauge {
         }
     }
 
-    /// What was counted until now.
+    /// The counters now.
     pub fn read(&mut self) -> Strain {
         Strain {
             at: Nanos::now(),
@@ -79,8 +79,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_reading_has_lost_nothing() {
-        // Method: two readings of the real machine; what the first had, the second has.
+    fn a_later_reading_has_every_counter_of_an_earlier_one() {
+        // Method: two readings of the real machine; the second has every counter of the first.
         let mut gauge = StrainGauge::open();
         let (first, second) = (gauge.read(), gauge.read());
         let added = second.since(first);

@@ -12,7 +12,7 @@ counters! {
     /// Totals since the groups were made, those of all groups added up; `None` when
     /// no group can be looked into.
     pub struct ThrottlingCounters {
-        /// Periods in which a group had used up what it may.
+        /// Periods in which a group had used up its quota.
         throttled,
         /// For how long its threads were kept from running, in microseconds.
         throttled_us,
@@ -20,7 +20,7 @@ counters! {
 }
 
 impl ThrottlingCounters {
-    /// Takes the text of a cpu.stat apart, of either version of control groups.
+    /// Parses the text of a cpu.stat of either version of control groups.
     /// A group without the counters has no limit, so it throttles nothing.
     fn parse(text: &str) -> (u64, u64) {
         let number = |name: &str| {
@@ -36,12 +36,12 @@ impl ThrottlingCounters {
     }
 }
 
-/// The files behind [`ThrottlingCounters`], open: one for each group around us.
+/// The open files of [`ThrottlingCounters`], one per group around this process.
 #[derive(Debug)]
 pub(crate) struct ThrottlingFiles(Vec<KeptFile>);
 
 impl ThrottlingFiles {
-    /// Those of the calling process's groups; none if /proc does not list them.
+    /// The files of the calling process's groups; none if /proc does not list them.
     pub(crate) fn open() -> ThrottlingFiles {
         let groups = read_lossy("/proc/self/cgroup").unwrap_or_default();
         let mounts = read_lossy("/proc/self/mountinfo").unwrap_or_default();
@@ -104,7 +104,7 @@ mod tests {
     const GROUPS: &str = "4:cpuset:/b\n3:cpu,cpuacct:/a/b\n0::/docker/1\n";
 
     #[test]
-    fn the_groups_around_the_own_one_are_found() {
+    fn the_groups_around_a_group_are_found() {
         // Method: both versions side by side, one mounted as a whole and one in part.
         let paths = folders(GROUPS, MOUNTS);
         let expected = [
@@ -129,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_group_nothing_is_known() {
-        // Method: no file, and one that is not there.
+    fn without_a_group_the_counters_are_unknown() {
+        // Method: no files, and a file that does not exist.
         assert_eq!(
             ThrottlingFiles(Vec::new()).read(),
             ThrottlingCounters::default()

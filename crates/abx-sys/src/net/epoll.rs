@@ -1,5 +1,5 @@
 //! Epoll: edge-triggered, with one registration per socket and no call to re-arm it; or one
-//! event at a time, where threads take turns with a socket.
+//! event at a time, if threads take turns with a socket.
 
 use std::io;
 use std::mem::offset_of;
@@ -19,7 +19,7 @@ pub struct Epoll {
     is_coarse: AtomicBool,
 }
 
-/// What a socket is watched for.
+/// The events that a socket is watched for.
 #[derive(Debug, Clone, Copy)]
 pub struct Interest(epoll::EventFlags);
 
@@ -57,7 +57,7 @@ impl Interest {
     }
 }
 
-/// Room for the events of one wait, used again and again.
+/// Room for the events of one wait, which is reused.
 pub struct Events {
     buffer: Vec<epoll::Event>,
 }
@@ -71,7 +71,7 @@ impl Events {
         }
     }
 
-    /// No room at all, and no memory taken: a place holder while the real one is in use.
+    /// No room and no memory: a placeholder while the real buffer is in use.
     #[must_use]
     pub fn none() -> Events {
         Events { buffer: Vec::new() }
@@ -85,7 +85,7 @@ impl Events {
         })
     }
 
-    /// How many events the last wait gave.
+    /// How many events the last wait returned.
     #[must_use]
     pub fn len(&self) -> usize {
         self.buffer.len()
@@ -168,7 +168,7 @@ impl Epoll {
         Ok(epoll::modify(&self.set, socket, data, interest.0)?)
     }
 
-    /// Watches `socket` no longer.
+    /// Stops watching `socket`.
     ///
     /// # Errors
     /// The kernel's error, `NotFound` for a socket that is not in the set.
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn one_event_is_all_until_it_is_asked_for_again() {
+    fn a_socket_has_one_event_until_it_is_watched_again() {
         // Method: two bytes, one by one: the second gives no event until then, and the
         // unread byte gives one at once.
         for epoll in sets() {
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn no_wait_without_an_event_ends_before_its_time() {
+    fn a_wait_without_an_event_never_ends_early() {
         // Method: spans that are no whole milliseconds, on an empty set.
         let mut events = Events::with_capacity(4);
         for epoll in sets() {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_counts_in_less_than_milliseconds() {
+    fn a_wait_may_be_shorter_than_a_millisecond() {
         // Method: waits of 50 us until one took less than the millisecond that a
         // coarse wait rounds up to; a busy machine may delay some of them.
         let epoll = Epoll::new().unwrap();

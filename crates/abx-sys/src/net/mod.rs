@@ -1,4 +1,4 @@
-//! Sockets, the wait for them, and what the kernel counts of the network.
+//! Sockets, the wait for them, and the kernel's counters of the network.
 
 pub mod epoll;
 pub mod names;

@@ -14,7 +14,7 @@ pub fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok((host, port).to_socket_addrs()?.collect())
 }
 
-/// Has glibc look hosts up by its own code, whatever `/etc/nsswitch.conf` sets. A static program
+/// Makes glibc look hosts up by its own code, whatever `/etc/nsswitch.conf` sets. A static program
 /// needs this before its first [`look_up`].
 ///
 /// SUBTLE: further services, such as mDNS or systemd's, are libraries that belong to

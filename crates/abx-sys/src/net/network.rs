@@ -1,4 +1,4 @@
-//! Signs of trouble that the kernel counts of TCP and of the way packets take
+//! The kernel's counters of losses in TCP and on the way that packets take
 //! within the machine. They belong to the whole network namespace, not to one
 //! server. Start at [`NetworkCounters`].
 
@@ -8,7 +8,7 @@ use crate::counters_table::counters;
 use crate::kernel_files::{KeptFile, read_lossy};
 
 counters! {
-    /// What was counted since boot; `None` where this kernel does not count it.
+    /// Counters since boot; `None` if this kernel does not have them.
     pub struct NetworkCounters {
         /// A connection was complete, but the server's accept queue was full.
         listen_overflows,
@@ -16,30 +16,30 @@ counters! {
         listen_drops,
         /// Connection attempts dropped because too many were half open.
         half_open_drops,
-        /// Packets dropped because those of their socket that wait were too many.
+        /// Packets dropped because their socket's backlog was full.
         backlog_drops,
         /// Packets dropped because their socket's receive buffer was full.
         receive_queue_drops,
-        /// Retransmission timers that ran out.
+        /// Retransmission timers that expired.
         timeouts,
         /// First packets of a connection that were sent again: each cost a second or more.
         syn_retransmits,
         /// Packets sent again for any reason, probes for lost ends included.
         retransmits,
-        /// Probes for lost ends: the last packet sent again some milliseconds after it, since
-        /// nothing was acknowledged yet. On loopback a busy receiver brings them about.
+        /// Probes for lost ends: the last packet sent again some milliseconds after it, because
+        /// nothing was acknowledged yet. On loopback, a busy receiver causes them.
         loss_probes,
         /// Probes that found something lost.
         loss_probe_recoveries,
-        /// Packets dropped because a CPU's queue of received ones was full.
+        /// Packets dropped because a CPU's receive queue was full.
         packets_dropped,
-        /// How often a CPU had packets left when its turn to receive was over.
+        /// How often a CPU had packets left at the end of its turn to receive.
         squeezes,
     }
 }
 
 impl NetworkCounters {
-    /// Takes the texts of /proc/net/netstat, snmp and softnet_stat apart.
+    /// Parses the texts of /proc/net/netstat, snmp and softnet_stat.
     #[must_use]
     pub fn parse(netstat: &str, snmp: &str, softnet: &str) -> NetworkCounters {
         let mut network_counters = NetworkCounters::default();
@@ -69,8 +69,8 @@ impl NetworkCounters {
         network_counters
     }
 
-    /// The same, with only those packets sent again of which one was lost or taken for lost:
-    /// without probes that found nothing amiss.
+    /// These counters, with only the retransmits of packets that were lost or considered lost:
+    /// without probes that found no loss.
     #[must_use]
     pub fn without_vain_probes(self) -> NetworkCounters {
         let recoveries = self.loss_probe_recoveries.unwrap_or(0);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_that_find_nothing_amiss_are_no_losses() {
+    fn probes_that_find_no_loss_are_not_losses() {
         // Method: kernels with and without the counters, and more probes than packets sent
         // again, since a probe may be a packet that is new.
         let table = [

@@ -58,12 +58,12 @@ pub fn candidates() -> Result<RangeInclusive<u16>, PortError> {
     candidates_below(*local_port_range()?.start())
 }
 
-/// A port that no other process is given here while this one has it.
+/// A port that abx gives to no other process while this value exists.
 #[derive(Debug)]
 pub struct FreePort {
     number: u16,
-    /// Its name is bound in place of the port itself, which the server binds;
-    /// `None` where no such socket may be had.
+    /// A socket whose name is bound in place of the port itself, which the server binds;
+    /// `None` if no such socket can be made.
     _claim: Option<UnixDatagram>,
 }
 
@@ -167,9 +167,9 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % below
         };
-        let given = free_port(candidates().unwrap(), &mut draw).unwrap();
-        let port = given.number();
-        drop(given);
+        let free = free_port(candidates().unwrap(), &mut draw).unwrap();
+        let port = free.number();
+        drop(free);
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let error = free_port(port..=port, &mut draw).unwrap_err();
         assert!(
@@ -185,15 +185,15 @@ mod tests {
     fn a_port_is_given_once_until_it_is_dropped() {
         // Method: all of ten candidates are taken, each a different one; then one
         // is let go.
-        let whole = candidates().unwrap();
-        let some = *whole.end() - 9..=*whole.end();
-        let mut given: Vec<FreePort> = Vec::new();
-        while let Ok(port) = free_port(some.clone(), &mut |_| 0) {
-            assert!(given.iter().all(|other| other.number() != port.number()));
-            given.push(port);
+        let candidates = candidates().unwrap();
+        let ten = *candidates.end() - 9..=*candidates.end();
+        let mut ports: Vec<FreePort> = Vec::new();
+        while let Ok(port) = free_port(ten.clone(), &mut |_| 0) {
+            assert!(ports.iter().all(|other| other.number() != port.number()));
+            ports.push(port);
         }
-        let last = given.pop().expect("one of ten ports is free").number();
-        assert_eq!(free_port(some, &mut |_| 0).unwrap().number(), last);
+        let last = ports.pop().expect("one of ten ports is free").number();
+        assert_eq!(free_port(ten, &mut |_| 0).unwrap().number(), last);
     }
 
     #[test]
@@ -210,8 +210,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let taken = listener.local_addr().unwrap().port();
         let first = taken.saturating_sub(200);
-        let found_free_port = free_port(first..=taken, &mut |_| u32::MAX).unwrap();
-        assert!((first..taken).contains(&found_free_port.number()));
+        let free = free_port(first..=taken, &mut |_| u32::MAX).unwrap();
+        assert!((first..taken).contains(&free.number()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! TCP segments that the connections of this machine to a server have got, by the kernel's
+//! TCP segments that connections of this machine have received from a server, by the kernel's
 //! socket diagnostics.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use rustix::net::AddressFamily;
 
 use super::socket_diagnostics::{SocketQuery, attribute, double, word};
 
-/// What each connection to a server has got so far.
+/// The segments that each connection to a server has received so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReceivedSegments(HashMap<u64, SegmentSum>);
 
@@ -22,7 +22,7 @@ pub struct SegmentSum {
 }
 
 impl ReceivedSegments {
-    /// Looks at all connections from this machine to the server at this address. Every user may.
+    /// Reads all connections from this machine to the server at this address. Every user may do so.
     ///
     /// # Errors
     /// ENOENT and the like if the kernel has no socket diagnostics.
@@ -42,7 +42,7 @@ impl ReceivedSegments {
         Ok(received)
     }
 
-    /// What came since `earlier`, on the connections that are in both.
+    /// The segments received since `earlier`, on the connections that are in both.
     #[must_use]
     pub fn since(&self, earlier: &ReceivedSegments) -> SegmentSum {
         let mut sum = SegmentSum::default();
@@ -58,7 +58,7 @@ impl ReceivedSegments {
     }
 }
 
-/// The cookie of a connection, which no other one has, and what it got.
+/// The unique cookie of a connection, and the segments that it received.
 fn connection(message: &[u8]) -> Option<(u64, SegmentSum)> {
     let info = attribute(message, TCP_INFO)?;
     let received = SegmentSum {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use rustix::net::SocketAddrUnix;
 use serde::{Deserialize, Serialize};
 
-/// What stands before the path of a Unix socket.
+/// The prefix of a Unix socket's path.
 const UNIX: &str = "unix:";
 /// The longest path that the kernel takes (unix(7)), without the zero at its end.
 const PATH_BYTES_MAX: usize = 107;
@@ -31,7 +31,7 @@ pub struct SocketPath {
     length: usize,
 }
 
-/// Why a text is no address of a server.
+/// Why a text is not the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerAddressError {
     #[error("`{0}` is neither an address with a port, such as 127.0.0.1:80, nor unix:/PATH")]
@@ -48,7 +48,7 @@ pub enum ServerAddressError {
 }
 
 impl ServerAddress {
-    /// The address of TCP, where it is one.
+    /// The TCP address, if it is one.
     #[must_use]
     pub fn tcp(self) -> Option<SocketAddr> {
         match self {
@@ -57,7 +57,7 @@ impl ServerAddress {
         }
     }
 
-    /// The port; 0 of a Unix socket, which has none.
+    /// The port; 0 for a Unix socket.
     #[must_use]
     pub fn port(self) -> u16 {
         self.tcp().map_or(0, |address| address.port())
@@ -85,19 +85,19 @@ impl SocketPath {
         Ok(SocketPath { bytes, length })
     }
 
-    /// It as text.
+    /// The path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).expect("it was made of text")
     }
 
-    /// It as a path.
+    /// The path as a [`Path`].
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(self.as_str())
     }
 
-    /// It as the kernel takes it.
+    /// The path as the kernel takes it.
     pub(super) fn address(&self) -> rustix::io::Result<SocketAddrUnix> {
         SocketAddrUnix::new(self.as_path())
     }
@@ -171,8 +171,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_says_why() {
-        // Method: one text for each error.
+    fn invalid_addresses_are_refused_with_their_error() {
+        // Method: one text per error.
         let long = format!("unix:/{}", "x".repeat(PATH_BYTES_MAX));
         for (text, part) in [
             ("localhost:80", "neither"),

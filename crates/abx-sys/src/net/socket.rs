@@ -27,7 +27,7 @@ pub struct Socket {
 
 /// The kernel takes no larger length in one call.
 const DISCARD_MAX: usize = 1 << 30;
-/// As much is read at once in order to discard it, where the kernel does not.
+/// How much is read at once in order to discard it, if the kernel does not discard it itself.
 const UNIX_DISCARD_MAX: usize = 32 << 10;
 
 /// How a listening socket is made.
@@ -55,7 +55,7 @@ impl Socket {
         Socket::connect_tuned(address, source, SocketTuning::default())
     }
 
-    /// The same with what is set on the socket before.
+    /// Like [`Socket::connect`], with settings that are made before.
     ///
     /// # Errors
     /// As [`Socket::connect`].
@@ -149,11 +149,10 @@ impl Socket {
         Ok(Socket::of_unix(socket))
     }
 
-    /// Takes over a listening socket that was made elsewhere, as by the process that started
-    /// this one.
+    /// Takes over a listening socket that was made elsewhere, for example by the parent process.
     ///
     /// # Errors
-    /// `InvalidInput` for what is no listening socket of TCP or Unix.
+    /// `InvalidInput` for anything but a listening socket of TCP or Unix.
     pub fn from_listener(descriptor: OwnedFd) -> io::Result<Socket> {
         let protocol = sockopt::socket_protocol(&descriptor);
         let is_tcp = matches!(protocol, Ok(Some(ipproto::TCP)));
@@ -175,7 +174,7 @@ impl Socket {
         Ok(rustix::io::ioctl_fionbio(&self.descriptor, false)?)
     }
 
-    /// Takes one waiting connection, non-blocking and without Nagle's algorithm.
+    /// Accepts one waiting connection, non-blocking and without Nagle's algorithm.
     ///
     /// # Errors
     /// `WouldBlock` when none waits; otherwise the kernel's error.
@@ -183,7 +182,7 @@ impl Socket {
         self.accept_as(SocketFlags::NONBLOCK)
     }
 
-    /// The same, but every call on the connection blocks until it has a result.
+    /// Accepts one waiting connection, on which every call blocks until it has a result.
     ///
     /// # Errors
     /// As [`Socket::accept`].
@@ -231,7 +230,7 @@ impl Socket {
     /// Discards at most `bytes` of what is there, up to [`Socket::discard_max`], and returns
     /// how many bytes that was; zero is the peer's end.
     ///
-    /// Of TCP the kernel frees them without copying them anywhere (`MSG_TRUNC`, tcp(7)); from
+    /// For TCP, the kernel frees them without copying them anywhere (`MSG_TRUNC`, tcp(7)); from
     /// a Unix socket they are copied.
     ///
     /// # Errors
@@ -263,7 +262,7 @@ impl Socket {
     }
 
     /// How many bytes were sent that the peer's kernel has not acknowledged (tcp(7),
-    /// `SIOCOUTQ`); those stay so that a connection that is gone never took.
+    /// `SIOCOUTQ`). Bytes that a closed connection never received stay unacknowledged.
     ///
     /// # Errors
     /// The kernel's error; not seen on an open TCP socket.
@@ -345,7 +344,7 @@ pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
-/// Whether it was the machine that had none left, for all of its processes.
+/// Whether the whole machine has no file descriptor left.
 #[must_use]
 pub fn is_file_table_full(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENFILE)
@@ -404,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_go_there_and_back() {
+    fn sent_bytes_are_echoed() {
         // Method: a blocking peer of the standard library echoes one message.
         let peer = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = peer.local_addr().unwrap();
@@ -430,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn discarded_bytes_are_exactly_those_asked_for() {
+    fn exactly_the_requested_bytes_are_discarded() {
         // Method: 300,000 bytes; parts of them are discarded in uneven pieces, and
         // what is received between must lie at the place that the count gives.
         let peer = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -547,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listening_is_refused() {
+    fn a_port_without_a_listener_refuses() {
         // Method: a port that was bound a moment ago and is free again.
         let address = {
             let gone = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -564,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_shared_by_those_who_agree_to_it() {
+    fn a_port_is_shared_if_both_listeners_allow_it() {
         // Method: a second listener on the port of the first, each of them sharing or not.
         for (first, second) in [(true, true), (true, false), (false, true)] {
             let options = |shares_port| ListenOptions {

@@ -13,7 +13,7 @@ pub(crate) struct SocketQuery {
     pub(crate) states: u32,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
-    /// What each message has besides the socket's addresses: an `INET_DIAG_…`, from 1 to 8.
+    /// The attribute of each message after the socket's addresses: an `INET_DIAG_…`, from 1 to 8.
     pub(crate) attribute: u16,
 }
 
@@ -130,7 +130,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            // Method: any bytes, as a response and as the message of one socket.
+            // Method: random bytes, as a response and as the message of one socket.
             let mut rest = &bytes[..];
             while let Some((_, message, next)) = first_message(rest) {
                 let _ = attribute(message, 7);

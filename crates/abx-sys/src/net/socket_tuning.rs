@@ -1,4 +1,4 @@
-//! What is set on a socket before it connects.
+//! Settings of a socket before it connects.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use rustix::net::sockopt;
 
-/// What is set on a socket before it connects; nothing of it by default.
+/// Settings of a socket before it connects; none by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SocketTuning {
-    /// The size of the buffer for what is sent; the kernel caps it, and doubles it for its own
+    /// The size of the send buffer; the kernel caps it, and doubles it for its own
     /// needs (socket(7)). `None` lets it choose.
     pub send_bytes: Option<usize>,
-    /// The same for what is received.
+    /// The size of the receive buffer.
     pub receive_bytes: Option<usize>,
-    /// Whether it closes with a reset at once, and drops what is not sent by then.
+    /// Whether it closes with a reset at once, and drops bytes that are not sent by then.
     pub closes_with_reset: bool,
 }
 
 impl SocketTuning {
-    /// Buffers of so many bytes for what is sent and for what is received.
+    /// Send and receive buffers of this size.
     #[must_use]
     pub fn of_buffers(bytes: Option<usize>) -> SocketTuning {
         SocketTuning {
@@ -29,7 +29,7 @@ impl SocketTuning {
         }
     }
 
-    /// SUBTLE: before it connects, since the window's scale is announced then (tcp(7)).
+    /// SUBTLE: before it connects, because the window's scale is announced then (tcp(7)).
     pub(super) fn set(self, socket: &OwnedFd) -> io::Result<()> {
         if let Some(bytes) = self.send_bytes {
             sockopt::set_socket_send_buffer_size(socket, bytes)?;
@@ -53,7 +53,7 @@ mod tests {
     use crate::Socket;
 
     #[test]
-    fn buffers_are_as_large_as_they_were_asked_for() {
+    fn buffers_have_the_requested_size() {
         // Method: the values that the kernel reports of both; it doubles them.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().into();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_closes_with_a_reset_when_it_is_to() {
+    fn a_socket_closes_with_a_reset_if_it_is_set_to() {
         // Method: what the peer reads when the socket was closed, with the setting and without.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().into();

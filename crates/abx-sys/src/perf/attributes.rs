@@ -1,4 +1,4 @@
-//! Perf events: what each one samples, and how it is opened.
+//! Perf events: the code that each one samples, and how it is opened.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -8,12 +8,12 @@ use perf_event_open_sys::{bindings, ioctls, perf_event_open};
 /// Whose code an event samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventScope {
-    /// Everything that runs on the processor, in the kernel and outside of it.
+    /// Everything that runs on the CPU, in the kernel and outside of it.
     Processor,
     /// The user code of one thread, and of the threads and processes that it starts.
     ThreadUser(i32),
-    /// Every change of the processor from one thread to another: the kernel's functions of the
-    /// thread that leaves, and which one comes. The rate does not matter.
+    /// Every switch of the CPU from one thread to another: the kernel's functions of the
+    /// thread that leaves, and the thread that comes. The rate does not matter.
     Switches,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn open(scope: EventScope, cpu: i32, hz: u32) -> io::Result<OwnedFd> 
         attributes.set_freq(1);
     }
     attributes.set_disabled(1);
-    // An idle processor runs no subject.
+    // An idle CPU runs no subject.
     attributes.set_exclude_idle(1);
     attributes.set_exclude_hv(1);
     attributes.set_sample_id_all(1);
@@ -96,10 +96,10 @@ pub(super) fn disable(event: &OwnedFd) -> io::Result<()> {
     succeeded(result)
 }
 
-/// Sends the records of an event to the ring of another one on the same processor.
+/// Sends the records of an event to the ring of another one on the same CPU.
 ///
 /// # Errors
-/// EINVAL if the two are of different processors.
+/// EINVAL if the two are of different CPUs.
 pub(super) fn share_ring(event: &OwnedFd, with: &OwnedFd) -> io::Result<()> {
     // SAFETY: Both descriptors are open events, and the command takes no memory.
     #[allow(unsafe_code)]

@@ -1,6 +1,6 @@
-//! Samples of what processors run, by `perf_event_open`.
+//! Samples of the code that CPUs run, by `perf_event_open`.
 //!
-//! [`CpuSampler`] takes call chains on some processors, at a fixed rate of CPU time.
+//! [`CpuSampler`] takes call chains on some CPUs, at a fixed rate of CPU time.
 //! [`SamplingRights`] reports beforehand how much of that this machine allows.
 
 mod attributes;

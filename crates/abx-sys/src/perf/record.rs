@@ -1,11 +1,11 @@
 //! The records of a ring, as the kernel lays them out for the events of `attributes`.
 //!
-//! Every record begins with a header. A sample holds thread, time, processor and chain; every
-//! other record ends with thread, time and processor.
+//! Every record begins with a header. A sample holds thread, time, CPU and chain; every
+//! other record ends with thread, time and CPU.
 
 use perf_event_open_sys::bindings;
 
-/// What a sampler delivers, in the order of time.
+/// The events that a sampler delivers, in the order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SamplerEvent<'a> {
     Sample(CpuSample<'a>),
@@ -27,7 +27,7 @@ pub enum SamplerEvent<'a> {
     Switch(ThreadSwitch),
 }
 
-/// A thread got a processor, or left it.
+/// A thread got a CPU, or left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadSwitch {
     pub tid: u32,
@@ -43,11 +43,11 @@ pub enum SwitchDirection {
     In,
     /// It waits from now on.
     Out,
-    /// It could continue, and another thread took its processor.
+    /// It could continue, but another thread took its CPU.
     Preempted,
 }
 
-/// What a processor was running at one moment.
+/// The code that a CPU was running at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuSample<'a> {
     pub pid: u32,
@@ -81,11 +81,11 @@ pub struct MappedFile<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RawRecord<'a> {
     Event(SamplerEvent<'a>),
-    /// As many samples found the ring full.
+    /// The number of samples that found the ring full.
     Lost(u64),
     /// The kernel suspended sampling, because it took too much time.
     Throttled,
-    /// One that does not matter here.
+    /// A record that does not matter here.
     Other,
 }
 
@@ -211,7 +211,7 @@ fn word(bytes: &[u8], start: usize) -> Option<u64> {
 
 /// Kind, flags and length.
 const HEADER_BYTES: usize = 8;
-/// Thread, time and processor at the end of what is no sample.
+/// Thread, time and CPU at the end of records that are not samples.
 const TRAILER_BYTES: usize = 24;
 
 #[cfg(test)]

@@ -12,17 +12,17 @@ use crate::kernel_files::read_lossy;
 /// What [`super::CpuSampler`] may sample here, and what forbids the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SamplingRights {
-    /// Whole processors, in the kernel and outside of it: `CpuSampler::open`.
+    /// Whole CPUs, in the kernel and outside of it: `CpuSampler::open`.
     All,
     /// The user code of the user's processes: `CpuSampler::of_processes`.
     OwnUserOnly(SamplingLimit),
     None(SamplingLimit),
 }
 
-/// What forbids it.
+/// The reason why sampling is forbidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SamplingLimit {
-    /// The setting `kernel.perf_event_paranoid` has this value, and abx has not the capability
+    /// The setting `kernel.perf_event_paranoid` has this value, and abx lacks the capability
     /// `CAP_PERFMON`.
     Paranoid(i32),
     /// The setting would allow it: a filter of system calls (containers) or a security module
@@ -35,7 +35,7 @@ pub enum SamplingLimit {
 }
 
 impl SamplingRights {
-    /// Tries it, with events that are never on.
+    /// Tries to open events, which are never enabled.
     #[must_use]
     pub fn of_this_process() -> SamplingRights {
         let cpu = i32::try_from(sched_getcpu()).unwrap_or(0);
@@ -112,7 +112,7 @@ fn setting<T: FromStr>(name: &str) -> Option<T> {
     text.trim().parse().ok()
 }
 
-/// The highest `kernel.perf_event_paranoid` with which all users may sample whole processors
+/// The highest `kernel.perf_event_paranoid` with which all users may sample whole CPUs
 /// with the kernel.
 const SETTING_FOR_ALL: i32 = 0;
 const TRIAL_HZ: u32 = 100;

@@ -101,5 +101,5 @@ impl Drop for Ring {
     }
 }
 
-/// The largest ring, for one processor.
+/// The largest ring, for one CPU.
 const RING_BYTES_MAX: usize = 32 << 20;

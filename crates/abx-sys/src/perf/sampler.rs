@@ -1,5 +1,4 @@
-//! The sampler: one event for each processor, or for each thread and processor, and one ring for
-//! each processor.
+//! The sampler: one event per CPU, or per thread and CPU, and one ring per CPU.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,10 +8,10 @@ use super::record::{self, Chain, RawRecord, SamplerEvent};
 use super::ring::Ring;
 use super::threads::SampledThreads;
 
-/// Takes call chains of what processors run.
+/// Takes call chains of the code that CPUs run.
 ///
 /// It uses the CPU clock, which virtual machines have too: a sample stands for `1 / hz` seconds
-/// of CPU time. Code that runs with interrupts disabled is charged to where they are enabled
+/// of CPU time. Code that runs with interrupts disabled is charged to the place that enables them
 /// again. A dropped sampler leaves nothing open.
 #[derive(Debug)]
 pub struct CpuSampler {
@@ -27,19 +26,19 @@ pub struct CpuSampler {
 }
 
 impl CpuSampler {
-    /// Samples everything that runs on these processors, `hz` times per second of CPU time. It
-    /// is off at first. Each processor has a buffer of at least `buffer_bytes_per_cpu`, at most
+    /// Samples everything that runs on these CPUs, `hz` times per second of CPU time. It
+    /// is off at first. Each CPU has a buffer of at least `buffer_bytes_per_cpu`, at most
     /// 32 MiB.
     ///
     /// # Errors
     /// EACCES or EPERM if the machine forbids it (see [`super::SamplingRights`]), EINVAL if the
-    /// rate is above `kernel.perf_event_max_sample_rate` or a processor is not there.
+    /// rate is above `kernel.perf_event_max_sample_rate` or a CPU does not exist.
     pub fn open(cpus: &[usize], hz: u32, buffer_bytes_per_cpu: usize) -> io::Result<CpuSampler> {
         CpuSampler::of_cpus(EventScope::Processor, cpus, hz, buffer_bytes_per_cpu)
     }
 
-    /// Delivers every change of these processors from one thread to another: a
-    /// [`SamplerEvent::Switch`] for both threads, and before that of the thread that leaves a
+    /// Delivers every switch of these CPUs from one thread to another: a
+    /// [`SamplerEvent::Switch`] for both threads, and before that of the thread that leaves, a
     /// sample with its functions in the kernel. Buffers are as in [`CpuSampler::open`].
     ///
     /// # Errors
@@ -65,8 +64,8 @@ impl CpuSampler {
 
     /// Samples the user code of these processes, and of the threads and processes that they
     /// start from then on: what a user may do without further rights. A thread takes a
-    /// descriptor for each processor, and all of them at most `events_max`. If that is too
-    /// little, those that have used the most CPU time are sampled
+    /// descriptor per CPU, and all of them take at most `events_max`. If that is too
+    /// few, the threads that have used the most CPU time are sampled
     /// ([`CpuSampler::threads_left_out`]).
     ///
     /// # Errors
@@ -112,7 +111,7 @@ impl CpuSampler {
         }
     }
 
-    /// Starts to sample.
+    /// Starts sampling.
     ///
     /// # Errors
     /// The kernel's; none is known.
@@ -120,7 +119,7 @@ impl CpuSampler {
         self.events.iter().try_for_each(attributes::enable)
     }
 
-    /// Stops to sample; what was sampled can still be drained.
+    /// Stops sampling; samples can still be drained.
     ///
     /// # Errors
     /// The kernel's; none is known.
@@ -128,7 +127,7 @@ impl CpuSampler {
         self.events.iter().try_for_each(attributes::disable)
     }
 
-    /// Moves what has been sampled out of the buffers, into memory that grows. It has to be
+    /// Moves samples out of the buffers, into memory that grows. It has to be
     /// called so often that no buffer fills: a sample takes 100 to 1,100 bytes.
     pub fn take(&mut self) {
         for ring in &mut self.rings {
@@ -136,8 +135,8 @@ impl CpuSampler {
         }
     }
 
-    /// Delivers what has been sampled since the last time, of all processors, in the order of
-    /// time. An event that happens meanwhile on another processor may come with the next call.
+    /// Delivers the events of all CPUs since the last call, in the order of
+    /// time. An event that happens meanwhile on another CPU may come with the next call.
     pub fn drain(&mut self, mut deliver: impl FnMut(SamplerEvent<'_>)) {
         self.take();
         let mut chain = Chain::default();
@@ -159,7 +158,7 @@ impl CpuSampler {
     }
 
     /// How often the kernel suspended sampling because it took too much time, as far as
-    /// drained. What ran meanwhile is not sampled.
+    /// drained. Code that ran meanwhile is not sampled.
     #[must_use]
     pub fn throttled(&self) -> u64 {
         self.throttled

@@ -6,7 +6,7 @@ use std::io;
 
 use crate::kernel_files::{if_there, read_lossy};
 
-/// Threads that are sampled, and how many there are besides.
+/// Threads that are sampled, and the number of other threads.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SampledThreads {
     pub(super) sampled: Vec<i32>,
@@ -14,8 +14,8 @@ pub(super) struct SampledThreads {
 }
 
 impl SampledThreads {
-    /// The threads of these processes, as far as they have not ended: of more than
-    /// `threads_max` those that have used the most CPU time.
+    /// The threads of these processes that have not ended; if there are more than `threads_max`,
+    /// those that have used the most CPU time.
     pub(super) fn of(pids: &[u32], threads_max: usize) -> io::Result<SampledThreads> {
         let mut threads = Vec::new();
         for pid in pids {

@@ -10,7 +10,7 @@ use crate::kernel_files::read_lossy;
 const STAR: u8 = b'*';
 
 /// Overwrites these texts wherever the command line has them, so that `ps` no longer shows them.
-/// `std::env::args` then has the same stars: copy what is needed before.
+/// `std::env::args` then has the same stars: copy arguments that are needed before.
 ///
 /// SUBTLE: To be called while no other thread runs, since it writes to memory that others may read.
 ///
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn texts_are_starred_and_arguments_end_where_they_did() {
-        // Method: a text in two arguments, one that is not there, an empty one, and one that is
-        // longer than all.
+        // Method: a text in two arguments, a text that does not occur, an empty text, and a text
+        // that is longer than the command line.
         let mut bytes = b"abx\0-u\0me:hunter2\0-Hx:hunter2\0".to_vec();
         let long = "y".repeat(99);
         star(

@@ -18,7 +18,7 @@ pub fn set_name(name: &CStr) -> io::Result<()> {
 
 /// Keeps the memory of the calling process to itself: a crash leaves no core file, whatever the
 /// machine does with those, and other processes of its user cannot read it. The programs that it
-/// starts are as they always are.
+/// starts are not affected.
 pub fn keep_memory_private() {
     // No kernel refuses this.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);

@@ -1,4 +1,4 @@
-//! Children of the calling process: started, adopted, and taken away when they have ended.
+//! Children of the calling process: started, adopted, and reaped when they have ended.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -30,10 +30,10 @@ impl fmt::Display for Exit {
     }
 }
 
-/// The result of a look for ended children.
+/// The result of [`reap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaped {
-    /// This child has ended and is gone now.
+    /// This child has ended and was reaped.
     Ended {
         /// Its number, free for others from now on.
         pid: u32,
@@ -44,9 +44,9 @@ pub enum Reaped {
     NoChild,
 }
 
-/// Takes one ended child of the calling process away, without waiting.
+/// Reaps one ended child of the calling process, without waiting.
 ///
-/// This takes any child: not for programs that wait for a [`Child`] of their own.
+/// This reaps any child, so it is not for programs that wait for a [`Child`] themselves.
 ///
 /// # Errors
 /// The kernel's error; not seen.
@@ -74,7 +74,7 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(this))?)
 }
 
-/// Processes that came to the calling one by [`adopt_orphans`], with all that is below them.
+/// Processes that the calling one has adopted by [`adopt_orphans`], with their descendants.
 ///
 /// They differ from children of its own by their session, since what [`spawn_kept`] has
 /// started is in another one, and so is whatever descends from it; and by `group`, a
@@ -136,7 +136,7 @@ pub fn spawn_tied(command: &mut Command) -> io::Result<Child> {
     unsafe { command.pre_exec(move || tie(parent)) }.spawn()
 }
 
-/// Has the kernel kill the calling process when the thread of its parent ends that started it.
+/// Makes the kernel kill the calling process when the thread that started it ends.
 fn tie(parent: rustix::process::Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // A parent that ended before the line above will send no signal.

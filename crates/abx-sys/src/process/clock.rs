@@ -1,9 +1,9 @@
-//! What a process used of the processors.
+//! The CPU time of a process.
 
 use crate::Nanos;
 
 /// CPU time that a process has used, all its threads, user and kernel, without
-/// its children; `None` when there is no such process.
+/// its children; `None` if there is no such process.
 #[must_use]
 #[allow(unsafe_code)]
 pub fn process_cpu(pid: u32) -> Option<Nanos> {
@@ -23,14 +23,14 @@ pub fn process_cpu(pid: u32) -> Option<Nanos> {
     (!failed).then(|| Nanos(seconds * 1_000_000_000 + nanoseconds))
 }
 
-/// Processor time that this process has used.
+/// CPU time that this process has used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OwnCpu {
     pub user: Nanos,
     pub system: Nanos,
 }
 
-/// Processor time of this process so far, over all of its threads.
+/// CPU time of this process so far, over all of its threads.
 #[must_use]
 #[allow(unsafe_code)]
 pub fn own_cpu() -> OwnCpu {
@@ -59,9 +59,9 @@ mod tests {
         // Method: work until the clock has moved; a clock that stood still would hang.
         let before = process_cpu(std::process::id()).unwrap();
         while process_cpu(std::process::id()).unwrap() == before {}
-        let mine = own_cpu();
-        while own_cpu() == mine {}
-        assert!(own_cpu().user >= mine.user && own_cpu().system >= mine.system);
+        let before = own_cpu();
+        while own_cpu() == before {}
+        assert!(own_cpu().user >= before.user && own_cpu().system >= before.system);
         assert_eq!(process_cpu(0), None);
         assert_eq!(process_cpu(u32::MAX), None);
     }

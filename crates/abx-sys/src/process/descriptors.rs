@@ -1,4 +1,4 @@
-//! How many descriptors a process or a thread has open, beside how many it may.
+//! How many descriptors a process or a thread has open, and how many it may open.
 
 use std::io;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::process::limits::descriptor_limit;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptorUse {
     pub in_use: u64,
-    /// How many may be; `u64::MAX` is "no limit".
+    /// How many may be open; `u64::MAX` is "no limit".
     pub limit: u64,
 }
 
 impl DescriptorUse {
-    /// The one of two that is nearer to its limit.
+    /// The one of the two that is nearer to its limit.
     #[must_use]
     pub fn nearer(self, other: DescriptorUse) -> DescriptorUse {
         // Cross-multiplied: in_use / limit without a division by zero.
@@ -29,7 +29,7 @@ impl DescriptorUse {
         }
     }
 
-    /// Of one process; `None` when it has gone.
+    /// The descriptors of one process; `None` if it has ended.
     ///
     /// # Errors
     /// `PermissionDenied` for a process that may not be looked into; otherwise the
@@ -45,8 +45,8 @@ impl DescriptorUse {
         }
     }
 
-    /// Of the thread of this process that has most open: threads may have
-    /// tables of their own.
+    /// The descriptors of the thread of this process that has most open: threads may have separate
+    /// tables.
     ///
     /// # Errors
     /// The kernel's error if /proc cannot be read.
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_soft_limit_is_the_first_number() {
-        // Method: the kernel's table, and a limit that is none.
+        // Method: the kernel's table, and "unlimited".
         let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
             Max processes             15739                15739                processes \n\
             Max open files            1024                 4096                 files     \n";
@@ -101,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn the_nearer_one_is_by_share_and_not_by_number() {
-        // Method: 90 of 100 beside 900 of 10,000, both ways, and no limit at all.
+    fn the_nearer_one_has_the_larger_share_rather_than_number() {
+        // Method: 90 of 100 compared with 900 of 10,000, both ways, and no limit.
         let small = DescriptorUse {
             in_use: 90,
             limit: 100,

@@ -1,4 +1,4 @@
-//! How many descriptors this process and what it starts may have open.
+//! How many descriptors this process and its children may have open.
 
 use std::io;
 use std::thread::JoinHandle;
@@ -25,7 +25,7 @@ pub fn descriptor_limit() -> DescriptorLimit {
     }
 }
 
-/// Sets the limit of this process and of what it starts from now on.
+/// Sets the limit of this process and of processes that it starts later.
 ///
 /// # Errors
 /// `PermissionDenied` for a hard limit above the present one; `InvalidInput`
@@ -49,8 +49,8 @@ pub fn raise_descriptor_limit() -> io::Result<DescriptorLimit> {
     Ok(descriptor_limit())
 }
 
-/// Starts a thread that has a table of descriptors of its own, so that it may open as
-/// many as the limit allows, besides those of other threads.
+/// Starts a thread with its own table of descriptors, so that it may open as many as the limit
+/// allows, in addition to those of other threads.
 ///
 /// In the table are standard input, output and error and nothing else: no other thread has
 /// what this one opens, and it does not have what others have opened. So `body`
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn separate_threads_do_not_share_what_they_open() {
+    fn threads_with_separate_tables_do_not_share_descriptors() {
         // Method: a thread with a table of its own opens many files; the number of
         // the last is free in the others' table. A pipe that was open before ends
         // when this thread alone closes it.

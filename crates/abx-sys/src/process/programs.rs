@@ -1,4 +1,4 @@
-//! Which programs of the whole machine use processor time. Start at [`ProgramTimes`].
+//! The programs of the whole machine that use CPU time. Start at [`ProgramTimes`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -12,8 +12,8 @@ use crate::process::tree::below;
 /// The kernel's own threads are children of this one. Part of their work is the load's.
 const KERNEL_THREADS: u32 = 2;
 
-/// What each process of the machine had used at one moment, by one look at /proc: some 10 µs
-/// per process.
+/// The CPU time that each process of the machine had used at one moment. Reading it takes some
+/// 10 µs per process.
 #[derive(Debug, Default)]
 pub struct ProgramTimes {
     processes: HashMap<Process, ProgramTime>,
@@ -24,12 +24,12 @@ struct ProgramTime {
     name: String,
     parent: u32,
     own_ticks: u64,
-    /// Of the children that it has reaped.
+    /// Ticks of the children that it has reaped.
     children_ticks: u64,
 }
 
 impl ProgramTimes {
-    /// Reads all processes except the kernel's, these, and all below these.
+    /// Reads all processes except the kernel's, these, and their descendants.
     ///
     /// # Errors
     /// The kernel's error if /proc cannot be read.
@@ -40,7 +40,7 @@ impl ProgramTimes {
             let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };
-            // Where /proc hides other users' processes, nothing is known of them.
+            // If /proc hides other users' processes, nothing is known of them.
             let text = if_there(read_lossy(format!("/proc/{pid}/stat"))).unwrap_or_default();
             processes.extend(text.and_then(|text| program_time(pid, &text)));
         }
@@ -61,8 +61,8 @@ impl ProgramTimes {
         self
     }
 
-    /// The processor time that each program used since an earlier look, the most first: all
-    /// processes of one name together. A process that has ended counts under its parent's name.
+    /// The CPU time that each program used since an earlier reading, the most first: all processes
+    /// of one name together. A process that has ended counts under its parent's name.
     #[must_use]
     pub fn since(&self, earlier: &ProgramTimes) -> Vec<(String, Nanos)> {
         let mut ended: HashMap<u32, u64> = HashMap::new();
@@ -74,12 +74,12 @@ impl ProgramTimes {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
         for (process, now) in &self.processes {
             let then = earlier.processes.get(process);
-            let (own_count, children) =
+            let (own_ticks, children_ticks) =
                 then.map_or((0, 0), |then| (then.own_ticks, then.children_ticks));
-            // What a child had used before is in its parent's sum once it is reaped.
-            let before = ended.get(&process.pid).copied().unwrap_or_default();
-            let of_children = now.children_ticks.saturating_sub(children + before);
-            let used = now.own_ticks.saturating_sub(own_count) + of_children;
+            // The earlier time of a child is in its parent's sum once it is reaped.
+            let counted = ended.get(&process.pid).copied().unwrap_or_default();
+            let of_children = now.children_ticks.saturating_sub(children_ticks + counted);
+            let used = now.own_ticks.saturating_sub(own_ticks) + of_children;
             *sums.entry(&now.name).or_default() += used;
         }
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
@@ -93,7 +93,7 @@ impl ProgramTimes {
     }
 }
 
-/// A line of /proc/PID/stat; `None` for one that is not understood.
+/// A process by its line of /proc/PID/stat; `None` for a line of another form.
 fn program_time(pid: u32, text: &str) -> Option<(Process, ProgramTime)> {
     let stat = ProcessStat::parse(text)?;
     let (name, _) = text.split_once('(')?.1.rsplit_once(')')?;
@@ -106,7 +106,7 @@ fn program_time(pid: u32, text: &str) -> Option<(Process, ProgramTime)> {
     Some((stat.process(pid), time))
 }
 
-/// A letter of a name as it may be printed: any process may name itself as it likes.
+/// A letter of a name as it may be printed, because a process may choose any name.
 fn shown(letter: char) -> char {
     if letter.is_alphanumeric() || letter == ' ' || letter.is_ascii_punctuation() {
         letter
@@ -119,16 +119,16 @@ fn shown(letter: char) -> char {
 mod tests {
     use super::*;
 
-    /// A look at processes: number, name, parent, own ticks, and those of reaped children.
+    /// A reading of processes: number, name, parent, own ticks, and those of reaped children.
     fn look(parts: &[(u32, &str, u32, u64, u64)]) -> ProgramTimes {
-        let each = parts.iter().map(|(pid, name, parent, own_count, children)| {
+        let processes = parts.iter().map(|(pid, name, parent, ticks, children)| {
             let text = format!(
-                "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {own_count} 0 {children} 0 20 0 1 0 7 0"
+                "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {ticks} 0 {children} 0 20 0 1 0 7 0"
             );
             program_time(*pid, &text).unwrap()
         });
         ProgramTimes {
-            processes: each.collect(),
+            processes: processes.collect(),
         }
     }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_summed_by_name_and_what_ended_counts_under_its_parent() {
+    fn programs_are_summed_by_name_and_ended_ones_count_under_their_parent() {
         // Method: two compilers, one of them new; a shell that reaps a child of which 30 ticks
         // were seen before, and one that came and went; a program that does nothing.
         let earlier = look(&[
@@ -173,8 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn names_hold_nothing_that_a_terminal_acts_on() {
-        // Method: an escape sequence, a line feed, a bracket and a mark that turns text around.
+    fn names_have_no_control_characters_of_terminals() {
+        // Method: an escape sequence, a line feed, a bracket and a mark that reverses text.
         let earlier = ProgramTimes::default();
         let pairs = look(&[(5, "a\u{1b}[2J\n) b\u{202e}", 1, 1, 0)]).since(&earlier);
         assert_eq!(pairs[0].0, "a\u{fffd}[2J\u{fffd}) b\u{fffd}");
@@ -183,14 +183,11 @@ mod tests {
     #[test]
     fn this_machine_can_be_read() {
         // Method: the test's own process is among all of them, and not if it is left out.
-        let own_count = std::process::id();
+        let own_pid = std::process::id();
         let has_own = |left_out: &[u32]| {
-            let program_times = ProgramTimes::read_without(left_out).unwrap();
-            program_times
-                .processes
-                .keys()
-                .any(|process| process.pid == own_count)
+            let times = ProgramTimes::read_without(left_out).unwrap();
+            times.processes.keys().any(|known| known.pid == own_pid)
         };
-        assert!(has_own(&[]) && !has_own(&[own_count]));
+        assert!(has_own(&[]) && !has_own(&[own_pid]));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The signals that abx sends: to stop a server, or to see what it makes of them.
+/// The signals that abx sends: to stop a server, or to test how it reacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs, reason = "the names are the kernel's")]

@@ -21,14 +21,14 @@ pub struct Process {
 }
 
 impl Process {
-    /// The name of its program, cut by the kernel to 15 bytes; `None` when it is gone.
+    /// The name of its program, cut by the kernel to 15 bytes; `None` if it has ended.
     #[must_use]
     pub fn name(self) -> Option<String> {
         let name = read_lossy(format!("/proc/{}/comm", self.pid)).ok()?;
         Some(name.trim_end().to_owned())
     }
 
-    /// The process that has this number now, `None` when there is none.
+    /// The process that has this number now; `None` if there is none.
     ///
     /// # Errors
     /// The kernel's error if /proc cannot be read.
@@ -75,7 +75,7 @@ impl Process {
     }
 }
 
-/// What abx takes from /proc/PID/stat.
+/// The values that abx reads from /proc/PID/stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessStat {
     /// The kernel's letter: `R` runs, `S` sleeps, `Z` has ended and waits to be reaped.
@@ -102,7 +102,7 @@ pub struct ProcessStat {
 }
 
 impl ProcessStat {
-    /// Takes the line apart; `None` when it is not such a line.
+    /// Parses the line; `None` for a line of another form.
     #[must_use]
     pub fn parse(text: &str) -> Option<ProcessStat> {
         // The command's name may itself hold spaces and parentheses, but nothing
@@ -129,7 +129,7 @@ impl ProcessStat {
         })
     }
 
-    /// Reads the line of one process, `None` when there is no such process.
+    /// Reads the line of one process; `None` if there is no such process.
     ///
     /// # Errors
     /// The kernel's error (no permission, no descriptor left), `InvalidData`
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_reaped_while_it_is_read_is_gone_and_another_line_is_shown() {
+    fn a_process_reaped_during_the_read_has_ended_and_invalid_lines_are_shown() {
         // Method: the kernel's line of a process that has neither group nor session any
         // more; then lines of another shape, one with a line end and one that is too long.
         let released = "812 (a) b) X 0 -1 -1 0 -1 4227084 0 0 0 0 0 0 0 0 20 0 0 0 8804 0 0\n";

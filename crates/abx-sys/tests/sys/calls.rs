@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use abx_sys::bpf::CallCounter;
 
-/// Copies so many single bytes, with one `read` and one `write` each.
+/// A program that copies this many bytes, with one `read` and one `write` for each.
 fn copies(bytes: u32) -> Command {
     let mut command = Command::new("dd");
     command.args(["if=/dev/zero", "of=/dev/null", "bs=1"]);
@@ -17,9 +17,9 @@ fn copies(bytes: u32) -> Command {
 }
 
 #[test]
-fn every_call_of_a_process_is_counted_while_counting() {
-    // Method: a program with 20,000 reads and writes while calls are counted, another one
-    // meanwhile that is no member, and the same after the counting.
+fn calls_of_a_process_are_counted_only_while_counting() {
+    // Method: a program with 20,000 reads and writes while calls are counted, another process
+    // at the same time, and one after the counting.
     let counter = match CallCounter::open() {
         Ok(counter) => counter,
         Err(limit) => {
@@ -41,7 +41,7 @@ fn every_call_of_a_process_is_counted_while_counting() {
     assert_eq!(counts.missed, 0);
     let own = counts.by_name(|process| process == std::process::id());
     assert!(own.is_empty(), "{own:?}");
-    // What was taken is gone.
+    // Taking the counts resets them.
     drop(counter.start().unwrap());
     let calls = counter.take().unwrap();
     assert!(calls.by_name(|process| process == member.id()).is_empty());

@@ -1,4 +1,4 @@
-//! `FileRing` against peers of the standard library that read, on loopback.
+//! `FileRing` against blocking peers of the standard library, on loopback.
 //!
 //! If the machine forbids io_uring, the tests check nothing and pass.
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use abx_sys::{Delivery, FilePart, FileRing, RingError, Sent, Socket};
 
-/// Long enough for a busy machine; no test waits so long unless it fails.
+/// Long enough for a busy machine; only a failing test waits this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn ring() -> Option<FileRing> {
@@ -31,9 +31,9 @@ fn pair() -> (Arc<Socket>, TcpStream) {
     (Arc::new(socket), peer)
 }
 
-/// Bytes of which no two places nearby are alike.
+/// Bytes that do not repeat within 251 positions, so that a shift shows.
 fn pattern(bytes: usize) -> Vec<u8> {
-    (0..bytes).map(|place| (place * 31 % 251) as u8).collect()
+    (0..bytes).map(|index| (index * 31 % 251) as u8).collect()
 }
 
 fn part(content: &[u8], offset: u64, left: u64) -> FilePart {
@@ -46,21 +46,21 @@ fn part(content: &[u8], offset: u64, left: u64) -> FilePart {
     }
 }
 
-/// Continues until something is reported.
-fn told(ring: &mut FileRing) -> Vec<Delivery> {
+/// Advances the ring until it reports deliveries.
+fn next_deliveries(ring: &mut FileRing) -> Vec<Delivery> {
     let deadline = Instant::now() + PATIENCE;
     let mut deliveries = Vec::new();
     while deliveries.is_empty() {
         ring.advance(&mut deliveries).unwrap();
-        assert!(Instant::now() < deadline, "nothing was told");
+        assert!(Instant::now() < deadline, "nothing was delivered");
     }
     deliveries
 }
 
 #[test]
-fn a_part_of_a_file_goes_out_behind_what_stands_before_it() {
-    // Method: lengths around the size of a piece, from an offset, with a head. What
-    // the peer gets is the head and exactly that part; the buffer comes back empty.
+fn a_part_of_a_file_is_sent_behind_its_head() {
+    // Method: lengths around the size of a piece, from an offset, with a head. The peer gets the
+    // head and exactly that part; the buffer comes back empty.
     let Some(mut ring) = ring() else { return };
     for (number, left) in [1, 4_095, 65_536, 65_537, 300_000].into_iter().enumerate() {
         let (socket, mut peer) = pair();
@@ -73,11 +73,11 @@ fn a_part_of_a_file_goes_out_behind_what_stands_before_it() {
         let part = part(&content, 70, left as u64);
         ring.start(number, socket, b"head".to_vec(), part).unwrap();
         let buffer = loop {
-            match told(&mut ring).pop().unwrap() {
+            match next_deliveries(&mut ring).pop().unwrap() {
                 Delivery {
-                    number: figure,
+                    number: reported,
                     sent: Sent::Whole(buffer),
-                } if figure == number => break buffer,
+                } if reported == number => break buffer,
                 Delivery {
                     sent: Sent::Full, ..
                 } => ring.resume(number).unwrap(),
@@ -93,9 +93,9 @@ fn a_part_of_a_file_goes_out_behind_what_stands_before_it() {
 }
 
 #[test]
-fn a_peer_that_does_not_read_is_told_and_others_go_on() {
-    // Method: 32 MB to a peer that reads nothing fill the socket, while another
-    // connection gets its file; when the first one reads, all of it comes.
+fn a_peer_that_does_not_read_is_reported_and_others_go_on() {
+    // Method: 32 MiB to a peer that reads nothing fill the socket, while another connection gets
+    // its file; once the first peer reads, it gets all of its file.
     let Some(mut ring) = ring() else { return };
     let content = pattern(32 << 20);
     let [(full, mut slow), (free, mut quick)] = [pair(), pair()];
@@ -103,7 +103,7 @@ fn a_peer_that_does_not_read_is_told_and_others_go_on() {
     ring.start(0, full, Vec::new(), part(&content, 0, total))
         .unwrap();
     assert!(matches!(
-        told(&mut ring)[..],
+        next_deliveries(&mut ring)[..],
         [Delivery {
             number: 0,
             sent: Sent::Full
@@ -112,7 +112,7 @@ fn a_peer_that_does_not_read_is_told_and_others_go_on() {
     ring.start(1, free, Vec::new(), part(&content, 0, 1000))
         .unwrap();
     assert!(matches!(
-        told(&mut ring)[..],
+        next_deliveries(&mut ring)[..],
         [Delivery {
             number: 1,
             sent: Sent::Whole(_)
@@ -129,7 +129,7 @@ fn a_peer_that_does_not_read_is_told_and_others_go_on() {
     });
     loop {
         ring.resume(0).unwrap();
-        match told(&mut ring).pop().unwrap().sent {
+        match next_deliveries(&mut ring).pop().unwrap().sent {
             Sent::Full => {}
             Sent::Whole(_) => break,
             Sent::Failed(error) => panic!("{error}"),
@@ -139,14 +139,14 @@ fn a_peer_that_does_not_read_is_told_and_others_go_on() {
 }
 
 #[test]
-fn a_file_that_is_shorter_than_was_said_and_a_peer_that_is_gone_fail() {
-    // Method: a file of 10 bytes of which 20 are requested; a peer that resets. After
-    // either the number is free for something else.
+fn a_file_shorter_than_its_part_and_a_closed_peer_fail() {
+    // Method: a file of 10 bytes of which 20 are requested; then a peer that has closed. The
+    // second one uses the number of the first, which is free again.
     let Some(mut ring) = ring() else { return };
     let (socket, _peer) = pair();
     ring.start(0, socket, Vec::new(), part(&pattern(10), 0, 20))
         .unwrap();
-    let deliveries = told(&mut ring);
+    let deliveries = next_deliveries(&mut ring);
     assert!(
         matches!(
             deliveries[..],
@@ -164,7 +164,7 @@ fn a_file_that_is_shorter_than_was_said_and_a_peer_that_is_gone_fail() {
     ring.start(0, socket, Vec::new(), part(&content, 0, 8 << 20))
         .unwrap();
     loop {
-        match told(&mut ring).pop().unwrap().sent {
+        match next_deliveries(&mut ring).pop().unwrap().sent {
             Sent::Full => ring.resume(0).unwrap(),
             Sent::Failed(_) => break,
             Sent::Whole(_) => panic!("8 MB to nobody"),
@@ -173,9 +173,9 @@ fn a_file_that_is_shorter_than_was_said_and_a_peer_that_is_gone_fail() {
 }
 
 #[test]
-fn a_ring_that_is_dropped_waits_for_what_is_under_way_and_lets_go() {
-    // Method: files on their way over 16 connections when the ring goes. Each peer
-    // reads a beginning of the file and then the end, as its other side is closed.
+fn a_dropped_ring_closes_its_connections() {
+    // Method: files are being sent over 16 connections when the ring is dropped. Each peer reads
+    // a beginning of the file and then the end of the stream.
     let Some(mut ring) = ring() else { return };
     let content = pattern(1 << 20);
     let mut peers = Vec::new();

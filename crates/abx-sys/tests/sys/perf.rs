@@ -1,4 +1,4 @@
-//! Samples of this very process, and of what it starts.
+//! Samples of this process and of its children.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 #![allow(clippy::disallowed_macros, reason = "skipped tests say why")]
@@ -20,14 +20,14 @@ const BUFFER_BYTES: usize = 1 << 20;
 const EVENTS_MAX: usize = 1000;
 const THREADS: usize = 5000;
 
-/// Tests that look at what this process has open run one after the other.
+/// Held by each test, as they count the perf events that this process has open.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The sampler; `None` if this machine forbids it, as its rights report too.
+/// The sampler; `None` if this machine forbids it, which its rights must report too.
 fn allowed(sampler: io::Result<CpuSampler>) -> Option<CpuSampler> {
     let rights = SamplingRights::of_this_process();
     match sampler {
@@ -42,7 +42,7 @@ fn allowed(sampler: io::Result<CpuSampler>) -> Option<CpuSampler> {
     }
 }
 
-/// What was sampled of this thread.
+/// The samples of this thread.
 #[derive(Default)]
 struct Seen {
     samples: u64,
@@ -53,7 +53,7 @@ struct Seen {
 
 impl Seen {
     fn take(&mut self, sampler: &mut CpuSampler) {
-        let thread = thread_number();
+        let thread = thread_id();
         sampler.drain(|event| {
             let SamplerEvent::Sample(sample) = event else {
                 return;
@@ -68,13 +68,13 @@ impl Seen {
     }
 }
 
-/// The kernel's number of this thread.
-fn thread_number() -> u32 {
+/// The kernel's ID of this thread.
+fn thread_id() -> u32 {
     let link = fs::read_link("/proc/thread-self").unwrap();
     link.file_name().unwrap().to_str().unwrap().parse().unwrap()
 }
 
-/// Descriptors and buffers of perf events that this process has.
+/// The numbers of descriptors and buffers of perf events in this process.
 fn open_events() -> (usize, usize) {
     let links = fs::read_dir("/proc/self/fd").unwrap();
     let links = links.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
@@ -97,20 +97,20 @@ fn spend(cpu: Nanos, mut between: impl FnMut()) {
 
 #[test]
 fn samples_stand_for_cpu_time() {
-    // Method: this thread spends half a second of CPU time, in system calls for the most part,
-    // sampled by processor, and again by process.
+    // Method: this thread spends half a second of CPU time, mostly in system calls, sampled by
+    // processor, and again by process.
     let _alone = alone();
     let cpus = cpus::allowed().unwrap();
     let own = [std::process::id()];
-    let whole = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES));
-    let user = allowed(CpuSampler::of_processes(
+    let by_cpu = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES));
+    let by_process = allowed(CpuSampler::of_processes(
         &own,
         &cpus,
         HZ,
         BUFFER_BYTES,
         EVENTS_MAX,
     ));
-    for (sampler, sees_kernel) in [(whole, true), (user, false)] {
+    for (sampler, sees_kernel) in [(by_cpu, true), (by_process, false)] {
         let Some(mut sampler) = sampler else {
             continue;
         };
@@ -131,7 +131,7 @@ fn samples_stand_for_cpu_time() {
         assert_eq!(seen.with_kernel > 0, sees_kernel);
         assert!(seen.with_user > 0);
         let sampled_s = seen.samples as f64 / f64::from(HZ);
-        // User code is the smaller part, and the CPU clock sees no more than there is.
+        // User code is the smaller part, and there are no more samples than CPU time.
         let shares = if sees_kernel { 0.85..1.15 } else { 0.0..0.85 };
         let share = sampled_s / spent_s;
         assert!(shares.contains(&share), "{sampled_s} s of {spent_s} s");
@@ -139,8 +139,8 @@ fn samples_stand_for_cpu_time() {
 }
 
 #[test]
-fn nothing_is_sampled_before_it_is_on_and_after_it_is_off() {
-    // Method: CPU time is spent before the sampler is on, and after it is off.
+fn nothing_is_sampled_before_enabling_and_after_disabling() {
+    // Method: CPU time is spent before the sampler is enabled, and after it is disabled.
     let _alone = alone();
     let Some(mut sampler) = allowed(CpuSampler::open(
         &cpus::allowed().unwrap(),
@@ -161,8 +161,8 @@ fn nothing_is_sampled_before_it_is_on_and_after_it_is_off() {
 }
 
 #[test]
-fn full_buffers_are_counted_and_no_error() {
-    // Method: a buffer of a page, which is not drained while a second of CPU time passes.
+fn samples_lost_to_a_full_buffer_are_counted() {
+    // Method: a buffer of one page, which is not drained during half a second of CPU time.
     let _alone = alone();
     let Some(mut sampler) = allowed(CpuSampler::open(&cpus::allowed().unwrap(), HZ, 1)) else {
         return;
@@ -171,14 +171,14 @@ fn full_buffers_are_counted_and_no_error() {
     spend(Nanos(500_000_000), || {});
     let mut seen = Seen::default();
     seen.take(&mut sampler);
-    // What was lost is written with the next sample that finds room.
+    // The kernel reports lost samples with the next one that finds room.
     spend(Nanos(20_000_000), || {});
     seen.take(&mut sampler);
     assert!(sampler.lost() > 100, "{}", sampler.lost());
 }
 
 #[test]
-fn the_life_of_a_process_is_told() {
+fn the_life_of_a_process_is_reported() {
     // Method: a shell that starts a program and ends, while all processors are sampled.
     let _alone = alone();
     let Some(mut sampler) = allowed(CpuSampler::open(
@@ -231,26 +231,26 @@ fn the_life_of_a_process_is_told() {
 
 #[test]
 fn a_dropped_sampler_leaves_nothing_open() {
-    // Method: descriptors and memory of perf events, before, meanwhile and after, of both kinds
-    // of sampler, and of one that may have no event.
+    // Method: descriptors and buffers of perf events during the life of both kinds of sampler
+    // and of one that may open no event, and after they are dropped.
     let _alone = alone();
     let cpus = cpus::allowed().unwrap();
     let own = [std::process::id()];
-    let Some(whole) = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES)) else {
+    let Some(by_cpu) = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES)) else {
         return;
     };
-    let user = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, EVENTS_MAX).unwrap();
+    let by_process = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, EVENTS_MAX).unwrap();
     let added = 2 * cpus.len();
     let (events, rings) = open_events();
     assert!(events >= added && rings == added, "{events} {rings}");
-    let none = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, 0).unwrap();
-    assert!(none.threads_left_out() >= 1);
+    let empty = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, 0).unwrap();
+    assert!(empty.threads_left_out() >= 1);
     assert_eq!(open_events(), (events, rings));
-    drop((whole, user, none));
+    drop((by_cpu, by_process, empty));
     assert_eq!(open_events(), (0, 0));
 }
 
-/// The sampler of these processes' user code, with a descriptor for so many events.
+/// A sampler of these processes' user code that opens at most `events_max` events.
 fn of_processes(pids: &[u32], events_max: usize) -> Option<CpuSampler> {
     let cpus = cpus::allowed().unwrap();
     allowed(CpuSampler::of_processes(
@@ -276,21 +276,21 @@ fn a_thread_that_starts_later_is_sampled() {
         while thread_cpu() < until {
             sum = (0..100_000).fold(sum, |sum, n| black_box(sum ^ n));
         }
-        thread_number()
+        thread_id()
     });
-    let number = later.join().unwrap();
+    let tid = later.join().unwrap();
     sampler.disable().unwrap();
     let mut samples = 0;
     sampler.drain(|event| {
-        samples += u64::from(matches!(event, SamplerEvent::Sample(sample) if sample.tid == number));
+        samples += u64::from(matches!(event, SamplerEvent::Sample(sample) if sample.tid == tid));
     });
     assert!(samples > 50, "{samples}");
 }
 
 #[test]
-fn of_too_many_threads_the_busiest_are_sampled() {
-    // Method: 5,000 threads that wait, with descriptors for 100 of them; this one has used more
-    // CPU time than any of them.
+fn the_busiest_of_too_many_threads_are_sampled() {
+    // Method: 5,000 waiting threads, and descriptors for 100; this thread has used more CPU time
+    // than any of them.
     let _alone = alone();
     let cpus = cpus::allowed().unwrap().len();
     spend(Nanos(50_000_000), || {});
@@ -318,9 +318,9 @@ fn of_too_many_threads_the_busiest_are_sampled() {
 }
 
 #[test]
-fn a_process_that_forks_and_dies_while_it_is_sampled_leaves_nothing() {
-    // Method: a shell that starts one program after another, ended by a signal once some of
-    // them were seen; then the sampler of a process that is gone.
+fn a_process_that_forks_and_dies_while_sampled_leaves_no_events_open() {
+    // Method: a shell that starts one program after another, killed once some of them were
+    // seen; then a sampler of a process that no longer exists.
     let _alone = alone();
     let mut shell = Command::new("/bin/sh")
         .args(["-c", "while :; do /bin/true; done"])
@@ -351,19 +351,19 @@ fn a_process_that_forks_and_dies_while_it_is_sampled_leaves_nothing() {
 }
 
 #[test]
-fn a_thread_that_waits_is_seen_to_leave_and_to_come_back() {
-    // Method: a thread of this process sleeps 20 times for a millisecond; each time it leaves its
-    // processor with functions of the kernel, and comes back later.
+fn a_waiting_thread_is_seen_to_leave_its_processor_and_return() {
+    // Method: a thread of this process sleeps 20 times for a millisecond. Each time it leaves its
+    // processor with kernel frames on its stack, and comes back later.
     let _alone = alone();
-    let everywhere = cpus::allowed().unwrap();
-    let sampler = CpuSampler::of_switches(&everywhere, BUFFER_BYTES);
+    let cpus = cpus::allowed().unwrap();
+    let sampler = CpuSampler::of_switches(&cpus, BUFFER_BYTES);
     let Some(mut sampler) = allowed(sampler) else {
         return;
     };
     sampler.enable().unwrap();
     let sleeper = thread::spawn(|| {
         (0..20).for_each(|_| thread::sleep(std::time::Duration::from_millis(1)));
-        thread_number()
+        thread_id()
     });
     let sleeper = sleeper.join().unwrap();
     sampler.disable().unwrap();

@@ -1,12 +1,12 @@
-//! The chunked transfer coding (RFC 9112, section 7.1): takes the framing off the bytes.
+//! The chunked transfer coding (RFC 9112, section 7.1): removes the framing from a body.
 
 use super::fault::{Fault, HEAD_BYTES_MAX};
 use super::input::take;
 
-/// Where in a chunked body the next byte belongs.
+/// The position of the next byte in a chunked body.
 ///
-/// Nothing is kept of the bytes themselves. Extensions are skipped; a trailer's fields
-/// have to be fields, so that the head of the next response is never taken for them.
+/// The bytes themselves are not kept. Extensions are skipped. A trailer's lines must be fields, so
+/// that the head of the next response is never read as a part of it.
 #[derive(Debug)]
 pub(super) struct Chunks {
     state: ChunkState,
@@ -39,7 +39,7 @@ enum ChunkState {
     LastLf,
 }
 
-/// What the front of the input was.
+/// The content of the front of the input.
 pub(super) enum Chunk<'a> {
     /// Part of the body, never empty.
     Data(&'a [u8]),
@@ -85,7 +85,7 @@ impl Chunks {
     }
 
     /// The size of the next chunk and what follows it, if all framing before the chunk's data is
-    /// here and has no extension, as nearly all framing is.
+    /// here and has no extension, as in nearly all cases.
     fn plain_size<'a>(&self, input: &'a [u8]) -> Option<(u64, &'a [u8])> {
         let line = match self.state {
             ChunkState::SizeStart => input,
@@ -103,7 +103,7 @@ impl Chunks {
         None
     }
 
-    /// Begins the data of a chunk, or the trailer, behind a whole size line.
+    /// Begins the data of a chunk, or the trailer, after a complete size line.
     fn begin(&mut self, size: u64) {
         self.line_bytes = 0;
         self.state = match size {
@@ -112,7 +112,7 @@ impl Chunks {
         };
     }
 
-    /// The state after one byte of framing; `None` when the byte has no right to be here.
+    /// The state after one byte of framing; `None` if the byte is not allowed here.
     fn after(&mut self, byte: u8) -> Option<ChunkState> {
         Some(match (self.state, byte) {
             (ChunkState::SizeStart, _) => ChunkState::Size(hex_digit(byte)?),
@@ -186,9 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_size_line_means_what_its_bytes_mean_one_by_one() {
-        // Method: bodies whose size lines are plain, not plain, wrong, or not whole; each at once,
-        // and a byte at a time, where no size line is whole.
+    fn a_size_line_means_the_same_at_once_and_byte_by_byte() {
+        // Method: bodies whose size lines are plain, with extensions, wrong, or incomplete; each
+        // at once, and a byte at a time, so that no size line arrives complete.
         let bodies: [&[u8]; 13] = [
             b"3\r\nabc\r\n0\r\n\r\n",
             b"00000000000000A\r\n0123456789\r\n0\r\nname: value\r\n\r\n",

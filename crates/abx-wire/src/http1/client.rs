@@ -15,9 +15,9 @@ use super::memo::HeadMemo;
 /// connection ends before all are done, [`Event::Failed`] stands for all that
 /// are left, and [`Client::awaited`] returns their number.
 ///
-/// A head that comes in one piece is read where it lies. Only parts of a head
-/// are kept, and given back when the head is whole. One awaited response at a time
-/// needs no memory at all; several need a queue that is kept and reused.
+/// A head that arrives in one piece is read in place. Only parts of a head are kept, and their
+/// memory is freed when the head is complete. One awaited response at a time needs no memory at
+/// all; several need a queue that is kept and reused.
 #[derive(Debug)]
 pub struct Client {
     state: ClientState,
@@ -25,11 +25,11 @@ pub struct Client {
     kind: ResponseKind,
     behind: VecDeque<ResponseKind>,
     has_started: bool,
-    /// Interim heads that came before the final one that is awaited.
+    /// Interim heads before the final one that is awaited.
     interim: u32,
     /// Bytes of empty lines since the last response was announced.
     empty_bytes: usize,
-    /// The part of a head that has come so far.
+    /// The part of a head that has arrived so far.
     stash: Vec<u8>,
     done: Done,
 }
@@ -57,9 +57,9 @@ pub struct Done {
     pub status: u16,
     /// Length of the body without framing, in bytes.
     pub body_bytes: u64,
-    /// The connection may carry one more request: version, `Connection` and framing
-    /// allow it. If not, further responses that are awaited fail with
-    /// [`Fault::ClosedIdle`] at the next call, and bytes that still come are ignored.
+    /// Whether the connection may carry another request, by version, `Connection` and framing. If
+    /// not, further awaited responses fail with [`Fault::ClosedIdle`] at the next call, and later
+    /// bytes are ignored.
     pub reusable: bool,
 }
 
@@ -73,9 +73,9 @@ enum ClientState {
     Sized(u64),
     Chunked(Chunks),
     UntilClose,
-    /// After a response that ends the connection, while others are awaited in vain.
+    /// After a response that ends the connection, while others are still awaited.
     Ended,
-    /// After a fault; so many responses were awaited.
+    /// After a fault; the number of responses that were awaited.
     Broken(usize),
 }
 
@@ -99,10 +99,10 @@ impl Client {
         }
     }
 
-    /// A request was written: its response is awaited, behind those that already are.
+    /// Records that a request was written: its response is awaited after earlier ones.
     ///
     /// # Panics
-    /// After a fault, when no response can come any more.
+    /// After a fault, because no response can arrive any more.
     #[inline]
     pub fn expect(&mut self, kind: ResponseKind) {
         match self.state {
@@ -112,9 +112,9 @@ impl Client {
         }
     }
 
-    /// How many responses are awaited, one in progress included.
+    /// How many responses are awaited, including one in progress.
     ///
-    /// After a fault: how many were not done by then. The first of them had
+    /// After a fault: how many were not complete. The first of them had
     /// begun unless the fault is [`Fault::ClosedIdle`]; the others had not, so
     /// their requests may be sent again on another connection.
     #[must_use]
@@ -127,15 +127,15 @@ impl Client {
         }
     }
 
-    /// Takes bytes from the front of `input` and gives the next event.
+    /// Takes bytes from the front of `input` and returns the next event.
     ///
-    /// Call it until it gives `None`; then `input` is empty. It may give an
+    /// Call it until it returns `None`; then `input` is empty. It may return an
     /// event for an empty `input`, so do not stop there.
     pub fn receive<'a>(&mut self, input: &mut &'a [u8]) -> Option<Event<'a>> {
         self.step(None, input)
     }
 
-    /// The same with a memo: heads that it knows are not parsed again.
+    /// Like [`Client::receive`], with a memo: heads that it knows are not parsed again.
     #[inline]
     pub fn receive_with<'a>(
         &mut self,
@@ -145,11 +145,11 @@ impl Client {
         self.step(Some(memo), input)
     }
 
-    /// Takes a whole response at once, as most small ones come: a head that the memo
-    /// knows, followed by all of a body whose length it states. Gives the body, and
-    /// what [`Client::receive_with`] gives in several events.
+    /// Takes a complete response at once, as most small ones arrive: a head that the memo knows,
+    /// followed by all of a body whose length it states. Returns the body, and the result of the
+    /// events that [`Client::receive_with`] would return.
     ///
-    /// `None`, with nothing taken, when it is not that simple.
+    /// `None`, with nothing taken, for any other input.
     #[inline]
     pub fn receive_whole<'a>(
         &mut self,
@@ -183,8 +183,8 @@ impl Client {
     fn step<'a>(&mut self, memo: Option<&mut HeadMemo>, input: &mut &'a [u8]) -> Option<Event<'a>> {
         match &mut self.state {
             ClientState::Idle if !self.done.reusable && self.has_started => {
-                // Whatever comes behind the last response of a connection is not ours: of a
-                // protocol that was switched to, or of a server that does not keep its word.
+                // Bytes after the last response of a connection are not HTTP: they belong to the
+                // protocol that was switched to, or come from a server that breaks its word.
                 *input = &[];
                 None
             }
@@ -220,9 +220,9 @@ impl Client {
 
     /// The peer closed: ends a body that the close delimits, or fails.
     ///
-    /// Call it until it gives `None`: then no response is awaited. It gives two
-    /// events when the close ends a response that others wait behind. Bytes that
-    /// came before the close must have gone through [`Client::receive`].
+    /// Call it until it returns `None`: then no response is awaited. It returns two
+    /// events if the close ends a response and others wait after it. Bytes that
+    /// arrived before the close must have gone through [`Client::receive`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         match self.state {
             ClientState::Idle | ClientState::Broken(_) => None,
@@ -230,7 +230,7 @@ impl Client {
             ClientState::UntilClose | ClientState::Sized(0) => Some(self.finish()),
             ClientState::Head if !self.has_started => Some(self.fail(Fault::ClosedIdle)),
             ClientState::Head => {
-                // A line that is not whole may be broken all the same.
+                // An incomplete line may already be broken.
                 let parsed = parse_head(head_view(&self.stash), self.kind);
                 Some(self.fail(parsed.err().unwrap_or(Fault::ClosedEarly)))
             }
@@ -248,14 +248,13 @@ impl Client {
         }
     }
 
-    /// So many bytes of the body came and were thrown away unread.
+    /// Records that this many bytes of the body arrived and were discarded unread.
     ///
-    /// They count as [`Done::body_bytes`] and give no event of their own: when
-    /// none is left, [`Client::receive`] gives [`Event::Done`], also for an
-    /// empty input.
+    /// They count as [`Done::body_bytes`] and cause no event. If none is left,
+    /// [`Client::receive`] returns [`Event::Done`], even for an empty input.
     ///
     /// # Panics
-    /// When it is more than [`Client::body_ahead`]: then bytes were thrown away
+    /// If it is more than [`Client::body_ahead`]: then bytes were discarded
     /// that belong to no body.
     pub fn skip(&mut self, bytes: u64) {
         let ahead = self.body_ahead();
@@ -269,13 +268,13 @@ impl Client {
         }
     }
 
-    /// No response is awaited or in progress, and nothing failed.
+    /// Whether no response is awaited or in progress, and nothing failed.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         matches!(self.state, ClientState::Idle)
     }
 
-    /// At least one byte of the response that is awaited came; when none is, of the last one.
+    /// Whether a byte of the awaited response has arrived; if none is awaited, of the last one.
     #[must_use]
     pub fn has_response_started(&self) -> bool {
         self.has_started
@@ -325,7 +324,7 @@ impl Client {
         })
     }
 
-    /// Drops empty lines, which some peers send after a body. They count as a head of their own.
+    /// Drops empty lines, which some peers send after a body. They are limited in size like a head.
     #[cold]
     fn skip_empty_lines(&mut self, input: &mut &[u8]) -> Result<(), Fault> {
         let before = input.len();
@@ -338,7 +337,7 @@ impl Client {
         }
     }
 
-    /// A peer that sends nothing else must not keep its reader busy.
+    /// Limits interim heads: a peer that sends nothing else must not keep its reader busy.
     #[cold]
     fn take_interim(&mut self) -> Event<'static> {
         if self.interim == INTERIM_MAX {
@@ -376,8 +375,8 @@ impl Client {
         let before = self.stash.len();
         let more = head_view(input);
         self.stash.extend_from_slice(more);
-        // Without the end of a line there is no end of a head, and a peer that sends
-        // single bytes must not have all of it parsed for each.
+        // Without the end of a line there is no end of a head, and a peer that sends single bytes
+        // must not cause a parse of the whole head for each of them.
         if !more.contains(&b'\n') && self.stash.len() < HEAD_BYTES_MAX {
             *input = &[];
             return Ok(None);
@@ -445,8 +444,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_response_at_a_time_needs_no_memory_and_several_keep_theirs() {
-        // Method: what the queue holds after many responses, at depth 1 and then at 8.
+    fn one_response_at_a_time_needs_no_memory_and_several_reuse_theirs() {
+        // Method: the queue's capacity after many responses, at depth 1 and then at 8.
         let mut client = Client::new();
         let mut round = |depth: usize| {
             (0..depth).for_each(|_| client.expect(ResponseKind::WithBody));
@@ -457,8 +456,8 @@ mod tests {
             (client.behind.capacity(), client.stash.capacity())
         };
         assert!((0..100).all(|_| round(1) == (0, 0)));
-        let kept = round(8);
-        assert!(kept.0 >= 7);
-        assert!((0..100).all(|_| round(8) == kept));
+        let capacities = round(8);
+        assert!(capacities.0 >= 7);
+        assert!((0..100).all(|_| round(8) == capacities));
     }
 }

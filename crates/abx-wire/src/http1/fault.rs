@@ -1,6 +1,6 @@
-//! What makes the bytes of a connection useless, and the limits of what is read.
+//! Faults that make a connection useless, and the limits of heads.
 
-/// Why the bytes of a connection make no sense any more.
+/// Why the bytes of a connection cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Fault {
     #[error("its first line or a header breaks the grammar")]
@@ -13,7 +13,7 @@ pub enum Fault {
     TooManyHeaders,
     #[error("its Content-Length is no number, or there are several that differ")]
     BadContentLength,
-    /// More than [`INTERIM_MAX`] interim heads (1xx) came before a final one.
+    /// More than [`INTERIM_MAX`] interim heads (1xx) arrived before a final one.
     #[error("more than 32 interim heads (1xx) came before its final one")]
     TooManyInterim,
     #[error("its Transfer-Encoding is not `chunked`")]
@@ -22,10 +22,10 @@ pub enum Fault {
     BadChunk,
     #[error("the server sent unsolicited bytes")]
     Unasked,
-    /// The peer speaks TLS: its first byte begins a record of TLS (RFC 8446, section 5.1).
+    /// The peer uses TLS: its first byte begins a record of TLS (RFC 8446, section 5.1).
     #[error("it is TLS, not HTTP: the server expects https:// on this port")]
     Tls,
-    /// The peer speaks HTTP/2: its first byte begins a frame (RFC 9113, section 4.1).
+    /// The peer uses HTTP/2: its first byte begins a frame (RFC 9113, section 4.1).
     #[error("it is HTTP/2, not HTTP/1.1: the server expects HTTP/2 on this port")]
     Http2,
     #[error("the connection was closed before its first byte")]
@@ -34,11 +34,11 @@ pub enum Fault {
     ClosedEarly,
 }
 
-/// The longest head that is read, in bytes, its empty line included.
+/// The longest head that is read, in bytes, including its empty line.
 pub const HEAD_BYTES_MAX: usize = 256 * 1024;
 
 /// The largest number of header fields that is read.
 pub const HEADERS_MAX: usize = 256;
 
-/// So many interim heads (1xx, except 101) may come before a final one, in every version of HTTP.
+/// The most interim heads (1xx, except 101) before a final one, in every version of HTTP.
 pub const INTERIM_MAX: u32 = 32;

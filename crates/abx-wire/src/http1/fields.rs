@@ -1,4 +1,4 @@
-//! The few headers that decide how a message is framed and whether the connection stays.
+//! The few headers that decide how a message is framed and whether the connection is kept.
 
 use super::fault::Fault;
 
@@ -28,7 +28,7 @@ impl Fields {
     pub(super) fn read(headers: &[httparse::Header<'_>]) -> Result<Fields, Fault> {
         let mut fields = Fields::default();
         for header in headers {
-            // The length sorts out nearly every header before a letter is compared.
+            // The length excludes nearly every header before a letter is compared.
             match header.name.len() {
                 4 if header.name.eq_ignore_ascii_case("host") => fields.host_count += 1,
                 6 if header.name.eq_ignore_ascii_case("expect") => {
@@ -52,8 +52,8 @@ impl Fields {
         Ok(fields)
     }
 
-    /// `chunked` and nothing else, in however many headers. Empty elements of a list
-    /// are ignored (RFC 9110, section 5.6.1.2), but a list of nothing else is none.
+    /// Accepts `chunked` and nothing else, in any number of headers. Empty elements of a list are
+    /// ignored (RFC 9110, section 5.6.1.2), but a list of nothing else is invalid.
     fn add_codings(&mut self, value: &[u8]) {
         let mut codings = elements(value).filter(|coding| !coding.is_empty());
         let is_chunked = codings
@@ -66,7 +66,7 @@ impl Fields {
         };
     }
 
-    /// One number, or several that are equal (RFC 9112, section 6.3).
+    /// Accepts one number, or several equal ones (RFC 9112, section 6.3).
     fn add_content_length(&mut self, value: &[u8]) -> Result<(), Fault> {
         for element in elements(value) {
             let length = decimal(element).ok_or(Fault::BadContentLength)?;
@@ -83,7 +83,7 @@ fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Digits only: `parse` of the standard library would take a sign as well.
+/// Reads digits only: `parse` of the standard library would accept a sign too.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -1,11 +1,11 @@
-//! The head of a response: where its body ends, and whether the connection stays.
+//! The head of a response: where its body ends, and whether the connection is kept.
 
 use super::fault::{Fault, HEADERS_MAX};
 use super::fields::{Coding, Fields};
 use super::input::{HeaderRoom, fault_of};
 use super::version::Version;
 
-/// Which framing a response may have.
+/// The framing that a response may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseKind {
     /// The response's head shows whether a body follows.
@@ -37,7 +37,7 @@ pub(super) enum Framing {
     UntilClose,
 }
 
-/// Reads a head from the front of `view` and gives it with its length.
+/// Reads a head from the front of `view` and returns it with its length.
 pub(super) fn parse_head(view: &[u8], kind: ResponseKind) -> Result<Option<(Head, usize)>, Fault> {
     let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut []);
@@ -56,8 +56,8 @@ pub(super) fn parse_head(view: &[u8], kind: ResponseKind) -> Result<Option<(Head
     Ok(Some((head, length)))
 }
 
-/// Decides where the response ends (RFC 9112, section 6.3) and what becomes of the
-/// connection (section 9.3).
+/// Decides where the response ends (RFC 9112, section 6.3) and whether the connection is kept
+/// (section 9.3).
 ///
 /// The version is that of the response. A response of HTTP/1.1 keeps a connection
 /// even after a request of HTTP/1.0: only the caller knows whether it requested that.
@@ -73,8 +73,8 @@ fn frame(
         // After 101 the connection uses another protocol.
         _ if has_no_body => (Framing::Sized(0), is_kept && status != 101),
         (Coding::Unknown, _) => return Err(Fault::UnknownTransferEncoding),
-        // Chunks beside a length, or from HTTP/1.0, are readable but suspect:
-        // the standard has the connection closed afterwards.
+        // Chunks together with a length, or from HTTP/1.0, are readable but suspect: the standard
+        // requires the connection to be closed afterwards.
         (Coding::Chunked, length) => (
             Framing::Chunked,
             is_kept && length.is_none() && version == Version::Http11,
@@ -94,14 +94,14 @@ fn frame(
 /// them from its first byte; `None` when it is absent or not text. Interim heads
 /// (1xx, except for 101) are skipped.
 ///
-/// Made for probes: it parses the heads again and allocates.
+/// For probes: it parses the heads again and allocates.
 #[must_use]
 pub fn response_header(response: &[u8], name: &str) -> Option<String> {
     response_headers(response, name).into_iter().next()
 }
 
-/// All values of a header that may come several times, in order. Those that are not text
-/// are left out, and one that was folded is on one line (RFC 9112, section 5.2).
+/// All values of a header that may occur several times, in order. Values that are not text are
+/// left out, and a folded value is on one line (RFC 9112, section 5.2).
 #[must_use]
 pub fn response_headers(mut response: &[u8], name: &str) -> Vec<String> {
     loop {
@@ -126,14 +126,14 @@ pub fn response_headers(mut response: &[u8], name: &str) -> Vec<String> {
     }
 }
 
-/// A user agent has to accept folded headers (RFC 9112, section 5.2).
+/// A parser that accepts folded headers, as a user agent must (RFC 9112, section 5.2).
 fn response_parser() -> httparse::ParserConfig {
     let mut config = httparse::ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true);
     config
 }
 
-/// Whether another head follows a head with this status, of the same response.
+/// Whether another head of the same response follows a head with this status.
 #[inline]
 fn is_interim(status: u16) -> bool {
     matches!(status, 100..=199) && status != 101

@@ -1,4 +1,4 @@
-//! What both sides do with the bytes that a peer sent.
+//! The handling of received bytes that both sides have in common.
 
 use super::fault::{Fault, HEAD_BYTES_MAX, HEADERS_MAX};
 
@@ -11,7 +11,7 @@ pub(super) fn head_view(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(HEAD_BYTES_MAX)]
 }
 
-/// What a head that has not ended within `view` means.
+/// Checks a head that has not ended within `view`.
 #[inline]
 pub(super) fn unfinished(view: &[u8]) -> Result<(), Fault> {
     if view.len() < HEAD_BYTES_MAX {
@@ -28,8 +28,8 @@ pub(super) fn skip_empty_lines(input: &mut &[u8]) {
     }
 }
 
-/// Detects another protocol: no first line of HTTP/1 begins with such a byte.
-/// One byte decides, so that it does not matter in which pieces the bytes come.
+/// Detects another protocol: no first line of HTTP/1 begins with such a byte. One byte decides, so
+/// that it does not matter in which pieces the bytes arrive.
 #[inline]
 pub(crate) fn other_protocol(bytes: &[u8]) -> Option<Fault> {
     match bytes.first()? {

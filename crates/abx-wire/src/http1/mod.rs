@@ -1,8 +1,7 @@
 //! HTTP/1.0 and HTTP/1.1 (RFC 9112), both sides of a connection.
 //!
-//! [`Client`] and [`Server`] are pull parsers: they take bytes from the front
-//! of a slice and give one event for each call, so bodies are never copied.
-//! [`Request::encode`] and [`response_head`] are the ways back.
+//! [`Client`] and [`Server`] are pull parsers: they take bytes from the front of a slice and return
+//! one event per call, so bodies are never copied. [`Request::encode`] and [`response_head`] write.
 
 mod chunked;
 mod client;

@@ -11,16 +11,16 @@ pub struct Request {
     pub method: String,
     /// The request target as it is sent: a path with its query, `*`, or a whole URL.
     pub target: String,
-    /// The value of `Host`, with the port where it is not the usual one.
+    /// The value of `Host`, with the port unless it is the default.
     pub host: String,
-    /// Further headers in the order given. `Host`, `User-Agent`, `Accept` and
+    /// Further headers, in order. `Host`, `User-Agent`, `Accept` and
     /// `Connection` replace ours.
     pub headers: Vec<(String, String)>,
-    /// The body; empty for none.
+    /// The body; empty if there is none.
     pub body: Vec<u8>,
     /// The version in the request line.
     pub version: Version,
-    /// What becomes of the connection after the response.
+    /// Whether the connection is kept after the response.
     pub connection: Persistence,
 }
 
@@ -36,12 +36,12 @@ pub enum Persistence {
     Close,
 }
 
-/// An encoded request, and where the parts stand in it that may differ from time to time.
+/// An encoded request, with the positions of the parts that may differ from time to time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedParts {
     pub bytes: Vec<u8>,
     pub target: usize,
-    /// Where the value of each further header begins, in the order given.
+    /// Where the value of each further header begins, in order.
     pub headers: Vec<usize>,
     /// The digits of the body's length; `None` if it is not sent, or a given header states it.
     pub length: Option<Range<usize>>,
@@ -87,7 +87,7 @@ pub enum RequestError {
     OfConnection(String),
 }
 
-/// A name up to its first space: a header whose colon is missing or late has its value after that.
+/// A name up to its first space: if a header's colon is missing or late, its value follows.
 fn first_word(name: &str) -> String {
     match name.trim_start().split_once(char::is_whitespace) {
         Some((first, _)) => format!("{first} …"),
@@ -96,15 +96,15 @@ fn first_word(name: &str) -> String {
 }
 
 impl Request {
-    /// Writes the request as it goes over the wire.
+    /// Encodes the request as it is sent.
     ///
     /// # Errors
-    /// [`RequestError`], when a part would break the grammar or the framing.
+    /// [`RequestError`] if a part would break the grammar or the framing.
     pub fn encode(&self) -> Result<Vec<u8>, RequestError> {
         Ok(self.encode_parts()?.bytes)
     }
 
-    /// The same, and where its parts stand.
+    /// Encodes the request, with the positions of its parts.
     ///
     /// # Errors
     /// As [`Request::encode`].
@@ -123,7 +123,7 @@ impl Request {
         let connection = match (self.version, self.connection) {
             (Version::Http11, Persistence::Close) => Some("close"),
             (Version::Http10, Persistence::KeepAlive) => Some("Keep-Alive"),
-            // What the version means by itself.
+            // The default of the version.
             (Version::Http10, Persistence::Close) | (Version::Http11, Persistence::KeepAlive) => {
                 None
             }
@@ -142,8 +142,8 @@ impl Request {
                 push_header(&mut out, name, value);
             }
         }
-        let message = self.content_length();
-        let length = message
+        let length = self.content_length();
+        let length = length
             .filter(|_| !self.has_header("Content-Length"))
             .map(|digits| push_header(&mut out, "Content-Length", &digits));
         let headers = self
@@ -163,7 +163,7 @@ impl Request {
         })
     }
 
-    /// The length of the body as it is sent, if it is.
+    /// The length of the body as it is sent, if it is sent.
     pub(crate) fn content_length(&self) -> Option<String> {
         let needs_length =
             !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
@@ -175,7 +175,7 @@ impl Request {
         headers.any(|(given, _)| given.eq_ignore_ascii_case(name))
     }
 
-    /// Whether every part of it can be sent.
+    /// Checks that every part of it can be sent.
     ///
     /// # Errors
     /// The first part that would break the grammar or the framing.
@@ -198,8 +198,8 @@ impl Request {
             .try_for_each(|(name, value)| self.check_header(name, value))
     }
 
-    /// Whether no header has the server close a connection that is to be kept. HTTP/2 has no such
-    /// header at all.
+    /// Checks that no header makes the server close a connection that is to be kept. HTTP/2 has no
+    /// such header.
     fn check_persistence(&self) -> Result<(), RequestError> {
         let closes = |value: &str| {
             let mut options = value.split(',');
@@ -246,7 +246,7 @@ fn push(out: &mut Vec<u8>, parts: &[&str]) {
     }
 }
 
-/// Answers where the value stands.
+/// Returns the position of the value.
 fn push_header(out: &mut Vec<u8>, name: &str, value: &str) -> Range<usize> {
     let start = out.len() + name.len() + 2;
     push(out, &[name, ": ", value, "\r\n"]);

@@ -8,19 +8,19 @@ use super::version::Version;
 #[derive(Debug, Clone, Copy)]
 pub struct Http1ResponseHead<'a> {
     pub status: u16,
-    /// Length of the body in bytes; for HEAD, of the body that GET would give.
+    /// Length of the body in bytes; for HEAD, of the body that GET would return.
     pub content_length: u64,
     pub content_type: &'a str,
-    /// The client's version; the response always states HTTP/1.1.
+    /// The client's version; the response itself always states HTTP/1.1.
     pub version: Version,
-    /// The connection stays open after the response.
+    /// Whether the connection stays open after the response.
     pub keep_alive: bool,
 }
 
 /// Writes a head, its empty line included, to the end of `out`.
 ///
-/// `Connection` is written only where the client could not know it. Allocates
-/// nothing but room in `out`.
+/// `Connection` is written only if the client could not know it. Allocates nothing except room in
+/// `out`.
 pub fn response_head(head: &Http1ResponseHead<'_>, out: &mut Vec<u8>) {
     let connection = match (head.version, head.keep_alive) {
         (Version::Http11, true) => "",
@@ -44,7 +44,7 @@ pub fn response_head(head: &Http1ResponseHead<'_>, out: &mut Vec<u8>) {
     .expect("a vector takes what is written");
 }
 
-/// The words behind the status codes that our server uses.
+/// The reason phrases of the status codes that our server uses.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",

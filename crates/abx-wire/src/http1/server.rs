@@ -8,11 +8,11 @@ use super::version::Version;
 
 /// Parses the requests of one connection, in order. Bodies are skipped.
 ///
-/// A head that comes in one piece is read where it lies.
+/// A head that arrives in one piece is read in place.
 #[derive(Debug)]
 pub struct Server {
     state: ServerState,
-    /// The part of a head that has come so far, or the head that was just given out.
+    /// The part of a head that has arrived so far, or the head that was just given out.
     stash: Vec<u8>,
 }
 
@@ -21,7 +21,7 @@ pub struct Server {
 pub enum ServerEvent<'a> {
     /// The head; a body may follow.
     Head(RequestHead<'a>),
-    /// The whole request has come: respond to it. Further bytes belong to the next one.
+    /// The request is complete: respond to it. Further bytes belong to the next one.
     Done,
     /// The connection is of no further use: respond with 400 and close.
     Failed(Fault),
@@ -39,7 +39,7 @@ pub struct RequestHead<'a> {
     pub keep_alive: bool,
     /// The client holds its body back until it reads an interim response 100.
     pub expects_continue: bool,
-    /// The head as it came, its empty line included, for callers that need more of it.
+    /// The head as it was received, with its empty line, for callers that need more of it.
     pub bytes: &'a [u8],
 }
 
@@ -47,7 +47,7 @@ pub struct RequestHead<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     Get,
-    /// Asks for the head of one.
+    /// Requests a head only.
     Head,
     /// Sends something to be handled.
     Post,
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Takes bytes from the front of `input` and gives the next event.
+    /// Takes bytes from the front of `input` and returns the next event.
     ///
     /// `None` means that `input` is empty and more is needed. After
     /// [`ServerEvent::Done`] the rest of `input` may wait until the response is sent.
@@ -157,7 +157,7 @@ impl Default for Server {
     }
 }
 
-/// Reads a head from the front of `view` and gives it with its body's framing and its length.
+/// Reads a head from the front of `view` and returns it with its body's framing and its length.
 fn parse_head(view: &[u8]) -> Result<Option<(RequestHead<'_>, ServerState, usize)>, Fault> {
     let mut room: HeaderRoom<'_> = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut []);
@@ -178,7 +178,7 @@ fn parse_head(view: &[u8]) -> Result<Option<(RequestHead<'_>, ServerState, usize
         (Coding::Chunked, None) if version == Version::Http11 => {
             ServerState::Chunked(Chunks::new())
         }
-        // A length beside chunks is how requests are smuggled past a proxy.
+        // A length together with chunks is how requests are smuggled past a proxy.
         (Coding::Chunked, Some(_)) => return Err(Fault::BadContentLength),
         (Coding::Chunked | Coding::Unknown, _) => return Err(Fault::UnknownTransferEncoding),
     };

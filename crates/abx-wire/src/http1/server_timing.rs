@@ -1,4 +1,4 @@
-//! How a response's head reports where the server spent its time (W3C, Server Timing).
+//! The times that a server reports in the head of a response (W3C, Server Timing).
 
 use memchr::{memchr, memchr_iter};
 
@@ -8,17 +8,17 @@ const NAME_BYTES_MAX: usize = 40;
 /// The longest duration that is read: eleven days.
 const DURATION_MS_MAX: f64 = 1e9;
 
-/// A duration that a server gives in `Server-Timing`.
+/// A duration that a server reports in `Server-Timing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerTiming<'a> {
-    /// Of what: visible ASCII, at most 40 bytes.
+    /// The name: visible ASCII, at most 40 bytes.
     pub name: &'a str,
-    /// How long, in ns.
+    /// The duration in ns.
     pub span_ns: u64,
 }
 
-/// The durations in the head of a response, in their order. Metrics without one are left
-/// out, and so is whatever breaks the grammar; bytes behind the head are not looked at.
+/// The durations in the head of a response, in their order. Metrics without one, and those that
+/// break the grammar, are left out; bytes after the head are ignored.
 pub fn server_timings(head: &[u8]) -> impl Iterator<Item = ServerTiming<'_>> {
     fields(head)
         .flat_map(|value| parts(value, b','))
@@ -27,7 +27,7 @@ pub fn server_timings(head: &[u8]) -> impl Iterator<Item = ServerTiming<'_>> {
 
 /// The values of all headers of that name.
 fn fields(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    // Most heads have none, so this only looks at how each line begins.
+    // Most heads have none, so this only compares the beginning of each line.
     let lines = memchr_iter(b'\n', head).map(|end| &head[end + 1..]);
     let lines = lines.take_while(|rest| !rest.starts_with(b"\r\n") && !rest.starts_with(b"\n"));
     lines.filter_map(|rest| {
@@ -49,7 +49,7 @@ fn timing(metric: &[u8]) -> Option<ServerTiming<'_>> {
     })
 }
 
-/// The value of a parameter if it is the duration.
+/// The value of a parameter in ms, if it is the duration.
 fn duration_ms(parameter: &[u8]) -> Option<f64> {
     let equals = parameter.iter().position(|byte| *byte == b'=')?;
     let (key, value) = parameter.split_at(equals);
@@ -59,11 +59,11 @@ fn duration_ms(parameter: &[u8]) -> Option<f64> {
     let value = value[1..].trim_ascii();
     let value = value.strip_prefix(b"\"").unwrap_or(value);
     let value = value.strip_suffix(b"\"").unwrap_or(value);
-    let number: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
-    (0.0..=DURATION_MS_MAX).contains(&number).then_some(number)
+    let ms: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    (0.0..=DURATION_MS_MAX).contains(&ms).then_some(ms)
 }
 
-/// The parts between separators that stand in no quoted string.
+/// The parts between separators outside of quoted strings.
 fn parts(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     text.split(move |byte| {

@@ -1,4 +1,4 @@
-//! Versions of HTTP that bytes on a connection can have.
+//! Versions of HTTP.
 
 /// The version of the protocol that one side uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

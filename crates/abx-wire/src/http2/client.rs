@@ -1,7 +1,8 @@
 //! The client's end of one connection: frames in, events out.
 //!
-//! [`Client::receive`] takes a frame's head, then its payload: of DATA piece by piece as it
-//! comes, of all others whole. Those that are part of no response are in `control.rs`; `requests.rs` is the other way, requests and their bodies.
+//! [`Client::receive`] takes a frame's head, then its payload: piece by piece for DATA, complete
+//! for all other frames. `control.rs` handles frames that are not part of a response;
+//! `requests.rs` writes requests and their bodies.
 
 use super::event::Event;
 use super::fault::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX};
@@ -19,22 +20,22 @@ const CANCEL: u32 = 0x8;
 #[derive(Debug)]
 pub struct Client {
     state: ReadState,
-    /// The part of a frame's head, or of its payload, that came.
+    /// The received part of a frame's head or payload.
     gathered: Vec<u8>,
-    /// A header block whose end has not come.
+    /// An incomplete header block.
     block: Option<OpenBlock>,
     /// A stream whose response has ended, which is reported next.
     ended: Option<u32>,
     heads: HeadReader,
-    /// Whether the server's first settings came.
+    /// Whether the server's first settings have arrived.
     pub(super) is_open: bool,
     /// Bytes of bodies since room was last given back to the connection.
     taken: u32,
-    /// Streams that we have reset, on which something may still come.
+    /// Streams that we have reset, on which frames may still arrive.
     resets: u64,
     /// Frames since the last one that was part of a response.
     quiet: u32,
-    /// Bytes of replies since all that had to be sent was sent.
+    /// Bytes of replies since everything was sent.
     replies: usize,
     /// The last stream that gets a response, once the server has announced it.
     pub(super) last_stream: Option<u32>,
@@ -44,11 +45,11 @@ pub struct Client {
     pub(super) peer: PeerSettings,
     /// How many bytes of bodies the server has room for.
     pub(super) window: i64,
-    /// Streams whose request was not sent to its end.
+    /// Streams whose request is not completely sent.
     pub(super) unsent: usize,
 }
 
-/// Where in the frames the next byte stands.
+/// The position of the next byte in the frames.
 #[derive(Debug, Clone, Copy)]
 enum ReadState {
     Head,
@@ -56,11 +57,11 @@ enum ReadState {
     /// At the byte of DATA that holds the length of its padding.
     PadLength(FrameHeader),
     Data(DataRest),
-    /// Behind a fault: nothing is read.
+    /// After a fault: nothing is read.
     Ended,
 }
 
-/// What is to come of a frame with a part of a body.
+/// The rest of a frame with a part of a body.
 #[derive(Debug, Clone, Copy)]
 struct DataRest {
     stream: u32,
@@ -83,8 +84,8 @@ pub(super) enum FrameStep<'a> {
 }
 
 impl Client {
-    /// Begins a connection: `out` gets the preface and our settings. Requests may go out
-    /// behind them at once, or when [`Event::Open`] came.
+    /// Begins a connection: `out` gets the preface and our settings. Requests may follow at once,
+    /// or after [`Event::Open`].
     pub fn open(out: &mut Vec<u8>) -> Client {
         settings::open(out);
         Client {
@@ -107,31 +108,31 @@ impl Client {
         }
     }
 
-    /// Has [`Client::head_text`] hold all fields of heads, not only `server-timing`.
+    /// Makes [`Client::head_text`] keep all fields of heads, rather than `server-timing` only.
     pub fn keep_heads(&mut self) {
         self.heads.keep_all();
     }
 
-    /// The last head that came, as HTTP/1.1 writes it.
+    /// The last head that was received, as HTTP/1.1 writes it.
     #[must_use]
     pub fn head_text(&self) -> &[u8] {
         self.heads.text()
     }
 
-    /// Whether the server's settings came.
+    /// Whether the server's settings have arrived.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Whether something of the response on a stream came, which is not whole.
+    /// Whether the response on a stream has begun and is not complete.
     #[must_use]
     pub fn has_begun(&self, stream: u32) -> bool {
         let stream = self.streams.get(stream);
         stream.is_some_and(|stream| stream.head.is_some() || stream.interim > 0)
     }
 
-    /// Whether the connection has no numbers left for streams, or the server takes no more.
+    /// Whether the connection has no stream numbers left, or the server takes no more streams.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
         self.last_stream.is_some() || self.next > frame::number([0xff; 4])
@@ -144,16 +145,16 @@ impl Client {
         self.is_leaving() && self.streams.iter().all(|stream| stream.number > last)
     }
 
-    /// Says that we leave.
+    /// Announces that the client leaves.
     pub fn close(&mut self, out: &mut Vec<u8>) {
         if !matches!(self.state, ReadState::Ended) {
             frame::go_away(out, 0, 0);
         }
     }
 
-    /// Takes bytes from the front of `input` and gives the next event; `None` when it is
-    /// empty and nothing more follows from what came. Bytes that the server must receive at
-    /// once are appended to `out`, which is empty when all of it was sent.
+    /// Takes bytes from the front of `input` and returns the next event; `None` if it is empty and
+    /// there are no more events. Bytes that the server must receive at once are appended to `out`,
+    /// which is empty if all of it was sent.
     pub fn receive<'b>(&mut self, input: &mut &'b [u8], out: &mut Vec<u8>) -> Option<Event<'b>> {
         if out.is_empty() {
             self.replies = 0;
@@ -261,7 +262,7 @@ impl Client {
         Ok(FrameStep::Next)
     }
 
-    /// Counts what a frame takes of the room that was given, and gives room again.
+    /// Counts the room that a frame takes, and gives room back.
     fn take_room(&mut self, head: FrameHeader, out: &mut Vec<u8>) -> Result<(), Fault> {
         self.check_known(head.stream)?;
         let length = u32::try_from(head.length).expect("a frame has 16 KiB at most");
@@ -278,7 +279,7 @@ impl Client {
         Ok(())
     }
 
-    /// Whether a part of a response may come on this stream.
+    /// Checks that a part of a response may arrive on this stream.
     fn check_known(&self, number: u32) -> Result<(), Fault> {
         if self.streams.get(number).is_some() {
             return Ok(());
@@ -298,7 +299,7 @@ impl Client {
         }
     }
 
-    /// The head of a frame with so much of a body was read.
+    /// Handles the head of a frame with a part of a body.
     fn begin_body(
         &mut self,
         head: FrameHeader,
@@ -359,7 +360,7 @@ impl Client {
         }
     }
 
-    /// Reads the payload of a frame that is no part of a body, once it is whole.
+    /// Reads the payload of a frame that is not part of a body, once it is complete.
     fn payload(
         &mut self,
         head: FrameHeader,
@@ -456,7 +457,7 @@ impl Client {
         Ok(FrameStep::Next)
     }
 
-    /// A header block is whole: it is a head, or a trailer.
+    /// Reads a complete header block: a head or a trailer.
     fn end_block(
         &mut self,
         number: u32,
@@ -465,7 +466,7 @@ impl Client {
         out: &mut Vec<u8>,
     ) -> Result<FrameStep<'static>, Fault> {
         let Some(stream) = self.streams.get_mut(number) else {
-            // It is decoded nevertheless, since it may change the table.
+            // It is decoded nevertheless, because it may change the table.
             self.note_quiet()?;
             return self.heads.trailer(block).map(|_| FrameStep::Next);
         };
@@ -520,7 +521,7 @@ impl Client {
             reusable: true,
         };
         if stream.unsent.is_some() {
-            // The rest of the request would be for nothing (RFC 9113, section 8.1).
+            // The rest of the request would be useless (RFC 9113, section 8.1).
             frame::reset(out, number, CANCEL);
             self.resets += 1;
         }
@@ -547,7 +548,7 @@ impl Client {
         }
     }
 
-    /// Answers whether there was such a stream.
+    /// Returns whether there was such a stream.
     pub(super) fn forget(&mut self, number: u32) -> bool {
         let stream = self.streams.remove(number);
         let is_unsent = stream
@@ -557,7 +558,7 @@ impl Client {
         stream.is_some()
     }
 
-    /// So many bytes of a reply are to be sent.
+    /// Counts bytes of a reply that is to be sent.
     pub(super) fn note_reply(&mut self, bytes: usize) -> Result<(), Fault> {
         self.replies += bytes;
         if self.replies > UNREAD_REPLIES_BYTES_MAX {
@@ -577,7 +578,7 @@ impl Client {
     }
 }
 
-/// Fills up to so many bytes from the front of `input`.
+/// Fills `gathered` up to `bytes` bytes from the front of `input`.
 fn gather(gathered: &mut Vec<u8>, input: &mut &[u8], bytes: usize) {
     let missing = bytes - gathered.len();
     let (part, rest) = input.split_at(input.len().min(missing));

@@ -1,5 +1,5 @@
-//! Frames that are part of no response: settings, pings, room, and the ends of streams and
-//! of the connection (RFC 9113, section 6).
+//! Frames that are not part of a response: settings, pings, room, and the ends of streams and of
+//! the connection (RFC 9113, section 6).
 
 use super::client::{Client, FrameStep};
 use super::event::Event;

@@ -1,9 +1,9 @@
-//! What comes of the bytes of a connection.
+//! Events of a connection.
 
 use super::fault::{Fault, StreamFault};
 use crate::http1::Done;
 
-/// What came.
+/// An event of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The server's settings: it uses HTTP/2, and requests may be sent.
@@ -24,15 +24,15 @@ pub enum Event<'a> {
         stream: u32,
         done: Done,
     },
-    /// A stream has no correct response, and nothing more comes of it.
+    /// A stream has no correct response, and no more events.
     StreamFailed {
         stream: u32,
         fault: StreamFault,
     },
-    /// The server takes no more streams on this connection. What was begun behind the last
-    /// one was not looked at, and may be sent again.
+    /// The server takes no more streams on this connection. Requests on later streams than the last
+    /// one were not processed, and may be sent again.
     GoAway {
-        /// The number of the last stream that gets a response, if that is still to come.
+        /// The number of the last stream that gets a response, if that is still to arrive.
         last_stream: u32,
         /// Why (RFC 9113, section 7).
         code: u32,

@@ -1,4 +1,4 @@
-//! What makes a connection or one stream useless, and the codes that a peer receives.
+//! Faults of connections and of single streams, and the codes that a peer receives.
 
 /// Why a connection is of no further use.
 ///
@@ -7,12 +7,12 @@
 pub enum Fault {
     #[error("it is HTTP/1, not HTTP/2: the server does not support HTTP/2 on this port")]
     Http1,
-    /// The peer speaks TLS (RFC 8446, section 5.1).
+    /// The peer uses TLS (RFC 8446, section 5.1).
     #[error("it is TLS, not HTTP/2: the server expects https:// on this port")]
     Tls,
     #[error("{0}")]
     Broken(&'static str),
-    /// A frame is longer than allowed, or not as long as its type has it (section 4.2).
+    /// A frame is longer than allowed, or does not have the length of its type (section 4.2).
     #[error("a frame has a wrong length")]
     FrameSize,
     /// More was sent than there was room for, or room grew over its limit (section 5.2).
@@ -25,11 +25,11 @@ pub enum Fault {
     /// more than [`crate::http1::HEADERS_MAX`] fields.
     #[error("a head is longer than 256 KiB or has more than 256 header fields")]
     HeadTooLarge,
-    /// A frame came on a stream that had ended (section 5.1).
+    /// A frame arrived on a stream that had ended (section 5.1).
     #[error("a frame came on a stream that had ended")]
     StreamClosed,
-    /// More than [`QUIET_FRAMES_MAX`] frames came without anything of a response, or from
-    /// a client without anything of a request; or a client left more than [`super::UNACKNOWLEDGED_MAX`]
+    /// More than [`QUIET_FRAMES_MAX`] frames arrived without a part of a response, or from a client
+    /// without a part of a request; or a client left more than [`super::UNACKNOWLEDGED_MAX`]
     /// streams without a response.
     #[error("10,000 frames came that belong to no response")]
     Flood,
@@ -50,10 +50,10 @@ pub enum StreamFault {
     Malformed(&'static str),
 }
 
-/// So many frames may come without anything of a response.
+/// The most frames without a part of a response.
 pub const QUIET_FRAMES_MAX: u32 = 10_000;
 
-/// So many bytes of replies may wait to be sent, except for those that one receive adds.
+/// The most bytes of replies that may wait to be sent, without those that one receive adds.
 pub const UNREAD_REPLIES_BYTES_MAX: usize = 1024 * 1024;
 
 impl Fault {

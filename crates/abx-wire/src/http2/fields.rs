@@ -1,6 +1,6 @@
 //! Rules for the fields of requests and responses alike (RFC 9113, section 8.2).
 
-/// Holds a field that is no pseudo field against the rules.
+/// Checks a field that is not a pseudo field.
 pub(super) fn check_regular(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
     let is_token = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
     if name.is_empty() || !name.iter().all(is_token) {
@@ -17,7 +17,7 @@ pub(super) fn check_regular(name: &[u8], value: &[u8]) -> Result<(), &'static st
     }
 }
 
-/// Reads a `content-length` behind those before it.
+/// Reads a `content-length`, after any earlier one.
 pub(super) fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, &'static str> {
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(value).ok().filter(|_| digits);

@@ -2,7 +2,7 @@
 
 /// Bytes of a frame's head.
 pub(super) const HEAD_BYTES: usize = 9;
-/// The longest payload that we take, and the longest that every peer takes.
+/// The longest payload that we accept, and the longest that every peer accepts.
 pub(super) const PAYLOAD_BYTES_MAX: usize = 16_384;
 
 pub(super) const DATA: u8 = 0x0;
@@ -16,7 +16,7 @@ pub(super) const GOAWAY: u8 = 0x7;
 pub(super) const WINDOW_UPDATE: u8 = 0x8;
 pub(super) const CONTINUATION: u8 = 0x9;
 
-/// Of SETTINGS and PING.
+/// The flag of SETTINGS and PING.
 pub(super) const ACK: u8 = 0x1;
 pub(super) const END_STREAM: u8 = 0x1;
 pub(super) const END_HEADERS: u8 = 0x4;
@@ -61,7 +61,7 @@ pub(super) fn head(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream
     out.extend_from_slice(&[l0, l1, l2, kind, flags, s0, s1, s2, s3]);
 }
 
-/// Writes a header block, in as many frames as it takes; `update` stands before it.
+/// Writes a header block after `update`, in as many frames as needed.
 pub(super) fn headers(
     out: &mut Vec<u8>,
     stream: u32,
@@ -88,13 +88,13 @@ fn end_headers(behind: &[u8]) -> u8 {
     if behind.is_empty() { END_HEADERS } else { 0 }
 }
 
-/// Says that a stream, or with 0 the connection, may send so many bytes more.
+/// Allows a stream, or with 0 the connection, to send this many more bytes.
 pub(super) fn window_update(out: &mut Vec<u8>, stream: u32, bytes: u32) {
     head(out, 4, WINDOW_UPDATE, 0, stream);
     out.extend_from_slice(&bytes.to_be_bytes());
 }
 
-/// Ends a stream before its time.
+/// Ends a stream early.
 pub(super) fn reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     head(out, 4, RST_STREAM, 0, stream);
     out.extend_from_slice(&code.to_be_bytes());
@@ -113,11 +113,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_block_goes_out_in_several_frames_and_comes_whole() {
+    fn a_long_block_is_sent_in_several_frames_and_read_back() {
         // Method: blocks around the length of one and of two frames; the frames are read
         // again, and their payloads put together.
         for bytes in [0, 1, 16_383, 16_384, 16_385, 40_000] {
-            let block: Vec<u8> = (0..bytes).map(|place| (place % 251) as u8).collect();
+            let block: Vec<u8> = (0..bytes).map(|index| (index % 251) as u8).collect();
             let mut out = Vec::new();
             headers(&mut out, 7, &[0x20], &block, true);
             let (mut input, mut read, mut heads) = (&out[..], Vec::new(), Vec::new());
@@ -130,11 +130,11 @@ mod tests {
             }
             assert_eq!(read[1..], block, "{bytes}");
             let last = heads.len() - 1;
-            for (place, head) in heads.iter().enumerate() {
+            for (index, head) in heads.iter().enumerate() {
                 assert_eq!(head.stream, 7);
                 assert!(head.length <= PAYLOAD_BYTES_MAX);
-                assert_eq!(head.has(END_HEADERS), place == last);
-                let kind = if place == 0 { HEADERS } else { CONTINUATION };
+                assert_eq!(head.has(END_HEADERS), index == last);
+                let kind = if index == 0 { HEADERS } else { CONTINUATION };
                 assert_eq!(head.kind, kind);
             }
             assert!(heads[0].has(END_STREAM));

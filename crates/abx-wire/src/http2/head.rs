@@ -18,7 +18,7 @@ pub(super) struct StreamHead {
 #[derive(Debug, Default)]
 pub(super) struct HeadReader {
     decoder: HeaderDecoder,
-    /// The last block that did not change the table; empty when there is none.
+    /// The last block that did not change the table; empty if there is none.
     block: Vec<u8>,
     changes: u64,
     head: Option<StreamHead>,
@@ -28,7 +28,7 @@ pub(super) struct HeadReader {
 }
 
 impl HeadReader {
-    /// Keeps the text of all fields, not only of those that a load looks at.
+    /// Keeps the text of all fields, rather than only of those that a load needs.
     pub(super) fn keep_all(&mut self) {
         self.keeps_all = true;
     }
@@ -38,7 +38,7 @@ impl HeadReader {
         &self.text
     }
 
-    /// Reads the block of a head. What breaks a rule of heads is the inner error.
+    /// Reads the block of a head. The inner error is a broken rule of heads.
     ///
     /// # Errors
     /// A [`Fault`] of the connection.
@@ -106,7 +106,7 @@ enum Section {
     Trailer,
 }
 
-/// Holds each field against the rules.
+/// Checks each field.
 struct FieldReader {
     section: Section,
     status: Option<u16>,

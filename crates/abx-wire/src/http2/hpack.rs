@@ -1,5 +1,5 @@
-//! Header blocks (RFC 7541): what comes is decoded in full, what goes out is written
-//! without the table that both sides would have to keep.
+//! Header blocks (RFC 7541): received blocks are fully decoded; sent blocks do not use the table
+//! that both sides would have to keep.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -13,9 +13,9 @@ use crate::http1::{HEAD_BYTES_MAX, HEADERS_MAX};
 
 /// The size of the table that every peer may use (RFC 9113, section 6.5.2); we request no other.
 const TABLE_BYTES: usize = 4096;
-/// What an entry takes beside its name and value (RFC 7541, section 4.1).
+/// The size of an entry in addition to its name and value (RFC 7541, section 4.1).
 const ENTRY_OVERHEAD: usize = 32;
-/// Numbers have so many bytes behind the first one at most: they then have 28 bits and more.
+/// The most bytes of a number after the first one: they hold 28 bits and more.
 const NUMBER_BYTES_MAX: u32 = 4;
 
 /// Decodes the blocks of one connection, in their order.
@@ -30,7 +30,7 @@ pub(super) struct HeaderDecoder {
 #[derive(Debug)]
 struct DynamicTable {
     entries: VecDeque<TableEntry>,
-    /// What they take, by the measure of the standard.
+    /// Their size as the standard measures it.
     bytes: usize,
     bytes_max: usize,
     /// How often it was changed.
@@ -39,7 +39,7 @@ struct DynamicTable {
 
 #[derive(Debug, Default)]
 struct TableEntry {
-    /// The name, and behind it the value.
+    /// The name, followed by the value.
     text: Vec<u8>,
     name_bytes: usize,
 }
@@ -62,13 +62,13 @@ impl TableEntry {
 }
 
 impl DynamicTable {
-    /// The name and value of a number (RFC 7541, section 2.3.3).
+    /// The name and value with this number (RFC 7541, section 2.3.3).
     fn get(&self, number: usize) -> Result<(&[u8], &[u8]), Fault> {
-        let place = number.checked_sub(1).ok_or(Fault::Compression)?;
-        if let Some((name, value)) = STATIC_TABLE.get(place) {
+        let index = number.checked_sub(1).ok_or(Fault::Compression)?;
+        if let Some((name, value)) = STATIC_TABLE.get(index) {
             return Ok((name.as_bytes(), value.as_bytes()));
         }
-        let entry = self.entries.get(place - STATIC_TABLE.len());
+        let entry = self.entries.get(index - STATIC_TABLE.len());
         let entry = entry.ok_or(Fault::Compression)?;
         Ok(entry.text.split_at(entry.name_bytes))
     }
@@ -78,7 +78,7 @@ impl DynamicTable {
         let size = name.len() + value.len() + ENTRY_OVERHEAD;
         let spare = self.evict(self.bytes_max.saturating_sub(size));
         if size > self.bytes_max {
-            // It empties the table (RFC 7541, section 4.4).
+            // An entry that is too large empties the table (RFC 7541, section 4.4).
             return;
         }
         // The memory of an evicted entry is reused.
@@ -97,7 +97,7 @@ impl DynamicTable {
         self.evict(bytes_max);
     }
 
-    /// Evicts the oldest until no more than this is left; returns the last one evicted.
+    /// Evicts the oldest entries until no more than this is left; returns the last one evicted.
     fn evict(&mut self, bytes_max: usize) -> Option<TableEntry> {
         let mut last = None;
         while self.bytes > bytes_max {
@@ -110,16 +110,15 @@ impl DynamicTable {
 }
 
 impl HeaderDecoder {
-    /// How often its table was changed. While that stays the same, so does the meaning of bytes.
+    /// How often its table was changed. The meaning of bytes stays the same until the next change.
     pub(super) fn changes(&self) -> u64 {
         self.table.changes
     }
 
-    /// Decodes a whole block and hands over each field.
+    /// Decodes a complete block and passes on each field.
     ///
     /// # Errors
-    /// [`Fault::Compression`] and [`Fault::HeadTooLarge`]: the blocks behind it cannot be
-    /// read either.
+    /// [`Fault::Compression`] and [`Fault::HeadTooLarge`]: later blocks cannot be read either.
     pub(super) fn decode(
         &mut self,
         mut block: &[u8],
@@ -156,27 +155,27 @@ impl HeaderDecoder {
             let is_kept = first & 0x40 != 0;
             let named = number(&mut block, if is_kept { 6 } else { 4 })?;
             let HeaderDecoder { table, name, value } = self;
-            let given: &[u8] = match named {
+            let field_name: &[u8] = match named {
                 0 => string(&mut block, name)?,
                 _ => {
-                    // What it names may be thrown out to make room for it.
+                    // The named entry may be evicted to make room for the new one.
                     name.clear();
                     name.extend_from_slice(table.get(named)?.0);
                     name
                 }
             };
-            let bytes = string(&mut block, value)?;
-            count(given, bytes)?;
-            take(given, bytes);
+            let field_value = string(&mut block, value)?;
+            count(field_name, field_value)?;
+            take(field_name, field_value);
             if is_kept {
-                table.insert(given, bytes);
+                table.insert(field_name, field_value);
             }
         }
         Ok(())
     }
 }
 
-/// A number whose first byte has so many bits of it (RFC 7541, section 5.1).
+/// A number whose first byte has `prefix` bits of it (RFC 7541, section 5.1).
 fn number(block: &mut &[u8], prefix: u32) -> Result<usize, Fault> {
     let (first, rest) = block.split_first().ok_or(Fault::Compression)?;
     *block = rest;
@@ -196,7 +195,7 @@ fn number(block: &mut &[u8], prefix: u32) -> Result<usize, Fault> {
     Err(Fault::Compression)
 }
 
-/// A string (RFC 7541, section 5.2), which is decoded into `room` where that is needed.
+/// A string (RFC 7541, section 5.2), which is decoded into `room` if it is compressed.
 fn string<'a, 'b: 'a>(block: &mut &'b [u8], room: &'a mut Vec<u8>) -> Result<&'a [u8], Fault> {
     let is_coded = block.first().is_some_and(|first| first & 0x80 != 0);
     let length = number(block, 7)?;
@@ -210,7 +209,7 @@ fn string<'a, 'b: 'a>(block: &mut &'b [u8], room: &'a mut Vec<u8>) -> Result<&'a
     Ok(room.as_slice())
 }
 
-/// Writes a field that the peer is not to keep. Its value stands as it is.
+/// Writes a field that the peer must not keep. Its value is not compressed.
 pub(super) fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     let mut table = STATIC_TABLE.iter();
     if let Some(place) = table.position(|pair| *pair == (name, value)) {
@@ -253,7 +252,7 @@ mod tests {
 
     fn bytes(hex: &str) -> Vec<u8> {
         let digits: String = hex.split_whitespace().collect();
-        let byte = |place| u8::from_str_radix(&digits[place..place + 2], 16).unwrap();
+        let byte = |start| u8::from_str_radix(&digits[start..start + 2], 16).unwrap();
         (0..digits.len()).step_by(2).map(byte).collect()
     }
 
@@ -268,7 +267,7 @@ mod tests {
         Ok(text)
     }
 
-    /// What the table holds, the newest first.
+    /// The entries of the table, newest first.
     fn table(decoder: &HeaderDecoder) -> Vec<String> {
         let entries = decoder.table.entries.iter();
         let texts = entries.map(|entry| {
@@ -281,7 +280,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_standard() {
-        // Method: appendix C.1, there and back, and what has no end or is too large.
+        // Method: appendix C.1, read and written, and numbers without an end or too large.
         for (prefix, value, hex) in [(5, 10, "0a"), (5, 1337, "1f 9a 0a"), (8, 42, "2a")] {
             let coded = bytes(hex);
             assert_eq!(number(&mut &coded[..], prefix), Ok(value));
@@ -298,7 +297,7 @@ mod tests {
     #[test]
     fn requests_of_the_standard_are_decoded() {
         // Method: appendices C.3 and C.4: three blocks on one connection, as they are and
-        // in Huffman's code, and the table behind them.
+        // in Huffman's code, and the table after them.
         let plain = [
             "8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d",
             "8286 84be 5808 6e6f 2d63 6163 6865",
@@ -376,7 +375,7 @@ mod tests {
     #[test]
     fn broken_blocks_are_refused() {
         // Method: number 0, one beyond the table, a string beyond the block, a broken code,
-        // a size behind a field, and one beyond what was allowed.
+        // a size after a field, and a size beyond the allowed one.
         for hex in [
             "80",
             "be",
@@ -393,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_block_cannot_say_much() {
+    fn a_small_block_cannot_expand_without_limit() {
         // Method: a field of 3 KB that is put into the table and then named by one byte each.
         let mut decoder = HeaderDecoder::default();
         let mut block = vec![0x40, 1, b'a'];
@@ -406,8 +405,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again_and_kept_by_nobody() {
-        // Method: fields whose value, whose name and of which nothing is known.
+    fn written_fields_are_read_back_and_not_kept() {
+        // Method: fields that the table has completely, by name only, and not at all.
         let fields = [
             (":method", "GET"),
             ("user-agent", "abx/1"),

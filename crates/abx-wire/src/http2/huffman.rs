@@ -1,6 +1,6 @@
 //! The Huffman code of strings in header blocks (RFC 7541, section 5.2 and appendix B).
 
-/// How many bits the code of each byte has, and at last that of the end. The code is
+/// How many bits the code of each byte has, and last, that of the end. The code is
 /// canonical: shorter codes are smaller, and those of one length rise with their bytes.
 /// So these lengths define all of it.
 const LENGTHS: [u8; 257] = [
@@ -24,12 +24,12 @@ const LENGTHS: [u8; 257] = [
 ];
 const SHORTEST: usize = 5;
 const LONGEST: usize = 30;
-/// The end of a string, which never stands in it.
+/// The end of a string, which never occurs in one.
 const END: usize = 256;
 
 /// The code in the order of its lengths.
 struct Codes {
-    /// Codes of each length, with zeros behind them to 32 bits, are below this.
+    /// Codes of each length, padded with zeros to 32 bits, are below this.
     limits: [u64; LONGEST + 1],
     /// The first code of each length.
     first: [u32; LONGEST + 1],
@@ -70,7 +70,7 @@ impl Codes {
     }
 }
 
-/// Appends the decoded string; `None` if it is not of this code.
+/// Appends the decoded string; `None` if it is not valid in this code.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut rest = bytes.iter();
     // The next bits from the highest down, and how many there are.
@@ -91,8 +91,8 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
             return is_filled.then_some(());
         }
         let code = u32::try_from(next).ok()? >> (32 - length);
-        let place = CODES.places[length] + (code - CODES.first[length]) as usize;
-        let symbol = usize::from(CODES.symbols[place]);
+        let index = CODES.places[length] + (code - CODES.first[length]) as usize;
+        let symbol = usize::from(CODES.symbols[index]);
         if symbol == END {
             return None;
         }
@@ -109,11 +109,11 @@ mod tests {
     /// The bits of each symbol, by the rule that the code is canonical.
     fn bits(symbol: usize) -> String {
         let length = usize::from(LENGTHS[symbol]);
-        let place = CODES
+        let index = CODES
             .symbols
             .iter()
-            .position(|number| *number as usize == symbol);
-        let code = CODES.first[length] as usize + place.unwrap() - CODES.places[length];
+            .position(|known| *known as usize == symbol);
+        let code = CODES.first[length] as usize + index.unwrap() - CODES.places[length];
         format!("{code:0length$b}")
     }
 
@@ -121,7 +121,7 @@ mod tests {
         while !bits.len().is_multiple_of(8) {
             bits.push('1');
         }
-        let byte = |place| u8::from_str_radix(&bits[place..place + 8], 2).unwrap();
+        let byte = |start| u8::from_str_radix(&bits[start..start + 8], 2).unwrap();
         (0..bits.len()).step_by(8).map(byte).collect()
     }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_is_complete_and_its_ends_are_those_of_the_standard() {
+    fn the_code_is_complete_and_agrees_with_the_standard() {
         // Method: Kraft's sum is exactly 1, and six codes of appendix B.
         let sum: u64 = LENGTHS
             .iter()
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_comes_back_at_every_place_in_its_byte() {
-        // Method: each byte, behind none to seven bytes whose code has five bits.
+    fn every_byte_is_decoded_at_every_bit_offset() {
+        // Method: each byte, after none to seven bytes whose code has five bits.
         for byte in 0..=255_u8 {
             for before in 0..8 {
                 let mut text = vec![b'a'; before];
@@ -161,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_the_last_byte_is_less_than_a_byte_of_ones() {
-        // Method: nothing, seven ones, eight, a zero, and the end's whole code.
+    fn the_last_byte_is_padded_with_less_than_a_byte_of_ones() {
+        // Method: no padding, seven ones, eight, a zero, and the whole code of the end.
         let a = bits(usize::from(b'a'));
         assert_eq!(decoded(b""), Some(Vec::new()));
         assert_eq!(decoded(&bytes(a.clone())), Some(b"a".to_vec()));

@@ -1,10 +1,10 @@
 //! HTTP/2 (RFC 9113), both sides of a connection, without server push.
 //!
 //! [`Client`] writes the bytes that begin a connection, and those that begin each request's
-//! stream; [`EncodedRequest`] is encoded once and sent on any number of streams. [`Server`] gives
-//! out requests and writes responses. Input is pulled as it is from the other parsers: bytes from
-//! the front of a slice, one [`Event`] per call. Bytes that the peer must receive at once (that
-//! settings were taken, pongs, more room, what is wrong) go to the caller's `out`.
+//! stream; [`EncodedRequest`] is encoded once and sent on any number of streams. [`Server`] returns
+//! requests and writes responses. Input is pulled as in the other parsers: bytes from the front of
+//! a slice, one [`Event`] per call. Bytes that the peer must receive at once (acknowledged
+//! settings, pongs, more room, faults) go to the caller's `out`.
 
 mod client;
 mod control;

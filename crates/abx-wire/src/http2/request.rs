@@ -20,8 +20,8 @@ pub struct RequestField {
     /// Its name, in small letters.
     pub name: String,
     pub value: String,
-    /// Which of the further headers it is, counted from 0, and how many bytes at the beginning
-    /// of that one's value were left out; `None` for what the protocol requires.
+    /// The number of its header among the further ones, from 0, and how many bytes at the beginning
+    /// of the value were left out; `None` for fields that the protocol requires.
     pub header: Option<(usize, usize)>,
 }
 
@@ -30,7 +30,7 @@ impl EncodedRequest {
     /// The version and persistence of the request are ignored.
     ///
     /// # Errors
-    /// [`RequestError`], when a part cannot be sent.
+    /// [`RequestError`] if a part cannot be sent.
     pub fn of(request: &Request, scheme: &str) -> Result<EncodedRequest, RequestError> {
         let mut encoded = EncodedRequest {
             block: Vec::with_capacity(256),
@@ -46,18 +46,18 @@ impl EncodedRequest {
         Ok(encoded)
     }
 
-    /// Takes its fields out, so that others can be put in.
+    /// Removes its fields, so that others can be added.
     pub fn clear(&mut self) {
         self.block.clear();
     }
 
-    /// Puts a field in behind the others.
+    /// Adds a field after the others.
     pub fn push(&mut self, name: &str, value: &str) {
         hpack::field(&mut self.block, name, value);
     }
 
-    /// Gives it another body. It takes new memory when the length is another one, or when
-    /// some of the last one was not sent yet.
+    /// Gives it another body. It allocates if the length differs, or if a part of the last body is
+    /// not yet sent.
     pub fn set_body(&mut self, body: &[u8]) {
         match Arc::get_mut(&mut self.body) {
             Some(bytes) if bytes.len() == body.len() => bytes.copy_from_slice(body),
@@ -69,22 +69,22 @@ impl EncodedRequest {
 /// The fields of a request to a server with this scheme, in their order.
 ///
 /// # Errors
-/// [`RequestError`], when a part cannot be sent.
+/// [`RequestError`] if a part cannot be sent.
 pub fn request_fields(request: &Request, scheme: &str) -> Result<Vec<RequestField>, RequestError> {
     request.check()?;
     if !(request.target.starts_with('/') || request.target == "*") {
         return Err(RequestError::Target(request.target.clone()));
     }
-    let given = |name: &str| {
+    let header = |name: &str| {
         let mut headers = request.headers.iter();
-        headers.position(|(given, _)| given.eq_ignore_ascii_case(name))
+        headers.position(|(header, _)| header.eq_ignore_ascii_case(name))
     };
     for name in ["connection", "keep-alive", "proxy-connection", "upgrade"] {
-        if let Some(index) = given(name) {
+        if let Some(index) = header(name) {
             return Err(RequestError::OfConnection(request.headers[index].0.clone()));
         }
     }
-    let mine = |name: &str, value: &str| RequestField {
+    let required = |name: &str, value: &str| RequestField {
         name: name.to_owned(),
         value: value.to_owned(),
         header: None,
@@ -98,15 +98,15 @@ pub fn request_fields(request: &Request, scheme: &str) -> Result<Vec<RequestFiel
             header: Some((index, left_out)),
         }
     };
-    let host = given("host");
+    let host = header("host");
     let mut fields = vec![
-        mine(":method", &request.method),
-        mine(":scheme", scheme),
+        required(":method", &request.method),
+        required(":scheme", scheme),
         match host {
             Some(index) => of_header(":authority".to_owned(), index),
-            None => mine(":authority", &request.host),
+            None => required(":authority", &request.host),
         },
-        mine(":path", &request.target),
+        required(":path", &request.target),
     ];
     let length = request.content_length();
     let ours = [
@@ -118,8 +118,8 @@ pub fn request_fields(request: &Request, scheme: &str) -> Result<Vec<RequestFiel
         ("content-length", length.as_deref()),
     ];
     for (name, value) in ours {
-        if let Some(value) = value.filter(|_| given(name).is_none()) {
-            fields.push(mine(name, value));
+        if let Some(value) = value.filter(|_| header(name).is_none()) {
+            fields.push(required(name, value));
         }
     }
     for (index, (name, _)) in request.headers.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How requests go out: each begins a stream, and its body follows as there is room for it.
+//! Writes requests: each begins a stream, and its body follows as there is room for it.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Client {
         Some(number)
     }
 
-    /// Sends of the bodies of requests what there is room for, the oldest first.
+    /// Sends as much of the bodies of requests as there is room for, the oldest first.
     pub(super) fn send_bodies(&mut self, out: &mut Vec<u8>) {
         if self.unsent == 0 {
             return;

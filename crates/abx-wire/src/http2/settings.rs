@@ -3,8 +3,8 @@
 use super::fault::Fault;
 use super::frame::{self, PAYLOAD_BYTES_MAX};
 
-/// The room that each of our streams has, and the connection: so much that no peer waits
-/// for us. Half of it is given back when half of it was taken.
+/// The room of each of our streams and of the connection, enough that no peer waits for us. Half of
+/// it is given back when half of it was taken.
 pub(super) const WINDOW: u32 = (1 << 30) - 1;
 /// The size of a window before any setting or update.
 pub(super) const FIRST_WINDOW: u32 = 65_535;
@@ -71,17 +71,17 @@ impl PeerSettings {
     }
 }
 
-/// What a client begins a connection with.
+/// The preface with which a client begins a connection.
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Writes what begins a connection for a client: the preface, our settings, and its room.
+/// Writes the start of a client's connection: the preface, our settings, and its room.
 pub(super) fn open(out: &mut Vec<u8>) {
     out.extend_from_slice(PREFACE);
     write(out, &[(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, WINDOW)]);
 }
 
-/// Writes what begins a connection for a server that takes so many streams at once, and heads
-/// of so many bytes.
+/// Writes the start of a server's connection, with its limits for streams at once and for the bytes
+/// of heads.
 pub(super) fn open_server(out: &mut Vec<u8>, streams_max: u32, head_bytes_max: u32) {
     let ours = [
         (MAX_CONCURRENT_STREAMS, streams_max),

@@ -1,4 +1,4 @@
-//! The streams of one connection that are not done, in the order of their numbers.
+//! The unfinished streams of one connection, in the order of their numbers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use crate::http1::ResponseKind;
 pub(super) struct OpenStream {
     pub(super) number: u32,
     pub(super) kind: ResponseKind,
-    /// The head of its response, once it came.
+    /// The head of its response, once it has arrived.
     pub(super) head: Option<StreamHead>,
     /// Interim heads before it (1xx).
     pub(super) interim: u32,
     /// Bytes of the response's body so far.
     pub(super) body_bytes: u64,
-    /// Bytes that came since room was last given back.
+    /// Bytes received since room was last given back.
     pub(super) taken: u32,
     /// How much of the request's body the server has room for.
     pub(super) window: i64,
-    /// The request's body and how much of it was sent, where some is left.
+    /// The request's body and how much of it was sent, if some is left.
     pub(super) unsent: Option<(Arc<[u8]>, usize)>,
 }
 
 impl OpenStream {
-    /// Whether a body of so many bytes may be this response's.
+    /// Checks that this response may have a body of this length.
     pub(super) fn allows(&self, body_bytes: u64) -> Result<(), &'static str> {
         let Some(head) = self.head else {
             return Err("a body comes before its head");
@@ -42,7 +42,7 @@ impl OpenStream {
         }
     }
 
-    /// Whether the response may end here.
+    /// Checks that the response may end here.
     pub(super) fn may_end(&self) -> Result<(), &'static str> {
         let head = self.head.filter(|head| !self.has_no_body(head));
         match head.and_then(|head| head.content_length) {
@@ -58,7 +58,7 @@ impl OpenStream {
     }
 }
 
-/// All of them. The response to the oldest mostly comes first.
+/// All open streams. The response to the oldest mostly comes first.
 #[derive(Debug, Default)]
 pub(super) struct Streams(VecDeque<OpenStream>);
 
@@ -83,8 +83,8 @@ impl Streams {
 
     #[inline]
     pub(super) fn remove(&mut self, number: u32) -> Option<OpenStream> {
-        let place = self.0.iter().position(|stream| stream.number == number)?;
-        self.0.remove(place)
+        let index = self.0.iter().position(|stream| stream.number == number)?;
+        self.0.remove(index)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &OpenStream> {

@@ -2,9 +2,9 @@
 
 use super::mask::{Mask, apply};
 
-/// Bytes that came, taken from the front.
+/// Received bytes, taken from the front.
 ///
-/// A client reads payloads where they lie; a server must first unmask them there.
+/// A client reads payloads in place; a server must first unmask them there.
 #[derive(Debug)]
 pub(super) enum Bytes<'i> {
     Shared(&'i [u8]),
@@ -19,7 +19,7 @@ impl<'i> Bytes<'i> {
         }
     }
 
-    /// Drops so many bytes from the front.
+    /// Drops this many bytes from the front.
     pub(super) fn advance(&mut self, count: usize) {
         self.take(count);
     }
@@ -28,17 +28,17 @@ impl<'i> Bytes<'i> {
         self.advance(self.peek().len());
     }
 
-    /// Takes so many bytes of a payload, whose first one lies at `offset`, and unmasks them.
+    /// Takes this many bytes of a payload, the first of which is at `offset`, and unmasks them.
     pub(super) fn take_payload(&mut self, count: usize, mask: Mask, offset: u64) -> &'i [u8] {
         match self {
-            // Frames that a client takes have no mask.
+            // Frames that a client receives have no mask.
             Bytes::Shared(_) => {}
             Bytes::Mutable(bytes) => apply(mask, offset, &mut bytes[..count]),
         }
         self.take(count)
     }
 
-    /// What is left, as a client gave it.
+    /// The remaining bytes of a client's input.
     pub(super) fn into_shared(self) -> &'i [u8] {
         match self {
             Bytes::Shared(bytes) => bytes,
@@ -46,7 +46,7 @@ impl<'i> Bytes<'i> {
         }
     }
 
-    /// What is left, as a server gave it.
+    /// The remaining bytes of a server's input.
     pub(super) fn into_mutable(self) -> &'i mut [u8] {
         match self {
             Bytes::Mutable(bytes) => bytes,

@@ -1,4 +1,4 @@
-//! The side that opens a connection.
+//! The client's side, which opens a connection.
 
 use std::sync::Arc;
 
@@ -12,19 +12,18 @@ use super::inbound::SizeLimits;
 use super::mask::Masking;
 use super::outbound::{FragmentPlace, NotOpen};
 
-/// How a client behaves.
+/// The options of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// The most that is taken from the server.
+    /// The most that is accepted from the server.
     pub limits: SizeLimits,
     pub masking: Masking,
 }
 
 /// One connection, from the handshake to the close.
 ///
-/// Calls write to the end of `out` what is to be sent; `out` is the caller's, and
-/// may hold bytes already. Once a connection is open, nothing is allocated but
-/// room in `out`.
+/// Calls append the bytes to send to `out`, which belongs to the caller and may already hold bytes.
+/// Once a connection is open, nothing is allocated except room in `out`.
 #[derive(Debug)]
 pub struct Client {
     stage: ClientStage,
@@ -43,7 +42,7 @@ enum ClientStage {
 impl Client {
     /// Writes the handshake to `out` and awaits its response.
     ///
-    /// `nonce` makes the key: any bytes, best others for each connection.
+    /// `nonce` makes the key: any bytes, which should differ between connections.
     #[must_use]
     pub fn open(
         options: ClientOptions,
@@ -66,9 +65,9 @@ impl Client {
         }
     }
 
-    /// Takes bytes from the front of `input` and gives the next event.
+    /// Takes bytes from the front of `input` and returns the next event.
     ///
-    /// Call it until it gives `None`; then `input` is empty. It may give an
+    /// Call it until it returns `None`; then `input` is empty. It may return an
     /// event for an empty `input`, so do not stop there.
     pub fn receive<'s, 'i: 's>(
         &'s mut self,
@@ -103,7 +102,7 @@ impl Client {
 
     /// The server ended the connection: fails, unless both sides have closed before.
     ///
-    /// Bytes that came before the end must have gone through [`Client::receive`].
+    /// Bytes that arrived before the end must have gone through [`Client::receive`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         match self.stage {
             ClientStage::Opening(_) => {
@@ -118,22 +117,22 @@ impl Client {
     /// The subprotocol that the server chose.
     #[must_use]
     pub fn protocol(&self) -> Option<&str> {
-        self.protocol.map(|place| self.protocols[place].as_str())
+        self.protocol.map(|index| self.protocols[index].as_str())
     }
 
-    /// Messages may be sent: the handshake is done and neither side has closed.
+    /// Whether messages may be sent: the handshake is done and neither side has closed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(self.stage, ClientStage::Open) && self.endpoint.is_open()
     }
 
-    /// Both sides have closed, as the standard has it. The server ends the connection.
+    /// Whether both sides have closed. By the standard, the server then ends the connection.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.endpoint.is_closed()
     }
 
-    /// How many bytes of a payload are still to come that may be thrown away unread.
+    /// How many bytes of a payload are still to come that may be discarded unread.
     ///
     /// Zero at any other place, inside texts, which must be checked, and before
     /// [`super::BEGINNING_BYTES`] of the message have been received.
@@ -142,17 +141,17 @@ impl Client {
         self.endpoint.payload_ahead()
     }
 
-    /// So many bytes of the payload came and were thrown away unread.
+    /// Records that this many bytes of the payload arrived and were discarded unread.
     ///
-    /// They count as [`super::Message::bytes`] and give no event of their own.
+    /// They count as [`super::Message::bytes`] and cause no event.
     ///
     /// # Panics
-    /// When it is more than [`Client::payload_ahead`].
+    /// If it is more than [`Client::payload_ahead`].
     pub fn skip(&mut self, bytes: u64) {
         self.endpoint.skip(bytes);
     }
 
-    /// Writes a whole message in one frame. A text must be UTF-8, which is not checked.
+    /// Writes a complete message in one frame. A text must be UTF-8, which is not checked.
     ///
     /// # Errors
     /// [`NotOpen`]; nothing is written then.
@@ -165,10 +164,10 @@ impl Client {
         self.send_fragment(kind, payload, FragmentPlace::Last, out)
     }
 
-    /// Writes one fragment of a message; pings may stand between fragments.
+    /// Writes one fragment of a message; pings may be sent between fragments.
     ///
     /// `kind` counts at the first fragment of a message. A character of a text may
-    /// go over the end of a fragment.
+    /// continue in the next fragment.
     ///
     /// # Errors
     /// [`NotOpen`]; nothing is written then.
@@ -189,7 +188,7 @@ impl Client {
     /// [`NotOpen`]; nothing is written then.
     ///
     /// # Panics
-    /// When the payload is longer than [`super::CONTROL_BYTES_MAX`].
+    /// If the payload is longer than [`super::CONTROL_BYTES_MAX`].
     pub fn ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), NotOpen> {
         self.check_stage()?;
         self.endpoint.ping(payload, out)
@@ -202,7 +201,7 @@ impl Client {
     /// [`NotOpen`]; nothing is written then.
     ///
     /// # Panics
-    /// When the reason is longer than [`super::CONTROL_BYTES_MAX`] less two.
+    /// If the reason is longer than [`super::CONTROL_BYTES_MAX`] less two.
     pub fn close(&mut self, close: Close<'_>, out: &mut Vec<u8>) -> Result<(), NotOpen> {
         self.check_stage()?;
         self.endpoint.close(close, out)

@@ -8,7 +8,7 @@ use super::fault::Fault;
 pub struct Close<'a> {
     /// The code; `None` for a close without one.
     pub code: Option<CloseCode>,
-    /// Words for a log, mostly empty.
+    /// The reason for logs, mostly empty.
     pub reason: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! What both sides have in common once the handshake is done.
+//! The common part of both sides after the handshake.
 
 use super::bytes::Bytes;
 use super::close::Close;
@@ -20,7 +20,7 @@ pub(super) struct Endpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndpointState {
     Open,
-    /// We have sent a close; the peer's is still to come.
+    /// We have sent a close and await the peer's.
     Closing,
     /// Both sides have sent a close.
     Closed,
@@ -71,7 +71,7 @@ impl Endpoint {
         let payload = self.inbound.control();
         match opcode {
             Opcode::Ping => {
-                // Behind our close nothing may follow.
+                // After our close nothing may follow.
                 if self.state == EndpointState::Open {
                     self.outbound.control(Opcode::Pong, payload, out);
                 }

@@ -1,16 +1,15 @@
-//! What the bytes of a connection mean, one step at a time.
+//! Events of a connection.
 
 use super::close::Close;
 use super::fault::Fault;
 
 /// One step of a connection.
 ///
-/// However the bytes are cut, the events are the same, except for where
-/// [`Event::Data`] is cut, and for how much is given of a text before
-/// [`Fault::InvalidUtf8`].
+/// In whatever pieces the bytes arrive, the events are the same, except for the pieces of
+/// [`Event::Data`], and for how much of a text precedes [`Fault::InvalidUtf8`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// The opening handshake is done: messages may be sent. Only clients have it.
+    /// The opening handshake is done: messages may be sent. Only clients have this event.
     Open,
     /// A part of a message, unmasked, never empty.
     Data {
@@ -24,32 +23,32 @@ pub enum Event<'a> {
     /// A pong with its payload, requested or not.
     Pong(&'a [u8]),
     /// The peer closes, or responds to our close. The response is written already;
-    /// nothing more comes, and the server's side ends the connection.
+    /// no more events follow, and the server's side ends the connection.
     Close(Close<'a>),
     /// The connection is of no further use. Any close for the peer is written already.
     Failed(Fault),
 }
 
-/// What the payload of a message is.
+/// The kind of a message's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MessageKind {
-    /// UTF-8, checked as it comes.
+    /// UTF-8, checked as it arrives.
     Text,
     Binary,
 }
 
-/// A whole message that was received.
+/// A complete message that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
     pub kind: MessageKind,
     /// Length of its payload, in bytes, of all fragments together.
     pub bytes: u64,
-    /// The frames that it came in: 1 for a message that is not fragmented.
+    /// The number of its frames: 1 for a message that is not fragmented.
     pub fragments: u64,
     pub(super) beginning: [u8; BEGINNING_BYTES],
 }
 
-/// How much of a message is kept until it is whole, in bytes: room for a number
+/// How many bytes of a message are kept until it is complete: room for a number
 /// and a time stamp.
 pub const BEGINNING_BYTES: usize = 16;
 

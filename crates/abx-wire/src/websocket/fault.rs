@@ -2,7 +2,7 @@
 
 use super::close_code::CloseCode;
 
-/// Why a handshake failed or the bytes of a connection make no sense any more.
+/// Why a handshake failed, or why the bytes of a connection cannot be read any further.
 ///
 /// Sections are those of RFC 6455.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum Fault {
     /// The handshake's response is longer than [`crate::http1::HEAD_BYTES_MAX`].
     #[error("the handshake's response is longer than 256 KiB")]
     HeadTooLarge,
-    /// More than [`crate::http1::INTERIM_MAX`] interim heads (1xx) came before the final one.
+    /// More than [`crate::http1::INTERIM_MAX`] interim heads (1xx) arrived before the final one.
     #[error("the handshake's response has more than 32 interim heads (1xx) before its final one")]
     TooManyInterim,
     #[error("the handshake's response is not HTTP/1.1: {0}")]
@@ -66,7 +66,7 @@ pub enum Fault {
     /// A message begins before the one before it has ended (section 5.4).
     #[error("a message begins inside another")]
     UnfinishedMessage,
-    /// A text, or the reason of a close, is no UTF-8 (section 8.1).
+    /// A text, or the reason of a close, is not UTF-8 (section 8.1).
     #[error("a text is no UTF-8")]
     InvalidUtf8,
     /// The payload of a close has one byte (section 5.5.1).

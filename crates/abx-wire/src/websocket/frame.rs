@@ -27,7 +27,7 @@ pub(super) struct FrameHead {
     pub(super) is_last: bool,
     /// Length of the payload, in bytes.
     pub(super) bytes: u64,
-    /// All zeroes where there is none.
+    /// All zeroes if there is no mask.
     pub(super) mask: Mask,
 }
 
@@ -67,10 +67,10 @@ impl Opcode {
 }
 
 impl FrameHead {
-    /// Reads a head from the front of `bytes` and gives it with its own length;
+    /// Reads a head from the front of `bytes` and returns it with its own length;
     /// `None` if it extends beyond them.
     ///
-    /// A fault is reported as soon as its byte is there, so that how bytes are cut
+    /// A fault is reported as soon as its byte is there, so that the pieces in which bytes arrive
     /// cannot change which fault it is.
     pub(super) fn read(bytes: &[u8], sender: Sender) -> Result<Option<(FrameHead, usize)>, Fault> {
         let Some(first) = bytes.first() else {
@@ -103,10 +103,10 @@ impl FrameHead {
         let mut end = 2 + length_bytes;
         let mut mask = [0; 4];
         if is_masked {
-            let Some(found_bytes) = bytes.get(end..end + 4) else {
+            let Some(mask_bytes) = bytes.get(end..end + 4) else {
                 return Ok(None);
             };
-            mask.copy_from_slice(found_bytes);
+            mask.copy_from_slice(mask_bytes);
             end += 4;
         }
         let head = FrameHead {

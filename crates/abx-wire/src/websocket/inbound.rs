@@ -7,7 +7,7 @@ use super::frame::{CONTROL_PAYLOAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, FrameHead, O
 use super::mask::Mask;
 use super::utf8::{NotUtf8, Utf8};
 
-/// The most that is taken from a peer.
+/// Limits on what is accepted from a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeLimits {
     /// The longest payload of one frame, in bytes.
@@ -26,13 +26,13 @@ impl Default for SizeLimits {
     }
 }
 
-/// Where in the stream of frames the next byte belongs.
+/// The position in the stream of frames.
 #[derive(Debug)]
 pub(super) struct Inbound {
-    /// The side that sends what is received here.
+    /// The side of the peer.
     sender: Sender,
     limits: SizeLimits,
-    /// The part of a frame's head that has come so far.
+    /// The part of a frame's head that has arrived so far.
     stash: [u8; FRAME_HEAD_BYTES_MAX],
     stash_bytes: usize,
     frame: Option<Frame>,
@@ -44,19 +44,19 @@ pub(super) struct Inbound {
     control_bytes: usize,
 }
 
-/// A frame whose head has come.
+/// A frame whose head has arrived.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     opcode: Opcode,
     is_last: bool,
     mask: Mask,
-    /// Bytes of its payload that have come.
-    taken: u64,
-    /// Bytes of its payload that have not.
+    /// Payload bytes that have arrived.
+    received: u64,
+    /// Payload bytes still to come.
     left: u64,
 }
 
-/// What the front of the input was.
+/// What was read from the front of the input.
 pub(super) enum InboundStep<'i> {
     More,
     Data {
@@ -64,7 +64,7 @@ pub(super) enum InboundStep<'i> {
         bytes: &'i [u8],
     },
     Message(Message),
-    /// A whole control frame; its payload is in [`Inbound::control`].
+    /// A complete control frame; its payload is in [`Inbound::control`].
     Control(Opcode),
 }
 
@@ -83,7 +83,7 @@ impl Inbound {
         }
     }
 
-    /// Takes bytes up to the next thing to report. After a fault nothing may follow.
+    /// Takes bytes up to the next step to report. Must not be called again after a fault.
     pub(super) fn next<'i>(&mut self, bytes: &mut Bytes<'i>) -> Result<InboundStep<'i>, Fault> {
         loop {
             let Some(frame) = &mut self.frame else {
@@ -99,13 +99,13 @@ impl Inbound {
                     None => continue,
                 }
             }
-            let there = bytes.peek().len();
-            if there == 0 {
+            let available = bytes.peek().len();
+            if available == 0 {
                 return Ok(InboundStep::More);
             }
-            let count = usize::try_from(frame.left).map_or(there, |left| left.min(there));
-            let payload = bytes.take_payload(count, frame.mask, frame.taken);
-            frame.taken += count as u64;
+            let count = usize::try_from(frame.left).map_or(available, |left| left.min(available));
+            let payload = bytes.take_payload(count, frame.mask, frame.received);
+            frame.received += count as u64;
             frame.left -= count as u64;
             if frame.opcode.is_control() {
                 let end = self.control_bytes + count;
@@ -131,7 +131,7 @@ impl Inbound {
         &self.control[..self.control_bytes]
     }
 
-    /// How many bytes of a binary payload are still to come and need not be looked at.
+    /// Bytes of a binary payload that are still to come and need not be looked at.
     pub(super) fn payload_ahead(&self) -> u64 {
         match (&self.frame, &self.message) {
             (Some(frame), Some(message))
@@ -145,7 +145,7 @@ impl Inbound {
         }
     }
 
-    /// So many bytes of the payload came and were thrown away.
+    /// Accounts for payload bytes that the caller received and threw away.
     pub(super) fn skip(&mut self, bytes: u64) {
         let ahead = self.payload_ahead();
         assert!(
@@ -153,7 +153,7 @@ impl Inbound {
             "{bytes} bytes skipped where {ahead} are left"
         );
         if let (Some(frame), Some(message)) = (&mut self.frame, &mut self.message) {
-            frame.taken += bytes;
+            frame.received += bytes;
             frame.left -= bytes;
             message.bytes += bytes;
         }
@@ -161,30 +161,30 @@ impl Inbound {
 
     /// Takes a frame's head, or all of `bytes` into the stash if the head is incomplete.
     fn take_head(&mut self, bytes: &mut Bytes<'_>) -> Result<Option<FrameHead>, Fault> {
-        let known = self.stash_bytes;
-        if known == 0
+        let stashed = self.stash_bytes;
+        if stashed == 0
             && let Some((head, length)) = FrameHead::read(bytes.peek(), self.sender)?
         {
             bytes.advance(length);
             return Ok(Some(head));
         }
-        let there = bytes.peek();
-        let fitting = there.len().min(FRAME_HEAD_BYTES_MAX - known);
-        self.stash[known..known + fitting].copy_from_slice(&there[..fitting]);
-        let parsed = FrameHead::read(&self.stash[..known + fitting], self.sender)?;
+        let input = bytes.peek();
+        let fitting = input.len().min(FRAME_HEAD_BYTES_MAX - stashed);
+        self.stash[stashed..stashed + fitting].copy_from_slice(&input[..fitting]);
+        let parsed = FrameHead::read(&self.stash[..stashed + fitting], self.sender)?;
         let Some((head, length)) = parsed else {
-            // The longest head fits, so all that is there went into the stash.
-            self.stash_bytes = known + fitting;
+            // The longest head fits, so all of the input went into the stash.
+            self.stash_bytes = stashed + fitting;
             bytes.advance(fitting);
             return Ok(None);
         };
-        // The stash alone was no whole head, so the end lies in the input.
-        bytes.advance(length - known);
+        // The stash alone was no complete head, so the end lies in the input.
+        bytes.advance(length - stashed);
         self.stash_bytes = 0;
         Ok(Some(head))
     }
 
-    /// A frame begins: it must fit to what came before and to the limits.
+    /// Begins a frame, which must be in sequence and within the limits.
     fn begin(&mut self, head: FrameHead) -> Result<(), Fault> {
         match head.opcode {
             Opcode::Data(_) if self.message.is_some() => return Err(Fault::UnfinishedMessage),
@@ -206,13 +206,13 @@ impl Inbound {
             opcode: head.opcode,
             is_last: head.is_last,
             mask: head.mask,
-            taken: 0,
+            received: 0,
             left: head.bytes,
         });
         Ok(())
     }
 
-    /// Ends a frame; returns what ended with it.
+    /// Ends a frame; returns the control frame or message that is complete with it.
     fn end_frame(&mut self) -> Result<Option<InboundStep<'static>>, Fault> {
         let frame = self.frame.take().expect("it has just ended");
         if frame.opcode.is_control() {

@@ -1,6 +1,6 @@
-//! Masks, which every byte from a client goes through (RFC 6455, section 5.3).
+//! Masks, which a client applies to every byte that it sends (RFC 6455, section 5.3).
 
-/// Four bytes that a frame's payload is combined with, again and again.
+/// Four bytes that are combined with a frame's payload, repeated over its length.
 pub(super) type Mask = [u8; 4];
 
 /// Where a client takes the masks of its frames from.
@@ -20,7 +20,7 @@ impl Masking {
     pub(super) fn next(&mut self) -> Mask {
         match self {
             Masking::Fixed(mask) => *mask,
-            // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): three operations and no state but the sum.
+            // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), whose only state is a running sum.
             Masking::Seeded(state) => {
                 *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
                 let mut mixed = *state;
@@ -33,12 +33,12 @@ impl Masking {
     }
 }
 
-/// Combines `bytes` with a mask, eight at a time; twice gives them back.
+/// Combines `bytes` with a mask, eight at a time. Doing it twice restores them.
 ///
-/// `offset` is the place of the first byte in its payload.
+/// `offset` is the position of the first byte in its payload.
 pub(super) fn apply(mask: Mask, offset: u64, bytes: &mut [u8]) {
-    let turned = mask_at(mask, offset);
-    let [a, b, c, d] = turned;
+    let rotated = mask_at(mask, offset);
+    let [a, b, c, d] = rotated;
     let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
     let mut chunks = bytes.chunks_exact_mut(8);
     for chunk in &mut chunks {
@@ -48,13 +48,13 @@ pub(super) fn apply(mask: Mask, offset: u64, bytes: &mut [u8]) {
     for (byte, mask) in chunks
         .into_remainder()
         .iter_mut()
-        .zip(turned.iter().cycle())
+        .zip(rotated.iter().cycle())
     {
         *byte ^= mask;
     }
 }
 
-/// The mask as a byte at this place of the payload meets it.
+/// The mask rotated to begin at this offset of the payload.
 fn mask_at(mut mask: Mask, offset: u64) -> Mask {
     mask.rotate_left((offset % 4) as usize);
     mask
@@ -68,27 +68,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn masking_is_what_the_standard_says_and_its_own_inverse(
+        fn masking_follows_the_standard_and_is_its_own_inverse(
             mask: Mask,
             bytes in prop::collection::vec(any::<u8>(), 0..100),
             cut in 0_usize..100,
         ) {
-            // Method: the standard's formula byte by byte, as an oracle; ours in
-            // one go and in two pieces; then once more.
-            let oracle: Vec<u8> = bytes.iter().enumerate().map(|(at, byte)| byte ^ mask[at % 4]).collect();
-            let mut ours = bytes.clone();
-            apply(mask, 0, &mut ours);
-            prop_assert_eq!(&ours, &oracle);
-            let cut = cut.min(ours.len());
-            apply(mask, 0, &mut ours[..cut]);
-            apply(mask, cut as u64, &mut ours[cut..]);
-            prop_assert_eq!(ours, bytes);
+            // Method: masked in one go, and compared with the standard's formula byte by byte;
+            // then unmasked in two pieces.
+            let expected: Vec<u8> =
+                bytes.iter().enumerate().map(|(i, byte)| byte ^ mask[i % 4]).collect();
+            let mut masked = bytes.clone();
+            apply(mask, 0, &mut masked);
+            prop_assert_eq!(&masked, &expected);
+            let cut = cut.min(masked.len());
+            apply(mask, 0, &mut masked[..cut]);
+            apply(mask, cut as u64, &mut masked[cut..]);
+            prop_assert_eq!(masked, bytes);
         }
     }
 
     #[test]
     fn seeded_masks_differ_from_frame_to_frame_and_repeat_with_the_seed() {
-        // Method: a thousand masks of a seed, of the same once more, and of another.
+        // Method: a thousand masks of one seed, drawn twice, and of another seed.
         let masks = |seed| {
             let mut masking = Masking::Seeded(seed);
             (0..1_000).map(|_| masking.next()).collect::<Vec<Mask>>()

@@ -5,10 +5,10 @@ use super::event::MessageKind;
 use super::frame::{CONTROL_PAYLOAD_BYTES_MAX, FrameHead, Opcode, Sender};
 use super::mask::{Masking, apply};
 
-/// The longest payload of a ping, in bytes; a close has two less for its reason.
+/// The longest payload of a ping, in bytes. The reason of a close can have two bytes less.
 pub const CONTROL_BYTES_MAX: usize = CONTROL_PAYLOAD_BYTES_MAX as usize;
 
-/// Where in its message a fragment stands.
+/// A fragment's place in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FragmentPlace {
     Inner,
@@ -21,9 +21,9 @@ pub enum FragmentPlace {
 #[error("the WebSocket is not open: send after the handshake and before either side closes")]
 pub struct NotOpen;
 
-/// Writes a whole message as a server sends it, to the end of `out`.
+/// Writes a complete message as a server sends it, to the end of `out`.
 ///
-/// It is the same for every client, so a message to many is written once. `payload`
+/// It is the same for every client, so a message to many of them is written once. `payload`
 /// of a text must be UTF-8, which is not checked. Allocates nothing but room in `out`.
 pub fn message_frame(kind: MessageKind, payload: &[u8], out: &mut Vec<u8>) {
     FrameHead {
@@ -36,7 +36,7 @@ pub fn message_frame(kind: MessageKind, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// Writes a whole message as a client sends it, to the end of `out`.
+/// Writes a complete message as a client sends it, to the end of `out`.
 ///
 /// For callers that send the same message again and again, and so encode it once with one
 /// mask: see [`Masking::Fixed`]. `payload` of a text must be UTF-8, which is not checked.

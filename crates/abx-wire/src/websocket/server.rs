@@ -1,4 +1,4 @@
-//! The side that is connected to.
+//! The server's end of one connection.
 
 use super::bytes::Bytes;
 use super::close::Close;
@@ -10,17 +10,16 @@ use super::outbound::{FragmentPlace, NotOpen};
 
 /// One connection, from the accepted handshake to the close.
 ///
-/// Calls write to the end of `out` what is to be sent, and allocate nothing but
-/// room in it.
+/// Calls append the bytes to send to `out`, and allocate nothing but room in it.
 #[derive(Debug)]
 pub struct Server {
     endpoint: Endpoint,
 }
 
 impl Server {
-    /// Accepts what a client offers, with its first subprotocol, and writes the response.
+    /// Accepts a client's offer, with its first subprotocol, and writes the response.
     ///
-    /// The bytes behind the request's head belong to [`Server::receive`].
+    /// The bytes behind the request's head are for [`Server::receive`].
     #[must_use]
     pub fn accept(offer: &Offer<'_>, limits: SizeLimits, out: &mut Vec<u8>) -> Server {
         out.extend_from_slice(
@@ -38,9 +37,9 @@ impl Server {
         }
     }
 
-    /// Takes bytes from the front of `input`, unmasks them there, and gives the next event.
+    /// Takes bytes from the front of `input`, unmasks them there, and returns the next event.
     ///
-    /// Call it until it gives `None`; then `input` is empty. It may give an
+    /// Call it until it returns `None`; then `input` is empty. It may return an
     /// event for an empty `input`, so do not stop there. What is left in `input`
     /// may wait, untouched, until the response is sent.
     pub fn receive<'s, 'i: 's>(
@@ -54,18 +53,18 @@ impl Server {
         event
     }
 
-    /// The client ended the connection: fails, unless both sides have closed before.
+    /// The client ended the connection, which is a fault unless both sides have closed before.
     pub fn eof(&mut self) -> Option<Event<'static>> {
         self.endpoint.eof()
     }
 
-    /// Messages may be sent: neither side has closed.
+    /// Whether messages may be sent: neither side has closed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.endpoint.is_open()
     }
 
-    /// Both sides have closed: end the connection when all is sent.
+    /// Whether both sides have closed; end the connection when everything is sent.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.endpoint.is_closed()
@@ -104,7 +103,7 @@ impl Server {
     /// [`NotOpen`]; nothing is written then.
     ///
     /// # Panics
-    /// When the payload is longer than [`super::CONTROL_BYTES_MAX`].
+    /// If the payload is longer than [`super::CONTROL_BYTES_MAX`].
     pub fn ping(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), NotOpen> {
         self.endpoint.ping(payload, out)
     }
@@ -116,7 +115,7 @@ impl Server {
     /// [`NotOpen`]; nothing is written then.
     ///
     /// # Panics
-    /// When the reason is longer than [`super::CONTROL_BYTES_MAX`] less two.
+    /// If the reason is longer than [`super::CONTROL_BYTES_MAX`] less two.
     pub fn close(&mut self, close: Close<'_>, out: &mut Vec<u8>) -> Result<(), NotOpen> {
         self.endpoint.close(close, out)
     }

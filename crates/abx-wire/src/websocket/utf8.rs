@@ -1,6 +1,6 @@
-//! UTF-8, checked as it comes.
+//! UTF-8, checked as it arrives.
 
-/// What is known of a text whose end has not come yet.
+/// The state of a text that has not ended.
 #[derive(Debug, Default)]
 pub(super) struct Utf8 {
     /// The beginning of a character that continues in bytes still to come.
@@ -8,7 +8,7 @@ pub(super) struct Utf8 {
     tail_bytes: usize,
 }
 
-/// The text is no UTF-8, whatever still comes.
+/// The text is not UTF-8, whatever follows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotUtf8;
 
@@ -39,7 +39,7 @@ impl Utf8 {
         Ok(())
     }
 
-    /// The text has ended: it must not do so inside a character.
+    /// Ends the text, which must not end inside a character.
     pub(super) fn finish(&mut self) -> Result<(), NotUtf8> {
         match std::mem::take(&mut self.tail_bytes) {
             0 => Ok(()),
@@ -64,13 +64,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn pieces_are_judged_as_the_whole_is(
+        fn pieces_are_judged_like_the_whole_text(
             text in "\\PC{0,12}",
             spoiled in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
             cuts in [any::<prop::sample::Index>(), any::<prop::sample::Index>()],
         ) {
-            // Method: the standard library's response to the whole text, with at most
-            // one byte changed, against ours to three pieces and to single bytes.
+            // Method: the standard library's result for the whole text, with at most
+            // one byte changed, compared with ours for three pieces and for single bytes.
             let mut bytes = text.into_bytes();
             if let Some((at, byte)) = spoiled && !bytes.is_empty() {
                 let at = at.index(bytes.len());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_byte_can_mend_is_refused_at_once() {
+    fn invalid_beginnings_are_refused_at_once() {
         // Method: beginnings that are wrong already: a lone continuation, an
         // overlong form, a surrogate, a value above the last one; not finished.
         for bytes in [

@@ -2,10 +2,10 @@
 
 use abx_wire::http1::{Client, Done, Event, Fault, INTERIM_MAX, ResponseKind, response_header};
 
-/// What one response led to: the whole of it with its body, or the fault.
+/// The outcome of one response: complete with its body, or the fault.
 type Outcome = Result<(Done, Vec<u8>), Fault>;
 
-/// Feeds the response whole and in pieces, and closes at its end.
+/// Feeds the response at once and in pieces, and closes at its end.
 fn outcome(kind: ResponseKind, bytes: &[u8]) -> Outcome {
     let whole = outcome_in_pieces(kind, bytes, usize::MAX);
     let split = outcome_in_pieces(kind, bytes, 1 + bytes.len() / 64);
@@ -26,7 +26,7 @@ fn outcome_in_pieces(kind: ResponseKind, bytes: &[u8], piece_bytes: usize) -> Ou
             }
         }
     }
-    // A response that is whole awaits nothing, so its close adds nothing.
+    // A complete response awaits nothing, so the close adds no event.
     match client.eof().or(last) {
         Some(Event::Done(done)) => Ok((done, body)),
         Some(Event::Failed(fault)) => Err(fault),
@@ -58,7 +58,7 @@ fn every_framing_ends_where_it_should() {
 
 #[test]
 fn every_broken_response_fails_with_its_fault() {
-    // Method: one response for each way to be wrong, closed by the peer at its end.
+    // Method: one response per fault, closed by the peer at its end.
     for &(bytes, fault) in BROKEN {
         assert_eq!(
             outcome(ResponseKind::WithBody, bytes.as_bytes()),
@@ -81,7 +81,7 @@ fn the_response_to_head_has_no_body_whatever_it_says() {
 }
 
 #[test]
-fn the_length_is_told_with_the_head() {
+fn the_head_event_has_the_content_length() {
     // Method: the first event of a response with a length.
     let mut client = Client::new();
     client.expect(ResponseKind::WithBody);
@@ -132,7 +132,7 @@ fn interim_heads_are_events_and_more_than_32_end_the_connection() {
 
 #[test]
 fn limits_hold_for_heads_headers_and_trailers() {
-    // Method: each just inside and just outside its limit.
+    // Method: each at its limit and just above.
     let head = |value: usize| {
         let start = "HTTP/1.1 204 No Content\r\nX: ";
         format!("{start}{}\r\n\r\n", "a".repeat(value - start.len() - 4))
@@ -221,7 +221,7 @@ fn one_client_takes_many_responses() {
 }
 
 #[test]
-fn after_a_fault_everything_is_swallowed() {
+fn bytes_after_a_fault_are_dropped() {
     // Method: bytes before any request, then more.
     let mut client = Client::new();
     let mut input: &[u8] = b"\r\nx";
@@ -234,7 +234,7 @@ fn after_a_fault_everything_is_swallowed() {
     assert_eq!(client.eof(), None);
 }
 
-/// Bytes, and the status, the body and the reuse that they mean.
+/// Bytes of a response, its status, its body, and whether the connection can be reused.
 const FRAMINGS: &[(&str, u16, &str, bool)] = &[
     (
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab",
@@ -370,7 +370,7 @@ const FRAMINGS: &[(&str, u16, &str, bool)] = &[
     ),
 ];
 
-/// Bytes, closed by the peer at their end, and what is wrong with them.
+/// Bytes of a response, closed by the peer at their end, and their fault.
 const BROKEN: &[(&str, Fault)] = &[
     ("", Fault::ClosedIdle),
     ("\r\n", Fault::ClosedIdle),

@@ -5,12 +5,12 @@ use abx_wire::http1::{
     Version,
 };
 
-/// What ends a response.
+/// How a response ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
-    /// Its own bytes: it is done while the connection is still open.
+    /// By its own bytes, while the connection is still open.
     Itself,
-    /// The peer's close, and nothing before it.
+    /// Only by the peer's close.
     Close,
 }
 
@@ -40,7 +40,7 @@ fn request(method: &str, connection: Persistence, body: &[u8]) -> Request {
 
 #[test]
 fn a_request_names_keep_alive_only_when_it_is_wanted() {
-    // Method: the whole text of both, and of one with a body.
+    // Method: the complete text with and without it, and of a request with a body.
     let ours = format!("User-Agent: abx/{}\r\n", env!("CARGO_PKG_VERSION"));
     let start = format!(" /x HTTP/1.0\r\nHost: h:81\r\n{ours}Accept: */*\r\n");
     for (method, connection, body, rest) in [
@@ -67,8 +67,8 @@ fn a_request_names_keep_alive_only_when_it_is_wanted() {
 }
 
 #[test]
-fn our_own_server_understands_both_wishes() {
-    // Method: what is encoded is read back.
+fn our_server_reads_both_kinds_of_persistence_back() {
+    // Method: our server reads an encoded request of each kind.
     for (connection, keep_alive) in [(Persistence::Close, false), (Persistence::KeepAlive, true)] {
         let bytes = request("GET", connection, b"").encode().unwrap();
         let mut server = Server::new();
@@ -82,7 +82,7 @@ fn our_own_server_understands_both_wishes() {
 }
 
 #[test]
-fn every_response_ends_and_is_kept_by_the_rules() {
+fn responses_end_and_keep_the_connection_by_the_rules() {
     // Method: responses by table, first on a connection that stays open, so that
     // one that awaits a close in vain would show, then closed.
     for &(bytes, end, body_bytes, reusable) in RESPONSES {
@@ -128,7 +128,7 @@ fn responses_without_a_body_keep_the_connection_when_they_say_so() {
 }
 
 #[test]
-fn what_is_too_short_or_too_old_fails() {
+fn truncated_responses_and_http_0_9_fail() {
     // Method: a body cut short of its length, a head cut short, and HTTP/0.9.
     for (bytes, fault) in [
         (

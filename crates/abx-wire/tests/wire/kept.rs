@@ -1,4 +1,4 @@
-//! What fuzzing kept: the bodies of the fuzz targets, on kept inputs and changes of them.
+//! The functions of the fuzz targets, on inputs that fuzzing kept and on changes of them.
 
 use abx_corpus::replay;
 

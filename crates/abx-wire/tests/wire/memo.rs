@@ -1,10 +1,10 @@
-//! A memo of heads: the same events with it as without, and only for the same bytes.
+//! A memo of heads gives the same events as parsing, and is used only for the same bytes.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
 use abx_wire::http1::{Client, Event, HeadMemo, ResponseKind};
 
-/// The events of these bytes, response after response, in words.
+/// The events of these bytes, response after response, as text.
 fn events(memo: Option<&mut HeadMemo>, kinds: &[ResponseKind], bytes: &[u8]) -> Vec<String> {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
@@ -27,7 +27,7 @@ fn events(memo: Option<&mut HeadMemo>, kinds: &[ResponseKind], bytes: &[u8]) -> 
     }
 }
 
-/// The responses, taken at once where that is possible: without their heads.
+/// The events, without heads of responses that are taken at once where that is possible.
 fn at_once(memo: &mut HeadMemo, kinds: &[ResponseKind], bytes: &[u8]) -> (usize, Vec<String>) {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
@@ -53,9 +53,9 @@ fn at_once(memo: &mut HeadMemo, kinds: &[ResponseKind], bytes: &[u8]) -> (usize,
 }
 
 #[test]
-fn what_is_recalled_is_what_is_parsed() {
-    // Method: pairs of responses through one memo; the second differs from the first in
-    // nothing, in one letter, in its kind, or is only the beginning of a longer head.
+fn recalled_heads_give_the_same_events_as_parsed_ones() {
+    // Method: pairs of responses through one memo. The second is equal to the first, differs in
+    // one letter or in its kind, or is only the beginning of a longer head.
     let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
     let responses = [
         sized,
@@ -117,7 +117,7 @@ fn a_whole_response_with_a_known_head_is_taken_at_once_and_no_other() {
 
 #[test]
 fn a_long_head_is_parsed_each_time() {
-    // Method: a head beyond what a memo keeps, behind one that it has kept.
+    // Method: a head too long for a memo, behind one that it has kept.
     let long = format!(
         "HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 1\r\n\r\na",
         "y".repeat(3000)

@@ -41,7 +41,7 @@ fn receive(client: &mut Client, mut input: &[u8], steps: &mut Vec<Step>) {
     assert!(input.is_empty());
 }
 
-/// The bytes, then the close, and how many responses were then still awaited.
+/// The events of the bytes and the close, and the number of responses awaited before the close.
 fn outcome(kinds: &[ResponseKind], bytes: &[u8]) -> (Vec<Step>, usize) {
     let mut client = waiting(kinds);
     let mut steps = Vec::new();
@@ -65,7 +65,7 @@ const LAST: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\
 
 #[test]
 fn each_response_is_read_by_the_kind_of_its_own_request() {
-    // Method: HEAD between two GETs; by another order the body's bytes would be a head.
+    // Method: HEAD between two GETs; in another order the body's bytes would be read as a head.
     let head_only = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
     let bytes = [ONE, head_only, ONE].concat();
     let mut client = waiting(&[GET, HEAD, GET]);
@@ -85,7 +85,7 @@ fn each_response_is_read_by_the_kind_of_its_own_request() {
 
 #[test]
 fn more_can_be_awaited_in_the_middle_of_a_response() {
-    // Method: the second request is announced when half of the first response is there.
+    // Method: the second request is announced when half of the first response has arrived.
     let (start, end) = ONE.split_at(20);
     let mut client = waiting(&[GET]);
     let mut steps = Vec::new();
@@ -103,8 +103,8 @@ fn more_can_be_awaited_in_the_middle_of_a_response() {
 }
 
 #[test]
-fn a_close_with_responses_outstanding_tells_which_had_begun() {
-    // Method: the close at every kind of place, three responses awaited.
+fn a_close_tells_whether_the_awaited_response_had_begun() {
+    // Method: three responses awaited, and a close in each kind of position.
     let head = "HTTP/1.1 200 OK\r\n";
     let until_close = "HTTP/1.1 200 OK\r\n\r\nabc";
     for (bytes, steps_after_first, awaited) in [
@@ -143,7 +143,7 @@ fn a_close_with_responses_outstanding_tells_which_had_begun() {
 }
 
 #[test]
-fn what_comes_behind_the_last_response_of_a_connection_is_not_read() {
+fn bytes_behind_the_last_response_of_a_connection_are_not_read() {
     // Method: `Connection: close` while two more are awaited, with and without
     // bytes behind it; they fail at once, without waiting for the close.
     for behind in ["", ONE, "noise"] {
@@ -162,7 +162,7 @@ fn what_comes_behind_the_last_response_of_a_connection_is_not_read() {
 }
 
 #[test]
-fn a_response_too_many_fails() {
+fn a_response_that_was_not_awaited_fails() {
     // Method: two awaited, three come.
     let (steps, left) = outcome(&[GET; 2], ONE.repeat(3).as_bytes());
     assert_eq!(steps.last(), Some(&Step::Failed(Fault::Unasked)));

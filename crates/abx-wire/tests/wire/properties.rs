@@ -1,11 +1,11 @@
-//! Promises for any bytes, checked by the bodies that the fuzz targets call.
+//! Properties that hold for any bytes, checked by the functions that the fuzz targets call.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::fuzz::http1 as fuzz;
 
-/// Parts that messages are made of, right and wrong, so that chance gets far.
+/// Parts of messages, right and wrong, so that random inputs get far.
 const PARTS: &[&str] = &[
     "HTTP/1.1 200 OK\r\n",
     "HTTP/1.0 200 OK\r\n",

@@ -21,7 +21,7 @@ fn text(request: &Request) -> String {
 
 #[test]
 fn a_plain_request_has_the_usual_headers() {
-    // Method: the whole text.
+    // Method: the complete text.
     let agent = concat!("abx/", env!("CARGO_PKG_VERSION"));
     assert_eq!(
         text(&request()),
@@ -32,7 +32,7 @@ fn a_plain_request_has_the_usual_headers() {
 }
 
 #[test]
-fn the_connection_header_follows_version_and_wish() {
+fn the_connection_header_follows_version_and_persistence() {
     // Method: all four pairs.
     let cases = [
         (Version::Http11, Persistence::KeepAlive, None),
@@ -54,8 +54,8 @@ fn the_connection_header_follows_version_and_wish() {
 }
 
 #[test]
-fn a_header_given_replaces_ours() {
-    // Method: all four defaults in other letters; each name is there once.
+fn a_custom_header_replaces_the_default() {
+    // Method: all four defaults in another case; each name is there once.
     let names = ["host", "USER-AGENT", "accept", "Connection"];
     let text = text(&Request {
         headers: names
@@ -94,8 +94,8 @@ fn a_body_is_announced_and_so_is_its_absence() {
 }
 
 #[test]
-fn what_would_break_the_grammar_is_refused() {
-    // Method: one request for each part, injected line ends before all.
+fn invalid_parts_of_a_request_are_refused() {
+    // Method: one request for each part, mostly with injected line ends.
     let method = |method: &str| Request {
         method: method.to_owned(),
         ..request()

@@ -5,7 +5,7 @@ use abx_wire::http1::{
     response_head,
 };
 
-/// The heads of all whole requests in `bytes`, or the first fault.
+/// The heads of all complete requests in `bytes`, or the first fault.
 fn requests(bytes: &str) -> Result<Vec<(Method, String, bool)>, Fault> {
     let mut server = Server::new();
     let mut input = bytes.as_bytes();
@@ -60,7 +60,7 @@ fn the_connection_is_kept_by_version_and_header() {
 
 #[test]
 fn every_broken_request_fails_with_its_fault() {
-    // Method: one request for each way to be wrong.
+    // Method: one request per fault.
     let cases = [
         ("GET / HTTP/1.1\r\n\r\n", Fault::Malformed),
         (
@@ -102,7 +102,7 @@ fn every_broken_request_fails_with_its_fault() {
 }
 
 #[test]
-fn a_head_in_parts_is_given_out_whole() {
+fn a_head_in_parts_is_returned_complete() {
     // Method: the last part also holds the body; a client waits for leave to send it.
     let mut server = Server::new();
     let head =

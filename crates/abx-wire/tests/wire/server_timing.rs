@@ -1,4 +1,4 @@
-//! How servers report where their time went.
+//! Durations in `Server-Timing` headers.
 
 use abx_wire::http1::server_timings;
 use proptest::collection::vec;
@@ -11,7 +11,7 @@ fn read(head: &[u8]) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// What is read of a head with this value.
+/// The timings in a head with this value.
 fn of(value: &str) -> Vec<(String, u64)> {
     let head = format!("HTTP/1.1 200 OK\r\nServer-Timing: {value}\r\n\r\n");
     read(head.as_bytes())
@@ -77,7 +77,7 @@ proptest! {
             "Server-Timing:", "\u{e4}", "e9",
         ][..]), 0..40),
     ) {
-        // Method: chance out of the parts of such a header.
+        // Method: random sequences of the parts of such a header.
         let head = format!("HTTP/1.1 200 OK\r\nServer-Timing: {}\r\n", parts.concat());
         for (name, span_ns) in read(head.as_bytes()) {
             prop_assert!(head.contains(&name) && !name.is_empty());

@@ -1,9 +1,9 @@
-//! Bodies that are thrown away unread must end as those that are read.
+//! Bodies that are skipped must end like bodies that are read.
 
 use abx_wire::http1::{Client, Done, Event, Fault, ResponseKind};
 use proptest::prelude::*;
 
-/// A response of known length and the beginning of nothing.
+/// A response of known length, with nothing behind it.
 fn response(body_bytes: usize) -> Vec<u8> {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {body_bytes}\r\n\r\n");
     [head.into_bytes(), vec![b'x'; body_bytes]].concat()
@@ -49,8 +49,8 @@ fn a_body_skipped_to_its_end_is_done_without_a_further_byte() {
 }
 
 #[test]
-fn only_a_body_of_known_length_can_be_skipped() {
-    // Method: every other place of a connection, each with nothing ahead.
+fn only_bodies_of_known_length_can_be_skipped() {
+    // Method: every other state of a connection; none has a body ahead.
     let mut client = Client::new();
     assert_eq!(client.body_ahead(), 0);
     client.expect(ResponseKind::WithBody);

@@ -20,18 +20,18 @@ pub use rough_times::RoughTimes;
 /// one; each value is true to one part in a thousand. Above one hour a time
 /// counts as one hour. In JSON it is the list of the numbers of the HDR V2 format.
 ///
-/// It counts by itself, since counting is done for each request: a shift, an add and
-/// a store. Queries, which are rare, walk the counters; formats are HdrHistogram's own.
+/// It does not use the HdrHistogram library for counting, which happens for each request: a shift,
+/// an add and a store. Queries, which are rare, walk the counters; formats are HdrHistogram's own.
 #[derive(Clone)]
 pub struct Histogram {
-    /// None of them as long as there is no memory; those behind its end are zero.
+    /// Empty until memory is needed. Counters beyond its end are zero.
     counts: Vec<u64>,
     total: u64,
 }
 
 impl Histogram {
-    /// An empty distribution, without memory: it takes all that it will ever need,
-    /// 190 kB, when the first time is counted, or is [reserved](Histogram::reserve).
+    /// An empty distribution without memory. It allocates all that it will ever need, 190 kB, when
+    /// the first time is counted or [`Histogram::reserve`] is called.
     #[must_use]
     pub const fn new() -> Histogram {
         Histogram {
@@ -40,10 +40,10 @@ impl Histogram {
         }
     }
 
-    /// Takes the memory, so that counting needs none.
+    /// Allocates the memory, so that counting does not.
     pub fn reserve(&mut self) {
         if self.counts.is_empty() {
-            // Pages of zeroes, which the kernel gives when they are first written.
+            // Pages of zeroes, which the kernel provides when they are first written.
             self.counts = vec![0; layout::COUNTERS];
         }
         self.counts.resize(layout::COUNTERS, 0);
@@ -61,14 +61,14 @@ impl Histogram {
         let index = layout::index_of::<FINE_BITS>(micros.clamp(1, MICROS_MAX));
         match self.counts.get_mut(index) {
             Some(count) => *count += times,
-            None => self.first(index, times),
+            None => self.record_first(index, times),
         }
         self.total += times;
     }
 
     #[cold]
     #[inline(never)]
-    fn first(&mut self, index: usize, times: u64) {
+    fn record_first(&mut self, index: usize, times: u64) {
         self.reserve();
         self.counts[index] = times;
     }
@@ -79,26 +79,27 @@ impl Histogram {
         self.total
     }
 
-    /// Whether none were.
+    /// Whether no time was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// Counters that hold anything, shortest times first, by their index.
+    /// The counters above zero with their indexes, shortest times first.
     fn counted(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> + '_ {
         let counts = self.counts.iter().copied().enumerate();
         counts.filter(|(_, count)| *count > 0)
     }
 
-    /// The times that were counted, shortest first, in µs, each with how often
-    /// it was. Times that are not distinguished are one: the longest of them.
+    /// The times that were counted, shortest first, in µs, each with its count. Times that share a
+    /// counter appear as the longest of them.
     pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counted()
             .map(|(index, count)| (layout::highest::<FINE_BITS>(index), count))
     }
 
-    /// The same with the shortest of the times that are one, before the longest.
+    /// The times that were counted, like [`Histogram::steps`], as the shortest and the longest time
+    /// of each counter.
     pub fn spans(&self) -> impl Iterator<Item = ([u64; 2], u64)> + '_ {
         let ends = |index| {
             let lowest = layout::lowest::<FINE_BITS>(index);
@@ -108,9 +109,9 @@ impl Histogram {
             .map(move |(index, count)| (ends(index), count))
     }
 
-    /// Reports what was counted since `before` was equal to this, in µs and how often each,
-    /// shortest first, and makes `before` equal to this again. It looks no further than the
-    /// longest new time, so that it costs little where times are short.
+    /// Reports the times, in µs, that were counted since `before` was equal to this, shortest first
+    /// and each with its count, and makes `before` equal to this again. It looks no further than
+    /// the longest new time, so that it costs little if times are short.
     pub fn report_new(&self, before: &mut Histogram, mut report: impl FnMut(u64, u64)) {
         let mut missing = self.total.saturating_sub(before.total);
         before.total = self.total;
@@ -121,7 +122,7 @@ impl Histogram {
             if missing == 0 {
                 return;
             }
-            // Mostly nothing changed here, and this looks at all of them at once.
+            // Mostly nothing has changed, and this compares all of them at once.
             if *counts == *known {
                 continue;
             }
@@ -137,14 +138,14 @@ impl Histogram {
         }
     }
 
-    /// How often this time, or one that is not distinguished from it, was counted.
+    /// How often this time, or one that shares its counter, was counted.
     pub fn count_at_us(&self, time_us: u64) -> u64 {
         let index = layout::index_of::<FINE_BITS>(time_us.min(MICROS_MAX));
         self.counts.get(index).copied().unwrap_or_default()
     }
 
-    /// The same in the type of the HdrHistogram library, in µs, for formats that
-    /// its tools read.
+    /// The distribution in the type of the HdrHistogram library, in µs, for formats that its tools
+    /// read.
     ///
     /// # Panics
     /// Never: the bounds are constants that the library allows.
@@ -211,8 +212,8 @@ impl Histogram {
         Some((squares / self.total as f64).sqrt())
     }
 
-    /// Adds the counts of `other`, and takes memory for its longest time at most: a record keeps
-    /// one of these for each subject, load and block.
+    /// Adds the counts of `other`, and allocates no more than its longest time needs: a record has
+    /// a histogram per subject, load and block.
     pub fn merge(&mut self, other: &Histogram) {
         let Some((longest, _)) = other.counted().next_back() else {
             return;
@@ -220,15 +221,15 @@ impl Histogram {
         if self.counts.len() <= longest {
             self.counts.resize(longest + 1, 0);
         }
-        for (own_count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *own_count += more;
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
         }
         self.total += other.total;
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
-        // Most that are cleared hold nothing, and this walks all their memory.
+        // Most histograms that are cleared are empty, and filling walks all of the memory.
         if !self.is_empty() {
             self.counts.fill(0);
             self.total = 0;
@@ -299,19 +300,19 @@ mod tests {
             mut times in prop::collection::vec(1_u64..10_000_000_000, 1..400),
             q in 0.0_f64..1.0,
         ) {
-            // Method: the oracle sorts; the response may differ by the three digits and rounding.
+            // Method: the oracle sorts; the result may differ by the three digits and rounding.
             let mut histogram = Histogram::new();
             times.iter().for_each(|time| histogram.record_ns(*time));
             times.sort_unstable();
             let rank = ((q * times.len() as f64).ceil() as usize).clamp(1, times.len());
             let exact = times[rank - 1] as f64 / 1000.0;
-            let response = histogram.quantile_us(q).unwrap() as f64;
-            prop_assert!((response - exact).abs() <= exact / 1000.0 + 1.0, "{response} {exact}");
+            let result = histogram.quantile_us(q).unwrap() as f64;
+            prop_assert!((result - exact).abs() <= exact / 1000.0 + 1.0, "{result} {exact}");
         }
 
         #[test]
         fn json_reads_back_the_same(times in prop::collection::vec(any::<u64>(), 0..50)) {
-            // Method: there and back, from nanoseconds up to the saturating end.
+            // Method: written and read, from nanoseconds up to the saturating end.
             let mut histogram = Histogram::new();
             times.iter().for_each(|time| histogram.record_ns(*time));
             let text = serde_json::to_string(&histogram).unwrap();
@@ -325,7 +326,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_asked_is_what_hdrhistogram_returns(
+        fn figures_agree_with_hdrhistogram(
             times in prop::collection::vec(any::<u64>().prop_map(|any| any >> (any % 64)), 1..300),
             q in 0.0_f64..1.0,
         ) {
@@ -349,14 +350,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_new_is_what_was_counted_since(
+        fn new_times_are_those_counted_since_the_last_report(
             parts in prop::collection::vec(
                 prop::collection::vec(any::<u64>().prop_map(|any| any >> (any % 64)), 0..20),
                 1..5,
             ),
         ) {
-            // Method: times in parts; after each, what is reported makes a histogram of that part
-            // alone, and what is kept is the whole.
+            // Method: times in parts; after each part, the reported times make a histogram of that
+            // part alone, and `before` holds all parts so far.
             let [mut histogram, mut before] = [Histogram::new(), Histogram::new()];
             for part in parts {
                 let mut expected = Histogram::new();
@@ -364,14 +365,14 @@ mod tests {
                     histogram.record_ns(time);
                     expected.record_ns(time);
                 }
-                let mut reported_histogram = Histogram::new();
+                let mut reported = Histogram::new();
                 let mut last = 0;
                 histogram.report_new(&mut before, |micros, times| {
                     assert!(micros > last, "{micros} after {last}");
                     last = micros;
-                    reported_histogram.record_us(micros, times);
+                    reported.record_us(micros, times);
                 });
-                prop_assert_eq!(&reported_histogram, &expected);
+                prop_assert_eq!(&reported, &expected);
                 prop_assert_eq!(&before, &histogram);
             }
         }
@@ -379,8 +380,8 @@ mod tests {
 
     #[test]
     fn memory_makes_no_difference() {
-        // Method: without memory, with it, and emptied are the same; so are two
-        // that count the same by other ways.
+        // Method: a histogram without memory, one with memory and one that was cleared are equal;
+        // so are two that count the same time by merging and by recording.
         let [bare, mut reserved, mut emptied] = [(); 3].map(|()| Histogram::new());
         reserved.reserve();
         emptied.record_ns(5_000);

@@ -74,7 +74,7 @@ impl Histograms {
         StepTimes::merge_all(&mut self.steps, &other.steps);
     }
 
-    /// Takes the memory that is needed for what is counted of each request.
+    /// Allocates the memory for the times that are counted for each request.
     pub fn reserve(&mut self) {
         for times in [
             &mut self.response,

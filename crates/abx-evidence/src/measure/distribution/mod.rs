@@ -1,4 +1,4 @@
-//! How times are distributed: histograms, their quantiles, and what is made of these.
+//! Distributions of times: histograms, their quantiles, and figures made of them.
 
 pub(crate) mod histogram;
 pub(crate) mod histograms;

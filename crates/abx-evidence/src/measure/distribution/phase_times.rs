@@ -35,7 +35,7 @@ pub struct PhaseTime {
 }
 
 impl PhaseTimes {
-    /// Reads them from a sample; `None` when nothing was sampled.
+    /// The times of a sample; `None` if nothing was sampled.
     #[must_use]
     pub fn of(phases: &Phases) -> Option<PhaseTimes> {
         let requests = phases.sums().requests;
@@ -72,7 +72,7 @@ impl PhaseTimes {
             .sum()
     }
 
-    /// The part of the mean response time that a phase is, from 0 to 1.
+    /// The share of a phase in the mean response time, from 0 to 1.
     #[must_use]
     pub fn share(&self, phase: Phase) -> f64 {
         let response_us = self.response_us();
@@ -83,8 +83,8 @@ impl PhaseTimes {
         }
     }
 
-    /// Whether anything but the wait for the first byte takes over a tenth of the
-    /// time: else the response time is enough.
+    /// Whether any phase except the wait for the first byte takes over a tenth of the time. If not,
+    /// the response time alone is enough.
     #[must_use]
     pub fn is_notable(&self) -> bool {
         let others = [Phase::Waiting, Phase::Connect, Phase::Body];
@@ -108,7 +108,7 @@ impl PhaseTime {
     }
 }
 
-/// From this share of the time on a phase is worth a word.
+/// A phase above this share of the time is notable.
 const NOTABLE_SHARE: f64 = 0.1;
 /// The p99 of fewer times is the longest one.
 const P99_COUNT_MIN: u64 = 100;
@@ -118,8 +118,8 @@ mod tests {
     use super::*;
     use crate::measure::distribution::phases::{PhaseSplit, Timestamps};
 
-    /// So many requests of 10 µs of waiting, the last `connecting` of them with
-    /// 40 µs of connecting, 100 µs to the first byte and `body_us` of body.
+    /// Requests of 10 µs of waiting, 100 µs to the first byte and `body_us` of body; the last
+    /// `connecting` of them with 40 µs of connecting.
     fn sample(requests: u64, connecting: u64, body_us: u64) -> PhaseTimes {
         let mut phases = Phases::default();
         for request in 0..requests {
@@ -137,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn means_add_up_and_quantiles_are_of_those_that_had_the_phase() {
-        // Method: 200 requests, a quarter of which made a connection.
+    fn means_add_up_and_quantiles_are_over_requests_with_the_phase() {
+        // Method: 200 requests, a quarter of which opened a connection.
         let phase_times = sample(200, 50, 30);
         assert_eq!(phase_times.requests, 200);
         assert_eq!(
@@ -156,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_the_first_byte_alone_tells_nothing() {
-        // Method: a body below and above a tenth of the time.
+    fn a_wait_for_the_first_byte_alone_is_not_notable() {
+        // Method: a body below and above a tenth of the time, a connection, and no sample.
         assert!(!sample(1, 0, 5).is_notable());
         assert!(sample(1, 0, 20).is_notable());
         assert!(sample(1, 1, 0).is_notable());

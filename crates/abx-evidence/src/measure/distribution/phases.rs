@@ -1,6 +1,6 @@
-//! Where the time of requests goes: waiting, connecting, until the response's first
-//! byte, its body. Of a random sample of requests, those that are verified: start
-//! at [`PhaseSplit`] for one request and at [`Phases`] for many.
+//! Where the time of requests goes: waiting, connecting, the wait for the response's first byte,
+//! its body. It is recorded for a random sample of requests, those that are verified. Start at
+//! [`PhaseSplit`] for one request and at [`Phases`] for many.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::measure::distribution::histogram::Histogram;
 use crate::measure::sum::sum;
 
-/// A part of a response time; the four of a request add up to it.
+/// A part of a response time; the four parts of a request add up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// From the intended send to the turn of the request, the making of its own
-    /// connection left out. Its turn comes when it is sent and every response before
-    /// it on its connection is whole. A try that was lost is in it.
+    /// From the intended send to the turn of the request, without opening its own connection. Its
+    /// turn comes when it is sent and every earlier response on its connection is complete. It
+    /// includes a failed attempt.
     Waiting,
-    /// The making of the connection that the response came over, when the request
-    /// brought it along.
+    /// Opening the connection of the response, if it was opened for this request.
     Connect,
     /// From its turn to the first byte of its response.
     FirstByte,
@@ -35,7 +34,7 @@ impl Phase {
         Phase::Body,
     ];
 
-    /// Its name for people.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,18 +50,18 @@ impl Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
     pub intended_ns: u64,
-    /// How long its own connection was in the making, which ended before its turn;
-    /// `None` over a connection that stood already.
+    /// How long opening its own connection took, which ended before its turn; `None` if the
+    /// connection was already open.
     pub connect_ns: Option<u64>,
-    /// When it was sent and every response before it on its connection was whole.
+    /// When it was sent and every earlier response on its connection was complete.
     pub turn_ns: u64,
     /// When the first byte of its response was received.
     pub first_byte_ns: u64,
-    /// When the last one was.
+    /// When the last byte was received.
     pub done_ns: u64,
 }
 
-/// The response time of one request in its phases, in ns.
+/// The response time of one request, split into phases, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PhaseSplit {
     waiting_ns: u64,
@@ -72,8 +71,8 @@ pub struct PhaseSplit {
 }
 
 impl PhaseSplit {
-    /// Splits the time from the intended send to the last byte. Whatever the
-    /// moments are, the phases add up to it.
+    /// Splits the time from the intended send to the last byte. The phases add up to it, in
+    /// whatever order the moments are.
     #[must_use]
     pub fn of(moments: &Timestamps) -> PhaseSplit {
         let Timestamps { intended_ns, .. } = *moments;
@@ -135,8 +134,8 @@ impl PhaseSums {
 
 /// The phases of a sample of requests. `merge` is associative and commutative.
 ///
-/// It takes memory with its first request only: most tallies hold none, and four
-/// empty distributions would be copied with each of them.
+/// It allocates memory with its first request only: most tallies have no sample, and would copy
+/// four empty distributions each time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Phases(Option<Box<Sampled>>);
@@ -194,8 +193,8 @@ impl Phases {
             .unwrap_or_default()
     }
 
-    /// The times of one phase; `None` when nothing was sampled. Those of
-    /// [`Phase::Connect`] are of the requests that brought a connection along.
+    /// The times of one phase; `None` if nothing was sampled. The times of [`Phase::Connect`] are
+    /// those of requests for which a connection was opened.
     #[must_use]
     pub fn times(&self, phase: Phase) -> Option<&Histogram> {
         let sampled = self.sampled()?;
@@ -231,13 +230,13 @@ impl Phases {
         }
     }
 
-    /// What it holds, when that is anything.
+    /// The sample, if it is not empty.
     fn sampled(&self) -> Option<&Sampled> {
         self.0.as_deref().filter(|sampled| !sampled.sums.is_empty())
     }
 }
 
-/// Memory that holds nothing makes no difference.
+/// Memory without a sample makes no difference.
 impl PartialEq for Phases {
     fn eq(&self, other: &Phases) -> bool {
         self.sampled() == other.sampled()
@@ -289,7 +288,7 @@ mod tests {
 
     #[test]
     fn each_phase_has_its_own_part() {
-        // Method: moments in their order, with spans that no two phases share.
+        // Method: moments in their order, with a different length for each phase.
         let mut timestamps = Timestamps {
             intended_ns: 1_000,
             connect_ns: Some(20_000),
@@ -306,7 +305,7 @@ mod tests {
         let counted =
             |phases: &Phases| Phase::ALL.map(|phase| phases.times(phase).unwrap().count());
         assert_eq!(counted(&with), [1, 1, 1, 1]);
-        // Over a connection that stood nothing was made, which is no time of zero.
+        // On an open connection there is no time of connecting, rather than a time of zero.
         assert_eq!(counted(&without), [1, 0, 1, 1]);
     }
 
@@ -315,7 +314,7 @@ mod tests {
 
         #[test]
         fn phases_add_up_to_the_response_time(timestamps in moments()) {
-            // Method: any moments, those in no order among them.
+            // Method: random moments, in any order.
             let response_ns = timestamps.done_ns.saturating_sub(timestamps.intended_ns);
             prop_assert_eq!(sum(&phases(&[timestamps]).sums()), response_ns);
         }
@@ -340,7 +339,7 @@ mod tests {
 
         #[test]
         fn json_reads_back_the_same(timestamps in prop::collection::vec(moments(), 1..6)) {
-            // Method: there and back.
+            // Method: written and read.
             let before = phases(&timestamps);
             let text = serde_json::to_string(&before).unwrap();
             prop_assert_eq!(serde_json::from_str::<Phases>(&text).unwrap(), before);
@@ -348,8 +347,8 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_nothing_is_nothing() {
-        // Method: memory taken, and memory filled and cleared, beside none.
+    fn memory_without_a_sample_makes_no_difference() {
+        // Method: allocated memory, and memory that was filled and cleared, compared with none.
         let reserved = Phases(Some(Box::default()));
         let timestamps = Timestamps {
             intended_ns: 0,

@@ -1,4 +1,4 @@
-//! Quantiles of times of which some are only known as "at least".
+//! Quantiles of times, some of which are only known as "at least".
 
 use crate::measure::distribution::histogram::Histogram;
 
@@ -6,13 +6,13 @@ use crate::measure::distribution::histogram::Histogram;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantile {
     pub us: u64,
-    /// Whether the true one may be longer. It is never shorter.
+    /// Whether the true quantile may be longer. It is never shorter.
     pub at_least: bool,
 }
 
 impl Quantile {
-    /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are lower bounds;
-    /// the lower end of what it may be. `None` without times.
+    /// The lower end of the quantile `q` (0 to 1) of `times`, of which those in `at_least` are
+    /// lower bounds. `None` without times.
     #[must_use]
     pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<Quantile> {
         let bracket = QuantileBracket::of(times, at_least, q)?;
@@ -23,12 +23,12 @@ impl Quantile {
     }
 }
 
-/// Between which times a quantile lies when some times are only known as "at least".
+/// The range of a quantile if some times are only known as "at least".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuantileBracket {
-    /// The shortest that it can be, in µs.
+    /// The shortest possible quantile, in µs.
     pub low_us: u64,
-    /// The longest that it can be, in µs; `None` when nothing bounds it.
+    /// The longest possible quantile, in µs; `None` if nothing bounds it.
     pub high_us: Option<u64>,
 }
 
@@ -36,10 +36,10 @@ impl QuantileBracket {
     /// The quantile `q` (0 to 1) of `times`, of which those in `at_least` are lower bounds of
     /// unknown times. `None` without times.
     ///
-    /// Method: the r-th shortest of n times, r = ⌈q·n⌉ and at least 1. Each bound taken for
-    /// the time itself gives the lower end, since no true time is shorter. Each bound taken for
-    /// infinity gives the upper end: the r-th shortest of the known times, if there are r.
-    /// Whatever the unknown times are, the quantile lies between.
+    /// Method: the r-th shortest of n times, r = ⌈q·n⌉ and at least 1. With each bound as the time
+    /// itself, it is the lower end, because no true time is shorter. With each bound at infinity,
+    /// it is the upper end: the r-th shortest of the known times, if there are r. Whatever the
+    /// unknown times are, the quantile lies between the two.
     /// Source: the identification bounds of Manski (2003), chapter 1, for a time that is
     /// censored on the right; docs/reference/record-format.md, "Times at least".
     pub fn of(times: &Histogram, at_least: Option<&Histogram>, q: f64) -> Option<QuantileBracket> {
@@ -77,7 +77,7 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     Some(f64::midpoint(low, high))
 }
 
-/// The same of counts, to the nearest one.
+/// The median of counts, rounded to the nearest one.
 pub fn median_count(values: impl IntoIterator<Item = u64>) -> Option<u64> {
     let middle = median(values.into_iter().map(|value| value as f64))?;
     Some(middle.round() as u64)
@@ -110,7 +110,7 @@ mod tests {
         )
     }
 
-    /// The same from sorted lists: the time of this rank in all of them.
+    /// The quantile by sorting all times.
     fn sorted(known: &[u64], others: impl Iterator<Item = u64>, q: f64) -> u64 {
         let mut numbers: Vec<u64> = known.iter().copied().chain(others).collect();
         numbers.sort_unstable();
@@ -121,31 +121,31 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
-        fn quantiles_are_the_bounds_of_what_may_be_true(
+        fn quantiles_are_the_bounds_of_possible_truths(
             known in times(),
             bounds in times(),
             more in prop::collection::vec(0_u64..3_000, 12),
             q in 0.0_f64..=1.0,
         ) {
-            // Method: sorted lists with the bounds as they are, at infinity,
-            // and at any truth behind them, which must lie between.
+            // Method: sorted lists with the bounds as they are, at infinity, and at random true
+            // times above them, whose quantile must lie between.
             prop_assume!(!(known.is_empty() && bounds.is_empty()));
-            let found_quantile = quantile(&known, &bounds, q).unwrap();
+            let result = quantile(&known, &bounds, q).unwrap();
             let low = sorted(&known, bounds.iter().copied(), q);
             let high = sorted(&known, bounds.iter().map(|_| u64::MAX), q);
             let truth = sorted(&known, bounds.iter().zip(&more).map(|(number, more)| number + more), q);
-            prop_assert_eq!(found_quantile, Quantile { us: low, at_least: low != high });
-            let all_histogram = histogram(known.iter().chain(&bounds));
-            let bracket = QuantileBracket::of(&all_histogram, Some(&histogram(&bounds)), q).unwrap();
+            prop_assert_eq!(result, Quantile { us: low, at_least: low != high });
+            let times = histogram(known.iter().chain(&bounds));
+            let bracket = QuantileBracket::of(&times, Some(&histogram(&bounds)), q).unwrap();
             prop_assert_eq!(bracket.low_us, low);
             prop_assert_eq!(bracket.high_us.unwrap_or(u64::MAX), high);
             prop_assert!(low <= truth && truth <= high);
-            prop_assert!(found_quantile.at_least || truth == low);
+            prop_assert!(result.at_least || truth == low);
         }
 
         #[test]
         fn without_bounds_they_are_plain_quantiles(known in times(), q in 0.0_f64..=1.0) {
-            // Method: against the histogram's own.
+            // Method: compared with the histogram's own quantile.
             let plain = histogram(&known).quantile_us(q);
             let quantile = Quantile::of(&histogram(&known), None, q);
             prop_assert_eq!(quantile.map(|quantile| quantile.us), plain);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_below_every_bound_is_exact_and_the_longest_never() {
+    fn a_quantile_below_every_bound_is_exact_and_the_longest_time_never_is() {
         // Method: 98 responses of 1 to 98 µs, and two requests given up after 50.
         let known: Vec<u64> = (1..=98).collect();
         let exact = |us| {
@@ -166,15 +166,15 @@ mod tests {
         let bound = |us| Some(Quantile { us, at_least: true });
         assert_eq!(quantile(&known, &[50, 50], 0.40), exact(40));
         assert_eq!(quantile(&known, &[50, 50], 0.50), exact(50));
-        // The 51st shortest is one of the two, or the 51 behind them.
+        // The 51st shortest is one of the two, or the 51 µs after them.
         assert_eq!(quantile(&known, &[50, 50], 0.51), bound(50));
         assert_eq!(quantile(&known, &[50, 50], 1.0), bound(98));
     }
 
     #[test]
     fn a_bound_that_is_shorter_than_a_tie_of_responses_does_not_matter() {
-        // Method: given up after 1 µs; the second shortest is 5 µs in any case,
-        // the shortest of all is not known.
+        // Method: a request given up after 1 µs: the second shortest time is 5 µs in any case, the
+        // shortest is not known.
         let known = [5, 5, 10];
         let shown = |q| quantile(&known, &[1], q).unwrap();
         assert_eq!((shown(0.5).us, shown(0.5).at_least), (5, false));
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn nothing_counted_has_no_quantile() {
-        // Method: none, and bounds alone.
+        // Method: no times, and bounds alone.
         assert_eq!(quantile(&[], &[], 0.5), None);
         let alone = quantile(&[], &[7], 0.5).unwrap();
         assert_eq!((alone.us, alone.at_least), (7, true));

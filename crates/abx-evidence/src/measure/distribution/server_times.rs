@@ -1,13 +1,13 @@
-//! Where servers report that their own time goes: durations of `Server-Timing` by name,
-//! of the random sample of responses whose phases are timed.
+//! The times that servers report themselves: durations of `Server-Timing` by name, in the random
+//! sample of responses whose phases are timed.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// More names than this are not kept, the first ones in their order are: a server that makes up
-/// a name for each response must not fill the memory.
+/// The most names that are kept, which are the first ones in their order: a server that invents a
+/// name for each response must not fill the memory.
 const NAMES_MAX: usize = 16;
 
 /// Sums by name. `merge` is associative and commutative.
@@ -40,11 +40,11 @@ impl ServerTimeSum {
 impl ServerTimes {
     /// Counts one duration.
     pub fn record(&mut self, name: &str, span_ns: u64) {
-        let time_sum = ServerTimeSum {
+        let sum = ServerTimeSum {
             count: 1,
             sum_ns: span_ns,
         };
-        self.add(name, &time_sum);
+        self.add(name, &sum);
     }
 
     /// Whether nothing was reported.
@@ -64,7 +64,7 @@ impl ServerTimes {
         self.0.get(name)
     }
 
-    /// Adds what `other` holds.
+    /// Adds the sums of `other`.
     pub fn merge(&mut self, other: &ServerTimes) {
         other.sums().for_each(|(name, sum)| self.add(name, sum));
     }
@@ -75,8 +75,8 @@ impl ServerTimes {
     }
 
     fn add(&mut self, name: &str, sum: &ServerTimeSum) {
-        if let Some(time_sum) = self.0.get_mut(name) {
-            time_sum.merge(sum);
+        if let Some(known) = self.0.get_mut(name) {
+            known.merge(sum);
             return;
         }
         let is_last = self
@@ -108,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn means_are_of_those_that_said_something() {
-        // Method: two names, one of them reported twice.
+    fn means_are_over_reported_times() {
+        // Method: two names, one of which was reported twice.
         let server_times = times(&[(1, 1_000), (2, 7_000), (1, 4_000)]);
         let means: Vec<_> = server_times
             .sums()
@@ -127,15 +127,15 @@ mod tests {
             a in prop::collection::vec((any::<u8>(), any::<u64>()), 0..40),
             b in prop::collection::vec((any::<u8>(), any::<u64>()), 0..40),
         ) {
-            // Method: a+b, b+a and all in one, with more names than are kept, and sums
-            // beyond what a number holds.
-            let mut server_times = times(&a);
-            server_times.merge(&times(&b));
-            let mut other = times(&b);
-            other.merge(&times(&a));
-            prop_assert_eq!(&server_times, &other);
-            prop_assert_eq!(&server_times, &times(&[a, b].concat()));
-            prop_assert!(server_times.sums().count() <= NAMES_MAX);
+            // Method: a+b, b+a and all in one, with more names than are kept, and sums that
+            // overflow.
+            let mut left = times(&a);
+            left.merge(&times(&b));
+            let mut right = times(&b);
+            right.merge(&times(&a));
+            prop_assert_eq!(&left, &right);
+            prop_assert_eq!(&left, &times(&[a, b].concat()));
+            prop_assert!(left.sums().count() <= NAMES_MAX);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is counted of each step of a scenario.
+//! The counts of each step of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct StepTimes {
 }
 
 impl StepTimes {
-    /// Adds what `other` holds.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &StepTimes) {
         self.begun += other.begun;
         self.sent += other.sent;
@@ -57,14 +57,14 @@ impl StepTimes {
         self.response_at_least.merge(&other.response_at_least);
     }
 
-    /// Adds to each step what the same step holds among `others`; an empty list takes
-    /// theirs.
+    /// Adds the counts of each step in `others` to the same step in `steps`; missing steps are
+    /// added.
     pub fn merge_all(steps: &mut Vec<StepTimes>, others: &[StepTimes]) {
         if steps.len() < others.len() {
             steps.resize_with(others.len(), StepTimes::default);
         }
-        for (step_times, other) in steps.iter_mut().zip(others) {
-            step_times.merge(other);
+        for (step, other) in steps.iter_mut().zip(others) {
+            step.merge(other);
         }
     }
 }

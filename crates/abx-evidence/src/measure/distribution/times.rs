@@ -73,7 +73,7 @@ impl Figure {
         Figure::Mean,
     ];
 
-    /// Its name for people.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -89,10 +89,10 @@ impl Figure {
 }
 
 impl Times {
-    /// One of them, in µs.
+    /// A figure, in µs.
     #[must_use]
     pub fn figure(&self, figure: Figure) -> Option<f64> {
-        let whole = match figure {
+        let time = match figure {
             Figure::P50 => self.p50,
             Figure::P90 => self.p90,
             Figure::P95 => self.p95,
@@ -101,18 +101,18 @@ impl Times {
             Figure::Max => self.max,
             Figure::Mean => return self.mean,
         };
-        whole.map(|us| us as f64)
+        time.map(|us| us as f64)
     }
 
-    /// Reads them from a distribution of which every time is known.
+    /// The figures of a distribution of which every time is known.
     #[must_use]
     pub fn of(times: &Histogram) -> Times {
         Times::read(times, None)
     }
 
-    /// Reads them from a distribution of which those in `at_least` are lower
-    /// bounds; [`Quantile::of`] explains what that means for a quantile. The longest
-    /// and the mean have no upper end as soon as there is one bound.
+    /// The figures of a distribution, of which the times in `at_least` are lower bounds;
+    /// [`Quantile::of`] explains what that means for a quantile. The longest time and the mean
+    /// have no upper end if there is any bound.
     #[must_use]
     pub fn bounded(times: &Histogram, at_least: &Histogram) -> Times {
         Times::read(times, Some(at_least).filter(|bounds| !bounds.is_empty()))
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_rest_on_bounds_say_so() {
+    fn figures_that_rest_on_bounds_are_marked() {
         // Method: 970 responses of 100 µs and 30 requests given up after 1 ms.
         let bounds = histogram(&[(1_000, 30)]);
         let times = Times::bounded(&histogram(&[(100, 970), (1_000, 30)]), &bounds);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_standard_deviation_is_that_of_the_times() {
-        // Method: by hand: 100 and 300 µs, as often, are 100 µs from their mean.
+        // Method: by hand: as many times of 100 as of 300 µs are 100 µs from their mean.
         let times = Times::of(&histogram(&[(100, 5), (300, 5)]));
         assert_eq!(
             (times.mean, times.standard_deviation),
@@ -185,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn records_name_them_by_their_keys() {
-        // Method: to JSON and back.
+    fn records_name_figures_by_their_keys() {
+        // Method: written and read.
         let times = Times {
             p99_9: Some(7),
             at_least: vec![Figure::P999, Figure::Max],

@@ -1,5 +1,5 @@
-//! The rows of a block: its slices, and what was read for each subject. Start at
-//! [`BlockForm`], from which blocks are read, and [`RoundsForm`], as which a load is written.
+//! The rows of a block: its slices, and the readings of each subject. Start at [`BlockForm`], the
+//! form in which blocks are read, and [`RoundsForm`], the form in which loads are written.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What one row has, and how all rows together stand in a file: start at [`Cell`].
+//! The values of a row, and their form for all rows of a file: start at [`Cell`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use crate::measure::outcome::{Outcome, Outcomes};
 use crate::record::Disturbance;
 
-/// What one row has of one thing, and how all rows together stand in a file. A column
-/// of nothing but defaults (zero, absent, no) is the default column and is left out.
+/// The value of a row in one column. A column of nothing but defaults (zero, absent, false) is the
+/// default column, which a file leaves out.
 pub(in crate::record) trait Cell: Sized {
-    /// What stands in the file.
+    /// The values of all rows, as a file has them.
     type Column: Default;
 
     /// The column of these cells, one for each row.
     fn column(cells: Vec<Self>) -> Self::Column;
 
-    /// The cells of a column, one for each of so many rows.
+    /// The cells of a column, one for each of `rows` rows.
     fn cells(column: Self::Column, rows: usize) -> Result<Vec<Self>, ColumnError>;
 }
 
-/// A cell that has several things: its column is an object of their columns.
+/// A cell of several values, whose column is an object of columns.
 pub(in crate::record) trait Row: Cell {}
 
-/// A column that is not one of its rows.
+/// A column that does not fit the rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::record) struct ColumnError {
     /// The path of its keys, the innermost first.
@@ -39,7 +39,7 @@ impl ColumnError {
         ColumnError { path, why }
     }
 
-    /// The same, of a column that stands under this key.
+    /// This error in a column under this key.
     pub(in crate::record) fn within(mut self, key: &'static str) -> ColumnError {
         self.path.push(key);
         self
@@ -53,7 +53,7 @@ impl fmt::Display for ColumnError {
     }
 }
 
-/// Whether a column holds nothing that must be written.
+/// Whether a column has only defaults, so that it need not be written.
 pub(in crate::record) fn is_default<C: Default + PartialEq>(column: &C) -> bool {
     *column == C::default()
 }
@@ -63,9 +63,7 @@ fn plain<T: Default + Clone>(values: Vec<T>, rows: usize) -> Result<Vec<T>, Colu
     match values.len() {
         0 => Ok(vec![T::default(); rows]),
         count if count == rows => Ok(values),
-        found_count => Err(ColumnError::new(format!(
-            "{found_count} values for {rows} rows"
-        ))),
+        count => Err(ColumnError::new(format!("{count} values for {rows} rows"))),
     }
 }
 
@@ -240,8 +238,8 @@ impl Cell for Outcomes {
     fn column(cells: Vec<Outcomes>) -> OutcomeColumns {
         let counts = |outcome| u64::column(cells.iter().map(|cell| cell.count(outcome)).collect());
         let named = Outcome::ALL.map(|outcome| (outcome.name().to_owned(), counts(outcome)));
-        let came = named.into_iter().filter(|(_, counts)| !counts.is_empty());
-        OutcomeColumns(came.collect())
+        let occurred = named.into_iter().filter(|(_, counts)| !counts.is_empty());
+        OutcomeColumns(occurred.collect())
     }
 
     fn cells(column: OutcomeColumns, rows: usize) -> Result<Vec<Outcomes>, ColumnError> {

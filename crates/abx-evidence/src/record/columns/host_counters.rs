@@ -1,5 +1,5 @@
-//! What a machine counts of its own troubles: each counter is declared here once, by the
-//! name that the kernel's reader has for it.
+//! A machine's counters of losses and shortages: each is declared here once, by the name that the
+//! reader of the kernel's files gives it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,34 +9,36 @@ use super::cell::{Cell, ColumnError, Row, columns, is_default};
 /// Declares the counters: their struct, their sums, and the columns of a file.
 macro_rules! host_counters {
     ($($(#[$meaning:meta])* $counter:ident,)+) => {
-        /// What the machine counted of its own troubles while one subject was loaded:
-        /// the whole machine's, whoever caused them.
+        /// The machine's losses and shortages while one subject was loaded. They are those of the
+        /// whole machine, whatever the cause.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct HostCounters {
-            /// The wall time over which all of this was counted: the load's slices and
-            /// the opening of its connections, with the readings around them.
+            /// The wall time over which the counters ran: the load's slices and the opening of its
+            /// connections, with the readings around them.
             pub over_us: u64,
             $($(#[$meaning])* pub $counter: Option<u64>,)+
         }
 
         impl HostCounters {
-            /// What was counted over this time, each counter by its name.
+            /// The counters over this time; `named` returns each by its name.
             #[must_use]
             pub fn of(over_us: u64, named: impl Fn(&str) -> Option<u64>) -> HostCounters {
                 HostCounters { over_us, $($counter: named(stringify!($counter)),)+ }
             }
 
-            /// Both together; what one of them lacks is not known of the sum.
+            /// The sums of two readings; a counter that one of them lacks is unknown in the sum.
             #[must_use]
             pub fn plus(self, other: HostCounters) -> HostCounters {
-                let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+                let sum = |left: Option<u64>, right: Option<u64>| {
+                    Some(left?.saturating_add(right?))
+                };
                 HostCounters {
                     over_us: self.over_us.saturating_add(other.over_us),
                     $($counter: sum(self.$counter, other.$counter),)+
                 }
             }
 
-            /// Nothing happened, and all of it is known.
+            /// All counters known and zero.
             #[must_use]
             pub fn none() -> HostCounters {
                 HostCounters::of(0, |_| Some(0))
@@ -58,35 +60,35 @@ host_counters! {
     listen_drops,
     /// Connection attempts dropped because too many were half open.
     half_open_drops,
-    /// Packets dropped because those of their socket that wait were too many.
+    /// Packets dropped because their socket's backlog was full.
     backlog_drops,
     /// Packets dropped because their socket's receive buffer was full.
     receive_queue_drops,
-    /// TCP's retransmission timers that ran out.
+    /// TCP retransmission timers that expired.
     timeouts,
     /// First packets of a connection that were sent again.
     syn_retransmits,
-    /// Packets of TCP that were sent again because one was lost or taken for lost; not the
-    /// kernel's probes that found nothing amiss.
+    /// TCP packets that were sent again because one was lost or considered lost; without the
+    /// kernel's probes that found no loss.
     retransmits,
-    /// Packets dropped because a processor's queue of received ones was full.
+    /// Packets dropped because a CPU's receive queue was full.
     packets_dropped,
-    /// How often a processor had packets left when its turn to receive was over.
+    /// How often a CPU had packets left at the end of its turn to receive.
     squeezes,
-    /// Time in which some thread was ready to run and had no processor.
+    /// Time for which some thread was ready to run and had no CPU.
     cpu_pressure_us,
-    /// Time in which nothing ran, since everything waited for memory.
+    /// Time for which nothing ran, because all threads waited for memory.
     memory_pressure_us,
-    /// Time in which nothing ran, since everything waited for a disk.
+    /// Time for which nothing ran, because all threads waited for a disk.
     io_pressure_us,
-    /// Periods in which a control group around abx had used up what it may.
+    /// Periods in which a control group around abx had used up its quota.
     throttled,
-    /// For how long its threads were kept from running.
+    /// For how long the threads of that group were kept from running.
     throttled_us,
 }
 
 impl HostCounters {
-    /// Whether it could not be read how many packets were lost.
+    /// Whether the number of lost packets is unknown.
     #[must_use]
     pub fn lacks_losses(&self) -> bool {
         self.retransmits.is_none() || self.timeouts.is_none()
@@ -98,8 +100,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_of_readings_is_known_only_when_every_reading_is() {
-        // Method: one counter known of both, one of the first only.
+    fn a_sum_of_readings_is_known_only_if_every_reading_is() {
+        // Method: a counter that both readings know, and one that only the first knows.
         let first = HostCounters {
             timeouts: Some(2),
             retransmits: Some(3),

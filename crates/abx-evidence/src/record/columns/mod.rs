@@ -1,6 +1,6 @@
-//! Rows as columns: in a file each thing that was counted is one list over all rows,
-//! since names that are repeated for each of thousands of rows weigh more than the
-//! figures. In memory there are rows only. [`blocks`] defines which rows there are.
+//! Rows as columns: a file has a list over all rows per value, because names that are repeated in
+//! thousands of rows take more space than the values. In memory there are only rows. [`blocks`]
+//! defines the rows.
 
 pub(super) mod blocks;
 pub(super) mod cell;

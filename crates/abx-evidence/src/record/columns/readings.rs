@@ -1,5 +1,5 @@
-//! What the lab reads of the machine and of subjects beside the slices' own
-//! figures. Each part that could not be read is absent, never zero.
+//! Readings of the machine and of subjects, in addition to the figures of slices. A part that could
+//! not be read is absent, never zero.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ impl InUse {
         Some(self.count as f64 / limit as f64)
     }
 
-    /// The one of two that is nearer to its limit.
+    /// The one of the two that is nearer to its limit.
     #[must_use]
     pub fn nearer(self, other: InUse) -> InUse {
         if self.share() >= other.share() {
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_limit_is_never_near_it() {
-        // Method: a full one beside one without a limit, both ways.
+    fn a_use_without_a_limit_is_never_near_it() {
+        // Method: a full one compared with one without a limit, both ways.
         let full = InUse {
             count: 10,
             limit: Some(10),

@@ -1,4 +1,4 @@
-//! What a slice gave, and what was read at its edges.
+//! The results of a slice, and the readings at its edges.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ columns! {
 }
 
 impl SliceRecord {
-    /// The engine's part of a slice's record; what the lab reads is still absent.
+    /// The engine's part of a slice's record; the lab's readings are still absent.
     #[must_use]
     pub fn of(subject: &str, slice: &SliceTally) -> SliceRecord {
         let tally = &slice.tally;
@@ -149,8 +149,7 @@ impl SliceRecord {
         }
     }
 
-    /// Whole responses over the whole slice: what is read at its edges holds its discarded part
-    /// too.
+    /// Complete responses over the whole slice: readings at its edges include its discarded part.
     #[must_use]
     pub fn all_completed(&self) -> u64 {
         let discarded = self.discarded.completed();

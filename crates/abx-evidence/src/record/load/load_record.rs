@@ -1,17 +1,16 @@
-//! The offered load, as it was requested and as each subject responded to it before.
+//! The offered load: the request for it, and each subject's responses before it.
 
-use super::tls::{TlsSession, TlsSettings};
 use std::collections::BTreeMap;
 
-use abx_model::LoadOptions;
+use abx_model::{Exchange, LoadOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tls::{TlsSession, TlsSettings};
 use crate::measure::arrivals::ArrivalSettings;
 use crate::measure::expected_status::ExpectedStatus;
 use crate::record::load::pilot::PilotRecord;
 use crate::record::objective::Objective;
-use abx_model::Exchange;
 
 /// A load as it was offered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,8 +55,8 @@ pub enum SettledReason {
 }
 
 impl LoadRecord {
-    /// What it has in common with the names of the other rates that one objective is
-    /// looked for at; its own name without an objective.
+    /// The part of its name that all rates of its objective have in common; the whole name without
+    /// an objective.
     #[must_use]
     pub fn name_of_grid(&self) -> &str {
         let stem = self.name.rsplit_once("-r").map(|(stem, _)| stem);
@@ -65,31 +64,31 @@ impl LoadRecord {
         stem.unwrap_or(&self.name)
     }
 
-    /// How the whole load was settled; `None` if it was not.
+    /// The entry for the whole load; `None` if only subjects are settled, or none.
     #[must_use]
     pub fn settled_as_a_whole(&self) -> Option<&Settled> {
         let mut settled = self.settled.iter();
         settled.find(|settled| settled.subject.is_none())
     }
 
-    /// Whether later blocks leave the whole load out.
+    /// Whether later blocks omit the whole load.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.settled_as_a_whole().is_some()
     }
 
-    /// Whether later blocks leave this subject out, or all of them.
+    /// Whether later blocks omit this subject under the load, or the whole load.
     #[must_use]
     pub fn is_settled_for(&self, subject: &str) -> bool {
-        let is_of = |settled: &Settled| settled.subject.as_ref().is_none_or(|it| it == subject);
-        self.settled.iter().any(is_of)
+        let mut names = self.settled.iter().map(|settled| &settled.subject);
+        names.any(|name| name.as_ref().is_none_or(|name| name == subject))
     }
 
     /// How a subject failed in this load's pilot, in words that follow its name.
     #[must_use]
     pub fn failure_in_pilot(&self, subject: &str) -> Option<&str> {
-        let pilot_subject = self.pilot.as_ref()?.subjects.get(subject)?;
-        pilot_subject.failed.as_deref()
+        let result = self.pilot.as_ref()?.subjects.get(subject)?;
+        result.failed.as_deref()
     }
 }
 

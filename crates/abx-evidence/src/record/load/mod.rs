@@ -1,4 +1,4 @@
-//! What a load was, and how it was prepared.
+//! Loads in a record, and their preparation.
 
 pub(super) mod load_record;
 pub(super) mod pilot;

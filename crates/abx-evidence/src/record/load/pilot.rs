@@ -1,4 +1,4 @@
-//! What the pilot, a first block that does not count, found and set.
+//! The results of the pilot, a first block that does not count, and the settings that it chose.
 
 use std::collections::BTreeMap;
 

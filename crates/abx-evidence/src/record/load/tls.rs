@@ -1,4 +1,4 @@
-//! What is recorded of TLS.
+//! TLS in a record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -21,9 +21,9 @@ fn check(cases: &str) {
 }
 
 #[test]
-fn system_calls_of_x86_are_known_by_what_was_called() {
+fn system_calls_of_x86_are_known_by_the_called_function() {
     // Method: chains as perf recorded them under Linux 6.18 on x86_64, with nginx under load
-    // and compilers beside it.
+    // next to compilers.
     check(
         "\
 system call openat: X86_64 __x64_sys_openat do_sys_openat2
@@ -64,7 +64,7 @@ other kernel: asm_exc_nmi exc_nmi",
 }
 
 #[test]
-fn chains_of_arm64_are_charged_to_what_they_entered_for() {
+fn chains_of_arm64_are_charged_to_the_reason_of_their_entry() {
     // Method: chains after `arch/arm64/kernel/entry-common.c` and `syscall.c` of Linux 6.
     check(
         "\

@@ -4,11 +4,11 @@ use std::io;
 
 use super::{FieldSource, FieldWord, Form};
 
-/// Puts a form together whose fields are the lines of a text. It has one part per field, with a
-/// head that no value ends, and its boundary is in no part. Values of fields come as they are.
+/// Assembles a form whose fields are the lines of a text. It has one part per field, with a head
+/// that no value ends, and its boundary is in no part. Values of fields are sent unchanged.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_text(text: &str) {
     let fields: Vec<&str> = text.split('\n').collect();
     for has_templates in [false, true] {

@@ -6,11 +6,11 @@ use crate::requests::url_list::listed_paths;
 use crate::servers::target::Target;
 use crate::units::{is_token, is_url_path};
 
-/// Reads a text as a file of requests and as a list of paths, for any server and for one.
+/// Reads a text as a file of requests and as a list of paths, with a server and without one.
 /// A request that is read can be sent; an error has a message on one line, with a line of the text.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_text(text: &str) {
     let server = Target::parse("http://127.0.0.1:81/").expect("it is a URL");
     let lines = text.lines().count();
@@ -27,7 +27,7 @@ pub fn any_text(text: &str) {
                     }
                 }
             }
-            Err(error) => is_message(&error.to_string(), lines),
+            Err(error) => check_message(&error.to_string(), lines),
         }
         match listed_paths(text, server) {
             Ok(paths) => {
@@ -35,13 +35,13 @@ pub fn any_text(text: &str) {
                     assert!(is_url_path(path) && *times > 0, "{path}");
                 }
             }
-            Err(error) => is_message(&error.to_string(), lines),
+            Err(error) => check_message(&error.to_string(), lines),
         }
     }
 }
 
-/// A message names one line, and one that is there.
-fn is_message(message: &str, lines: usize) {
+/// A message is on one line, and names an existing line if any.
+fn check_message(message: &str, lines: usize) {
     assert!(!message.contains(char::is_control), "{message:?}");
     if let Some(rest) = message.strip_prefix("line ") {
         let number = rest.split(':').next().and_then(|line| line.parse().ok());

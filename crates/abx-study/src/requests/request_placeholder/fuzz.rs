@@ -8,28 +8,28 @@ use super::{LineFiles, without_placeholders};
 use crate::requests::request_spec::RequestSpec;
 
 /// Finds the placeholders of a request: the lines of `text` are its path, a header and its body.
-/// They lie in their parts and in order, the request before a load has none, and a text without
-/// placeholders stays as it is.
+/// They lie in their parts and in order, the request before a load has none, and an escaped text
+/// is sent as it was before.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_text(text: &str) {
     let mut parts = text.splitn(3, '\n');
     let mut part = || parts.next().unwrap_or_default();
-    let given = [part(), part(), part()];
-    match found(given) {
+    let texts = [part(), part(), part()];
+    match filled(texts) {
         Ok(request) => check(&request),
         Err(message) => assert!(!message.is_empty()),
     }
-    let literal = given.map(without_placeholders);
-    let request = found(literal.each_ref().map(String::as_str)).expect("nothing is filled in");
+    let literal = texts.map(without_placeholders);
+    let request = filled(literal.each_ref().map(String::as_str)).expect("nothing is filled in");
     assert!(!request.has_placeholders(), "{literal:?}");
-    assert_eq!(parts_of(&request), given, "letters are lost");
+    assert_eq!(parts_of(&request), texts, "the text has changed");
 }
 
 /// The request of a path, a header's value and a body. A file of lines holds its own name, in which
 /// `|` ends a line; one whose name begins with `x` cannot be read.
-fn found([path, header, body]: [&str; 3]) -> Result<RequestSpec, String> {
+fn filled([path, header, body]: [&str; 3]) -> Result<RequestSpec, String> {
     let request = RequestSpec {
         path: Some(path.to_owned()),
         headers: vec![("X".to_owned(), header.to_owned())],

@@ -11,7 +11,7 @@ use crate::study_file::model::{StudyRows, SubjectSpec};
 use crate::study_file::nearest::meant;
 use crate::study_file::raw::RawContrast;
 
-/// The contrasts of a file, `list` being where they stand.
+/// The contrasts of a file; `list` is their place in it.
 ///
 /// # Errors
 /// The first that is not possible, or is requested twice.
@@ -61,7 +61,7 @@ pub fn contrasts(
     Ok(contrasts)
 }
 
-/// Refuses a name that nothing of this kind has.
+/// Refuses an unknown name; `kind` says what it should name.
 ///
 /// # Errors
 /// The name, and the known one that may be meant.
@@ -87,36 +87,39 @@ fn no_such_name(kind: &str, name: &str, known: &[&str], here: &KeyPosition) -> D
     ))
 }
 
-/// The values of each name of a load or fault.
+/// The names of loads and faults that a contrast may list.
 struct ContrastNames<'a> {
-    /// A row for its own name, all rows of a sweep for its table's, a fault for its own.
+    /// The rows by name: all rows of a sweep by the name of its table, others by their own.
     rows: HashMap<&'a str, Vec<&'a str>>,
-    /// The names: those of tables, of the rows of sweeps and of faults.
+    /// The names of tables, of the rows of sweeps, and of faults, in this order.
     known: Vec<&'a str>,
 }
 
 impl<'a> ContrastNames<'a> {
     fn of(rows: &'a StudyRows, faults: &'a [Fault]) -> ContrastNames<'a> {
         let tables: BTreeSet<&str> = rows.tables.iter().map(String::as_str).collect();
-        let of_rows = rows.loads.iter().map(|load| load.name.as_str());
-        let of_faults = || faults.iter().map(|fault| fault.name.as_str());
-        let of_sweeps = of_rows.clone().filter(|name| !tables.contains(name));
-        let known = tables.iter().copied().chain(of_sweeps).chain(of_faults());
-        let known = known.collect();
-        let mut named: HashMap<&str, Vec<&str>> = HashMap::new();
-        for (row, table) in of_rows.zip(&rows.tables) {
-            named.entry(row).or_default().push(row);
+        let row_names = rows.loads.iter().map(|load| load.name.as_str());
+        let fault_names = faults.iter().map(|fault| fault.name.as_str());
+        let sweep_rows = row_names.clone().filter(|name| !tables.contains(name));
+        let known = tables.iter().copied().chain(sweep_rows);
+        let known = known.chain(fault_names.clone()).collect();
+        let mut by_name: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (row, table) in row_names.zip(&rows.tables) {
+            by_name.entry(row).or_default().push(row);
             if row != table {
-                named.entry(table).or_default().push(row);
+                by_name.entry(table).or_default().push(row);
             }
         }
-        for fault in of_faults() {
-            named.entry(fault).or_default().push(fault);
+        for fault in fault_names {
+            by_name.entry(fault).or_default().push(fault);
         }
-        ContrastNames { rows: named, known }
+        ContrastNames {
+            rows: by_name,
+            known,
+        }
     }
 
-    /// The rows of those loads that a contrast names, each once.
+    /// The rows of the loads that a contrast names, each once.
     fn of_contrast(
         &self,
         raw: &RawContrast,

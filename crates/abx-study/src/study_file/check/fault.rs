@@ -1,5 +1,4 @@
-//! Checks a fault's table: something that can be done, under a load of the file whose rate is
-//! fixed.
+//! Checks a fault's table: a possible action under a load of the file whose rate is fixed.
 
 use abx_engine::schedule::Arrivals;
 use abx_evidence::Shape;
@@ -15,10 +14,10 @@ use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::raw::{RawAction, RawFault};
 use crate::study_file::unit;
 
-/// The faults of a file, `list` being where they stand.
+/// The faults of a file; `list` is their place in it.
 ///
 /// # Errors
-/// The first that cannot be done.
+/// The first fault that is not possible.
 pub fn faults(
     raw: Vec<RawFault>,
     list: &KeyPosition,
@@ -62,11 +61,10 @@ fn fault(raw: RawFault, here: &KeyPosition, loads: &[Load]) -> Result<Fault, Dia
     })
 }
 
-/// Refuses a load that is not there, or whose rate falls if the subject responds more slowly.
+/// Refuses an unknown load, and one whose rate falls if the subject responds more slowly.
 fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diagnostic> {
     let known: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
     check_known("load", name, &known, here)?;
-    let result = loads.iter().filter(|load| load.name == name);
     let is_fixed = |load: &Load| match load.rate {
         RateSpec::AsPaced => {
             !matches!(load.pacing.arrivals, Arrivals::Closed | Arrivals::Replay(_))
@@ -74,7 +72,7 @@ fn check_load(name: &str, here: &KeyPosition, loads: &[Load]) -> Result<(), Diag
         RateSpec::Share { .. } => true,
         RateSpec::Objective { .. } | RateSpec::Found { .. } => false,
     };
-    for load in result {
+    for load in loads.iter().filter(|load| load.name == name) {
         if load.shape != Shape::Request {
             return Err(here.fault(format!(
                 "the load `{}` is not of shape `request`: faults are seen in requests, so name a \

@@ -1,4 +1,4 @@
-//! Names of tables: valid, and each once in its list.
+//! Names of tables: valid, and unique in their list.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct TakenNames<'a> {
 }
 
 impl<'a> TakenNames<'a> {
-    /// None yet, in this list.
+    /// No names yet; `list` is the place of the tables.
     pub fn none(list: &'a KeyPosition<'a>) -> TakenNames<'a> {
         let first = BTreeMap::new();
         TakenNames { list, first }
@@ -27,7 +27,7 @@ impl<'a> TakenNames<'a> {
         self.take_name_at(index, name, &self.list.item(index).key("name"))
     }
 
-    /// The same for a name that stands at `here`.
+    /// Takes the name of a table by its `index`; it stands at `here`.
     ///
     /// # Errors
     /// As [`TakenNames::take_name`].
@@ -56,7 +56,7 @@ impl<'a> TakenNames<'a> {
         Ok(())
     }
 
-    /// Takes a name without a look at it, the first of several alike.
+    /// Takes a name without a check; of equal names, the first one counts.
     pub fn note(&mut self, index: usize, name: &str) {
         self.first.entry(name.to_owned()).or_insert(index);
     }

@@ -11,7 +11,7 @@ use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::raw::RawOffer;
 use crate::study_file::raw_request::RawRequest;
 
-/// A log that stands beside the study file.
+/// A log next to the study file.
 pub struct FiledLog {
     file: String,
     log: ReplayedLog,
@@ -53,13 +53,13 @@ pub fn replayed(
 }
 
 impl FiledLog {
-    /// Has a load replay it; if `has_status`, the load's own status is expected of all requests.
+    /// Makes a load replay it; if `has_status`, the load's own status is expected of all requests.
     pub fn onto(self, load: &mut Load, has_status: bool) {
         self.log.onto(load, &self.file, has_status);
     }
 }
 
-/// Refuses other requests beside a log, and its keys where there is none.
+/// Refuses other requests next to a log, and the keys of a log without one.
 fn check_alone(requests: &[RawRequest], list: &KeyPosition) -> Result<(), Diagnostic> {
     for (index, request) in requests.iter().enumerate() {
         let here = list.item(index);
@@ -97,7 +97,7 @@ fn read(
         )
     })?;
     let mut log = AccessLog::of(request.replay_methods.unwrap_or_default());
-    let taken = text.lines().try_for_each(|line| log.take(line.as_bytes()));
-    let replayed = taken.and_then(|()| log.replayed(speed));
+    let read = text.lines().try_for_each(|line| log.take(line.as_bytes()));
+    let replayed = read.and_then(|()| log.replayed(speed));
     replayed.map_err(|wrong| here.fault(format!("the log `{}`: {wrong}", short(file))))
 }

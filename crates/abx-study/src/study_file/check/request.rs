@@ -16,8 +16,8 @@ use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::raw_request::RawRequest;
 use crate::study_file::unit;
 
-/// The request of a table, or as many as its `count`, its `urls` and its `file` give. `files`
-/// returns the text of a file beside the study file. Placeholders are refused unless the request
+/// The request of a table, or the requests that its `count`, `urls` or `file` make of it. `files`
+/// returns the text of a file next to the study file. Placeholders are refused unless the request
 /// `may_vary`.
 pub fn requested(
     raw: RawRequest,
@@ -75,7 +75,7 @@ fn as_written(
         is_form,
         ..RequestSpec::default()
     };
-    let each = paths.into_iter().map(|(path, times)| {
+    let requests = paths.into_iter().map(|(path, times)| {
         let request = RequestSpec {
             path: Some(path),
             weight: raw.weight.unwrap_or(1).saturating_mul(times),
@@ -85,7 +85,7 @@ fn as_written(
             .numbered(raw.count)
             .map_err(|wrong| unnumbered(wrong, here))
     });
-    Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
+    Ok(requests.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// The headers of a request, including those with credentials.
@@ -182,14 +182,14 @@ fn form(
     })
 }
 
-/// Two keys of which a request has one.
+/// The fault of a request that has both of two exclusive keys.
 fn either(first: &str, second: &str, here: &KeyPosition) -> Diagnostic {
     here.fault(format!(
         "a request has either `{first}` or `{second}`: leave one of them out"
     ))
 }
 
-/// The text of a file beside the study file, which a part of a key names.
+/// The text of a file next to the study file, which a part of a key's value names.
 fn read_below(key: &str, file: &str, files: Templates) -> io::Result<String> {
     let path = unit::path_below(key, file);
     files(&path.map_err(io::Error::other)?)
@@ -223,7 +223,7 @@ fn paths(
         .map_err(|wrong| here.fault(format!("the list `{}`: {wrong}", short(file))))
 }
 
-/// Where a request stands that cannot be numbered.
+/// The fault of a request that cannot be numbered, at the key that is the reason.
 fn unnumbered(wrong: NumberError, here: &KeyPosition) -> Diagnostic {
     let here = here.key(match wrong {
         NumberError::NoCount {
@@ -243,7 +243,7 @@ fn is_file(text: &str) -> bool {
     text.starts_with('@') && !text.starts_with("@@")
 }
 
-/// The meaning of a body's text: itself, or after `@` the content of a file beside the study file.
+/// The body that a text stands for: the text itself, or after `@` the content of a file.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -262,10 +262,10 @@ pub fn body(text: String, here: &KeyPosition, files: Templates) -> Result<String
     })
 }
 
-/// The headers of a table, each with a name and a value that can be sent.
+/// The headers of a table, all of which can be sent.
 ///
 /// # Errors
-/// The first that has none.
+/// The first header whose name or value cannot be sent.
 pub fn headers(
     headers: BTreeMap<String, String>,
     table: &KeyPosition,

@@ -1,4 +1,4 @@
-//! A load whose connections are users with a scenario, which stands beside the study file.
+//! A load whose connections are users with a scenario, a file next to the study file.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::{Diagnostic, short};
 use crate::study_file::raw::RawOffer;
 
-/// Reads the scenario of a load, where it has one.
+/// Reads the scenario of a load, if it has one.
 ///
 /// # Errors
 /// A load that has neither requests nor a scenario; a scenario that cannot be read.
@@ -32,7 +32,7 @@ pub fn users(
     let text = here.text(file, files, |file, error| {
         format!("the scenario `{file}` cannot be read ({error}): put it next to the study file")
     })?;
-    // Its bodies stand beside it.
+    // The files of bodies are next to the scenario.
     let path = Path::new(file);
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let beside = |body: &Path| files(&folder.join(body));

@@ -1,5 +1,5 @@
-//! Scenario files: the actions of each user, step by step. They are read as study files are, by the
-//! same means; every key stands in docs/guides/scenarios.md. Start at [`read`].
+//! Scenario files: the actions of each user, step by step. They are read like study files, and
+//! docs/guides/scenarios.md lists every key. Start at [`read`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,15 +26,15 @@ use crate::study_file::raw_scenario::{RawExtract, RawScenario, RawStep};
 use crate::study_file::{conform, unit};
 use crate::units;
 
-/// How many bytes of bodies are kept by default.
+/// How many bytes of a body are kept by default.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 /// How long a step may take by default.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A scenario that was read.
+/// The content of a scenario file.
 #[derive(Debug, Clone)]
 pub struct ScenarioFile {
-    /// The values that a session begins with, and places for those of responses.
+    /// The values that a session begins with; `None` for a value that comes from a response.
     pub values: Vec<Option<String>>,
     pub steps: Vec<ScenarioStep>,
     /// The path of each step as it is written.
@@ -50,7 +50,7 @@ pub struct ScenarioFile {
 }
 
 impl ScenarioFile {
-    /// Users of the scenario in this file, of this name. Their sessions are numbered from 0 on.
+    /// Users of this scenario, whose name is `file`. Their sessions are numbered from 0.
     #[must_use]
     pub fn users(self, file: String) -> UserScenario {
         let script = ScenarioScript {
@@ -81,13 +81,13 @@ pub enum ScenarioFileError {
     Content(StudyFileError),
 }
 
-/// The JSON Schema of scenario files, as [`crate::study_file::schema`] is that of study files.
+/// The JSON Schema of scenario files; [`crate::study_file::schema`] is that of study files.
 #[must_use]
 pub fn schema() -> Value {
     conform::schema_of::<RawScenario>()
 }
 
-/// Reads a scenario file, and the bodies beside it.
+/// Reads a scenario file, and the bodies in files next to it.
 pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
     let unreadable = |source| ScenarioFileError::Read {
         path: path.to_owned(),
@@ -101,7 +101,7 @@ pub fn read(path: &Path) -> Result<ScenarioFile, ScenarioFileError> {
     parse(&text, path, &|file| read_within(&folder, file))
 }
 
-/// Reads a text. `file` is only for messages; `files` gives the text of a file beside it.
+/// Reads a text. `file` is only for messages; `files` returns the text of a file next to it.
 pub fn parse(text: &str, file: &Path, files: Templates) -> Result<ScenarioFile, ScenarioFileError> {
     let parsed = on_large_stack(|| parse_tree(text, file, files));
     let parsed = parsed.map_err(|source| ScenarioFileError::Read {
@@ -132,21 +132,21 @@ struct KnownValues {
 }
 
 impl KnownValues {
-    fn number(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|text| text == name)
+    fn index(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
     }
 
-    /// The number of a value that is known from now on.
+    /// Adds a value unless its name is known, and returns its index.
     fn add(&mut self, name: &str, value: Option<String>) -> usize {
-        self.number(name).unwrap_or_else(|| {
+        self.index(name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
             self.values.push(value);
             self.names.len() - 1
         })
     }
 
-    fn text(&self, text: &str, here: &KeyPosition) -> Result<TextTemplate, Diagnostic> {
-        TextTemplate::parse(text, |name| self.number(name)).map_err(|name| {
+    fn template(&self, text: &str, here: &KeyPosition) -> Result<TextTemplate, Diagnostic> {
+        TextTemplate::parse(text, |name| self.index(name)).map_err(|name| {
             let known: Vec<&str> = self.names.iter().map(String::as_str).collect();
             let (key, meant, name) = (here.name(), meant(name, &known), short(name));
             here.fault(format!(
@@ -182,13 +182,13 @@ fn check(
         paths.push(step.path.clone());
         let shared = headers(&raw.headers, &top.key("headers"), &known)?;
         let mut step = self::step(step, name, &here, &mut known, files)?;
-        let given: BTreeSet<String> = step
+        let present: BTreeSet<String> = step
             .headers
             .iter()
             .map(|(name, _)| name.to_ascii_lowercase())
             .collect();
-        let missing = |(name, _): &(String, _)| !given.contains(&name.to_ascii_lowercase());
-        step.headers.extend(shared.into_iter().filter(missing));
+        let is_missing = |(name, _): &(String, _)| !present.contains(&name.to_ascii_lowercase());
+        step.headers.extend(shared.into_iter().filter(is_missing));
         steps.push(step);
     }
     let body_max = raw.body_bytes_max.unwrap_or(BODY_BYTES_MAX);
@@ -218,7 +218,7 @@ fn step(
             short(&raw.path)
         )));
     }
-    let path = known.text(&raw.path, &at)?;
+    let path = known.template(&raw.path, &at)?;
     let headers = headers(&raw.headers, &here.key("headers"), known)?;
     let at = here.key("body");
     let body = raw.body.map(|text| super::request::body(text, &at, files));
@@ -227,7 +227,7 @@ fn step(
     let method = here
         .key("method")
         .read(|_| unit::method(method, body.is_some()))?;
-    let body = known.text(&body.unwrap_or_default(), &at)?;
+    let body = known.template(&body.unwrap_or_default(), &at)?;
     let status = raw.expect_status.as_ref();
     let status = status.map(|status| {
         here.key("expect_status")
@@ -261,16 +261,16 @@ fn step(
 }
 
 fn headers(
-    given: &BTreeMap<String, String>,
+    raw: &BTreeMap<String, String>,
     table: &KeyPosition,
     known: &KnownValues,
 ) -> Result<Vec<(String, TextTemplate)>, Diagnostic> {
-    let checked = super::request::headers(given.clone(), table)?.into_iter();
-    let texts = checked.map(|(name, text)| {
-        let text = known.text(&text, &table.key(&name))?;
-        Ok((name, text))
+    let checked = super::request::headers(raw.clone(), table)?.into_iter();
+    let templates = checked.map(|(name, text)| {
+        let template = known.template(&text, &table.key(&name))?;
+        Ok((name, template))
     });
-    texts.collect()
+    templates.collect()
 }
 
 fn check_value_name(name: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
@@ -344,8 +344,8 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_says_what_each_user_does() {
-        // Method: a file with every key; its meaning, step by step.
+    fn a_scenario_has_the_steps_of_each_user() {
+        // Method: a file with every key, and its meaning step by step.
         let text = r#"
             cookies = true
             timeout = "2s"
@@ -386,7 +386,7 @@ mod tests {
             (next.name.as_str(), next.method.as_str()),
             ("step-2", "PUT")
         );
-        let places: Vec<_> = login
+        let extractions: Vec<_> = login
             .extract
             .iter()
             .map(|extraction| {
@@ -399,7 +399,7 @@ mod tests {
             .collect();
         let pointer = ValueSource::Json("/data/token".to_owned());
         let header = ValueSource::Header("Location".to_owned());
-        assert_eq!(places, [("next", 3, header), ("token", 4, pointer)]);
+        assert_eq!(extractions, [("next", 3, header), ("token", 4, pointer)]);
         assert_eq!(
             (next.extract[0].value, &next.extract[0].source),
             (5, &ValueSource::Body)
@@ -480,8 +480,8 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line_and_its_remedy() {
-        // Method: a good file with one line exchanged for a wrong one at a time.
+    fn faults_are_named_with_their_line_and_remedy() {
+        // Method: a valid file whose second step has one wrong line at a time.
         for (line, expected) in WRONG_LINES {
             let text = format!(
                 "[[step]]\nname = \"a\"\npath = \"/\"\nextract.token = {{ json = \"/t\" }}\n\

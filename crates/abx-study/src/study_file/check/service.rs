@@ -24,8 +24,8 @@ pub fn services(
     templates: Templates,
 ) -> Result<Vec<ServiceSpec>, Diagnostic> {
     let list = &top.key("service");
-    let of_subjects = &top.key("subject");
-    let mut subject_names = TakenNames::none(of_subjects);
+    let subject_list = &top.key("subject");
+    let mut subject_names = TakenNames::none(subject_list);
     for (index, subject) in subjects.iter().enumerate() {
         subject_names.note(index, &subject.name);
     }
@@ -34,7 +34,7 @@ pub fn services(
     for (index, raw) in raw.into_iter().enumerate() {
         let here = list.item(index);
         names.take_name(index, &raw.name)?;
-        // Messages and folders name both alike.
+        // Messages and folders use the names of both.
         subject_names.check_free(&raw.name, &here.key("name"))?;
         let leading = leading(&services);
         services.push(service(raw, &here, templates, &leading)?);
@@ -44,15 +44,16 @@ pub fn services(
 
 /// The words that lead to these services.
 pub fn leading(services: &[ServiceSpec]) -> Vec<String> {
-    let each = services.iter();
-    each.flat_map(|service| leading_words(&service.name, &service.launch().ports))
+    services
+        .iter()
+        .flat_map(|service| leading_words(&service.name, &service.launch().ports))
         .collect()
 }
 
 /// Refuses a service that no subject uses.
 ///
 /// # Errors
-/// The first of them.
+/// The first unused service.
 pub fn check_used<'a>(
     services: &'a [ServiceSpec],
     subjects: impl Iterator<Item = &'a Launch>,

@@ -1,4 +1,4 @@
-//! The payload of a load's connections: its shape, and that its keys fit it.
+//! Checks the shape of a load, and that its keys fit the shape.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,7 @@ use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::Diagnostic;
 use crate::study_file::raw::{RawOffer, RawProtocol, RawSweep};
 
-/// The shapes of a load, one for each length of its messages, and how requests
-/// are written.
+/// The shapes of a load, one per length of its messages, and its HTTP version.
 ///
 /// # Errors
 /// The first key that has no meaning for this shape, or that contradicts it.
@@ -31,11 +30,11 @@ pub fn shapes(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Shape>, HttpVer
         .and_then(|message| message.kind)
         .unwrap_or(usual.kind);
     let shape = |bytes| {
-        let kind_and_length = Message {
+        let message = Message {
             bytes,
             kind: message_kind,
         };
-        Shape::of(kind, kind_and_length, Nanos::from(hold).0)
+        Shape::of(kind, message, Nanos::from(hold).0)
     };
     let bytes = here.key("message").key("bytes");
     let lengths = message.and_then(|message| message.bytes.as_ref());
@@ -102,10 +101,10 @@ fn not_of_shape(key: &str, kind: LoadShape, here: &KeyPosition) -> Diagnostic {
     ))
 }
 
-/// The numbers of a sweep, each once; the usual one where nothing is written.
+/// The numbers of a sweep, each once; `usual` if the file has none.
 ///
 /// # Errors
-/// One that is listed twice; `kind` names it in the message.
+/// A number that is listed twice; `kind` names it in the message.
 pub fn rows(
     raw: Option<&RawSweep>,
     usual: u32,

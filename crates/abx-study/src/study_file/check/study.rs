@@ -1,5 +1,5 @@
-//! From the file as written to its meaning: texts with units, names that must be unique, and parts
-//! that must fit together. The first fault ends it.
+//! Turns a file as written into its meaning: reads texts with units, and checks that names are
+//! unique and that parts fit together. The first fault ends the check.
 
 use abx_engine::schedule::{Amount, Arrivals, PerSecond};
 use abx_engine::{HttpVersion, Pacing};
@@ -35,7 +35,7 @@ use crate::study_file::raw::{
 use crate::study_file::raw_request::RawExpect;
 use crate::study_file::unit;
 
-/// Connections of a load that names no number.
+/// The default number of connections.
 const CONNECTIONS: u32 = 50;
 
 /// The meaning of a file that has correct keys and types.
@@ -63,7 +63,7 @@ pub fn check(
         &faults,
     )?;
     let file_list = top.key("file");
-    let mut made = TakenNames::none(&file_list);
+    let mut generated = TakenNames::none(&file_list);
     let study = StudyFile {
         name,
         margin: margin.transpose()?,
@@ -76,7 +76,7 @@ pub fn check(
         wait: raw.wait,
         threads: raw.threads,
         seed: raw.seed,
-        files: files(raw.file, &file_list, &mut made)?,
+        files: files(raw.file, &file_list, &mut generated)?,
         subjects,
         services,
         loads: rows.loads,
@@ -90,12 +90,12 @@ pub fn check(
         let known: Vec<&str> = subjects.map(|subject| subject.name.as_str()).collect();
         check_known("subject", baseline, &known, &top.key("baseline"))?;
     }
-    check_targets(&study, &made, top)?;
+    check_targets(&study, &generated, top)?;
     check_used(&study.services, study.launches(), &top.key("service"))?;
     Ok(study)
 }
 
-/// Refuses a cold load where abx has made no file for each subject.
+/// Refuses a cold load unless abx generates files for every subject.
 fn check_cold(raw: &RawStudy, top: &KeyPosition) -> Result<(), Diagnostic> {
     let is_cold = |load: &RawOffer| load.cold_cache == Some(true);
     let Some(index) = raw.load.iter().position(is_cold) else {
@@ -133,10 +133,10 @@ fn check_http2(raw: &[RawSubject], loads: &[Load], list: &KeyPosition) -> Result
     }
 }
 
-/// Refuses a template that would be written over a made file.
+/// Refuses a template that would overwrite a generated file.
 fn check_targets(
     study: &StudyFile,
-    made: &TakenNames,
+    generated: &TakenNames,
     top: &KeyPosition,
 ) -> Result<(), Diagnostic> {
     for (index, subject) in study.subjects.iter().enumerate() {
@@ -145,13 +145,13 @@ fn check_targets(
         };
         let here = top.key("subject").item(index).key("templates");
         for Template { target, .. } in &launch.templates {
-            made.check_free(&target.to_string_lossy(), &here)?;
+            generated.check_free(&target.to_string_lossy(), &here)?;
         }
     }
     Ok(())
 }
 
-/// The files of a study; `list` gets their paths.
+/// The generated files of a study, whose paths are added to `paths`.
 fn files(
     raw: Vec<RawFile>,
     list: &KeyPosition,
@@ -222,7 +222,9 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
     let connections = rows(raw.connections.as_ref(), CONNECTIONS, &at, "number")?;
     let keep_alive = raw.keep_alive.unwrap_or(true);
     raw.opening.check(keep_alive).map_err(key_mistake)?;
-    { raw.in_flight.check(keep_alive, &raw.sessions) }.map_err(key_mistake)?;
+    raw.in_flight
+        .check(keep_alive, &raw.sessions)
+        .map_err(key_mistake)?;
     let users = users(&raw, here, files)?;
     let log = replayed(&mut raw, here, files)?;
     let list = here.key("requests");
@@ -264,13 +266,13 @@ fn sweep(mut raw: RawOffer, here: &KeyPosition, files: Templates) -> Result<Vec<
         objective: objective.transpose()?,
         spacing,
     };
-    let several = shapes.len() > 1;
+    let has_lengths = shapes.len() > 1;
     let rows = shapes.into_iter().flat_map(|shape| {
         let mut load = Load {
             shape,
             ..load.clone()
         };
-        if let Some(message) = shape.message().filter(|_| several) {
+        if let Some(message) = shape.message().filter(|_| has_lengths) {
             load.name.push_str(&format!("-b{}", message.bytes));
         }
         rows_of(&load, &sweep)
@@ -297,7 +299,7 @@ fn rows_of(load: &Load, sweep: &SweepSpec) -> Vec<Load> {
     })
 }
 
-/// Which responses are correct: the status if it is given, and the body.
+/// Which responses are correct: the status if the file has one, and the body.
 fn expected(
     raw: RawExpect,
     here: &KeyPosition,
@@ -314,14 +316,13 @@ fn expected(
 /// The rates of a load, and how their requests are laid out.
 fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Diagnostic> {
     let key = here.key("rate");
-    let number = |number: f64| {
-        let exact = Amount::try_from(number).and_then(PerSecond::try_from);
-        exact
-            .map(Rate::Fixed)
+    let fixed = |per_s: f64| {
+        let rate = Amount::try_from(per_s).and_then(PerSecond::try_from);
+        rate.map(Rate::Fixed)
             .map_err(|error| format!("`rate`: {error}"))
     };
     let share = |text: &str| {
-        // A number in quotes would read as a rate too: one way to write each.
+        // Without this filter, a number in quotes would be a rate too.
         let share = Rate::parse(text).filter(|_| text.ends_with('%'));
         share.ok_or_else(|| {
             format!(
@@ -334,15 +335,15 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
     };
     let rates: Vec<Rate> = match &raw.rate {
         None => Vec::new(),
-        Some(RawRates::PerSecond(value)) => vec![key.read(|_| number(*value))?],
+        Some(RawRates::PerSecond(per_s)) => vec![key.read(|_| fixed(*per_s))?],
         Some(RawRates::Words(text)) if text == "auto" => SHARES.map(Rate::Share).into(),
         Some(RawRates::Words(text)) => vec![key.read(|_| share(text))?],
         Some(RawRates::Sweep(list)) => list
             .iter()
             .enumerate()
-            .map(|(index, raw_rate)| {
-                key.item(index).read(|_| match raw_rate {
-                    RawRate::PerSecond(value) => number(*value),
+            .map(|(index, raw)| {
+                key.item(index).read(|_| match raw {
+                    RawRate::PerSecond(per_s) => fixed(*per_s),
                     RawRate::Share(text) => share(text),
                 })
             })
@@ -377,7 +378,7 @@ fn rates(raw: &RawOffer, here: &KeyPosition) -> Result<(Vec<Rate>, Spacing), Dia
     Ok((rates, spacing))
 }
 
-/// When a connection that is free sends its next request, except for rates.
+/// The pacing of a closed loop; rates replace its arrivals later.
 fn pacing(raw: &RawOffer, here: &KeyPosition) -> Result<Pacing, Diagnostic> {
     here.key("think").time(raw.sessions.think.as_ref())?;
     Ok(Pacing {

@@ -2,13 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use abx_sys::process::Signal;
 
 use crate::servers::container::ContainerImage;
-use crate::servers::launch::Stop;
-use crate::servers::launch::{Launch, ReadinessRule, Template};
+use crate::servers::launch::{Launch, ReadinessRule, Stop, Template};
 use crate::servers::placeholder::{WORDS, placeholders};
 use crate::study_file::document::LineIndex;
 use crate::study_file::input::Templates;
@@ -20,7 +16,8 @@ use crate::study_file::raw::{RawReady, RawServer, RawStop, RawSubject};
 use crate::study_file::raw_from::RawFrom;
 use crate::study_file::unit;
 
-/// The subject of a table; its name is checked already. `leading` are the placeholders of services.
+/// The subject of a table, whose name is already checked. `leading` are the placeholders of
+/// services.
 pub fn subject(
     raw: RawSubject,
     here: &KeyPosition,
@@ -81,20 +78,20 @@ fn server(
             })
         }
     };
-    let way = match run {
+    let start_key = match run {
         RunSpec::Launch(_) if raw.command.is_none() => "from",
         RunSpec::Launch(_) => "command",
         RunSpec::Address(_) => "address",
     };
     Ok(ServerSpec {
-        line: here.key(way).line(),
+        line: here.key(start_key).line(),
         needs: needs(from, &here.key("from"))?,
         revision: revision(from, &here.key("from"))?,
         run,
     })
 }
 
-/// The keys of every table that describes how abx starts a server.
+/// The keys that describe how abx starts a server, in the tables of subjects and services.
 pub struct LaunchTable<'a> {
     pub server: &'a RawServer,
     pub command: &'a [String],
@@ -102,7 +99,7 @@ pub struct LaunchTable<'a> {
 }
 
 impl LaunchTable<'_> {
-    /// How abx starts and stops it, ready by the usual rule.
+    /// How abx starts and stops it, with the default readiness rule.
     pub fn launch(
         &self,
         here: &KeyPosition,
@@ -145,18 +142,18 @@ impl LaunchTable<'_> {
         }))
     }
 
-    /// Its placeholders: `{build}` only where something is built.
+    /// Its placeholders: `{build}` only if the server is built.
     pub fn known_words(&self, leading: &[String]) -> Vec<String> {
         let from = &self.server.from;
         let is_built = from.build.is_some() || from.git.is_some();
-        let texts = if is_built {
+        let words = if is_built {
             &WORDS[..]
         } else {
             &WORDS[..WORDS.len() - 1]
         };
-        let mine = texts.iter().map(|word| (*word).to_owned());
+        let words = words.iter().map(|word| (*word).to_owned());
         let ports = self.ports.iter().map(|port| format!("port.{port}"));
-        mine.chain(ports).chain(leading.iter().cloned()).collect()
+        words.chain(ports).chain(leading.iter().cloned()).collect()
     }
 }
 
@@ -195,7 +192,7 @@ fn address_alone(address: &str, here: &KeyPosition) -> Result<String, Diagnostic
     Ok(address.to_owned())
 }
 
-/// An argument list: a program, and nothing that no program can be given.
+/// An argument list: a program, and arguments that a program can receive.
 pub fn words(
     words: &[String],
     list: &KeyPosition,
@@ -256,10 +253,7 @@ fn environment(
         }
         check_text(value, &here, known)?;
     }
-    let variables = variables.iter();
-    Ok(variables
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect())
+    Ok(variables.clone().into_iter().collect())
 }
 
 fn read_templates(
@@ -291,28 +285,23 @@ fn ready(raw: Option<&RawReady>, here: &KeyPosition) -> Result<ReadinessRule, Di
     let path = raw.and_then(|raw| raw.path.as_ref());
     let path = path.map(|path| here.key("path").read(|key| unit::url_path(key, path)));
     let within = raw.and_then(|raw| raw.within.as_ref());
+    let usual = ReadinessRule::default();
     Ok(ReadinessRule {
         path: path.transpose()?,
-        within: here
-            .key("within")
-            .time(within)?
-            .unwrap_or(Duration::from_secs(30)),
+        within: here.key("within").time(within)?.unwrap_or(usual.within),
         status: raw.and_then(|raw| raw.status),
     })
 }
 
 fn stop(raw: Option<&RawStop>, here: &KeyPosition) -> Result<Stop, Diagnostic> {
     let within = raw.and_then(|raw| raw.within.as_ref());
+    let usual = Launch::STOP;
     Ok(Stop {
-        signal: raw.and_then(|raw| raw.signal).unwrap_or(Signal::Term),
-        within: here
-            .key("within")
-            .time(within)?
-            .unwrap_or(Duration::from_secs(5)),
+        signal: raw.and_then(|raw| raw.signal).unwrap_or(usual.signal),
+        within: here.key("within").time(within)?.unwrap_or(usual.within),
     })
 }
 
-/// The program name of its workers.
 fn worker(raw: Option<&str>, here: &KeyPosition) -> Result<Option<String>, Diagnostic> {
     if let Some(name) = raw {
         not_empty(name, here)?;
@@ -320,8 +309,8 @@ fn worker(raw: Option<&str>, here: &KeyPosition) -> Result<Option<String>, Diagn
     Ok(raw.map(str::to_owned))
 }
 
-/// Without a place for its port a subject would listen where no request arrives. Images use `PORT`,
-/// or take words of which it is not known beforehand whether they are needed.
+/// Refuses a launch without a place for its port, because the subject would listen where no request
+/// arrives. Containers read `PORT`, or need arguments that abx cannot know.
 fn check_port(launch: &Launch, here: &KeyPosition) -> Result<(), Diagnostic> {
     if launch.image.is_some() || launch.placeholders().any(|word| word == "port") {
         Ok(())
@@ -350,9 +339,9 @@ pub fn needs(raw: &RawFrom, here: &KeyPosition) -> Result<Vec<Need>, Diagnostic>
                  `from.{key}` or `from.image`"
             )
         };
-        let beside = lists.iter().map(|(key, ..)| *key);
-        let beside: Vec<&str> = beside.chain(["bring", "build", "git"]).collect();
-        here.refuse(&beside, of_image)?;
+        let keys = lists.iter().map(|(key, ..)| *key);
+        let keys: Vec<&str> = keys.chain(["bring", "build", "git"]).collect();
+        here.refuse(&keys, of_image)?;
     }
     let mut needs: Vec<Need> = raw.image.iter().cloned().map(Need::Image).collect();
     for (key, list, need) in lists {
@@ -412,7 +401,7 @@ fn revision(raw: &RawFrom, here: &KeyPosition) -> Result<Option<RevisionSpec>, D
     }))
 }
 
-/// The server that was meant, where this one stands in for it.
+/// The intended server, if this one stands in for it.
 fn stand_in_for(raw: &RawFrom, here: &KeyPosition) -> Result<Option<String>, Diagnostic> {
     if let Some(meant) = &raw.stand_in_for {
         not_empty(meant, &here.key("stand_in_for"))?;
@@ -420,7 +409,7 @@ fn stand_in_for(raw: &RawFrom, here: &KeyPosition) -> Result<Option<String>, Dia
     Ok(raw.stand_in_for.clone())
 }
 
-/// Refuses a text of nothing but space, and NUL.
+/// Refuses a text that is blank or contains NUL.
 fn not_empty(text: &str, here: &KeyPosition) -> Result<(), Diagnostic> {
     if text.trim().is_empty() {
         let key = here.name();

@@ -10,7 +10,7 @@ use crate::study_file::key_position::KeyPosition;
 use crate::study_file::mistake::Diagnostic;
 use crate::study_file::raw::RawTls;
 
-/// The TLS settings of a table; `files` gives texts beside the study file.
+/// The TLS settings of a table; `files` returns the text of a file next to the study file.
 pub fn tls(
     raw: Option<RawTls>,
     here: &KeyPosition,
@@ -22,7 +22,7 @@ pub fn tls(
             let wrong = "`insecure` accepts any certificate, so `ca` has no effect: omit one";
             return Err(here.key("insecure").fault(wrong));
         }
-        (Some(path), _) => given(path, &here.key("ca"), files)?,
+        (Some(path), _) => authorities(path, &here.key("ca"), files)?,
         (None, Some(true)) => TlsTrust::Anyone,
         (None, _) => TlsTrust::System,
     };
@@ -34,7 +34,7 @@ pub fn tls(
     })
 }
 
-fn given(path: &str, here: &KeyPosition, files: Templates) -> Result<TlsTrust, Diagnostic> {
+fn authorities(path: &str, here: &KeyPosition, files: Templates) -> Result<TlsTrust, Diagnostic> {
     let wrong = |why: String| {
         here.fault(format!(
             "`ca`: {path} cannot be used ({why}): give a PEM file next to the study file"

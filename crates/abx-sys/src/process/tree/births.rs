@@ -1,11 +1,11 @@
-//! Which processes were born since the last look, by the numbers that the kernel has given
+//! Which processes were started since the last look, by the numbers that the kernel has given
 //! since: it gives them in order, so no other process need be looked at.
 
 use std::ops::RangeInclusive;
 
 use crate::kernel_files::read_lossy;
 
-/// More numbers cost more to look at than all processes that are there.
+/// Looking at more numbers than this costs more than looking at all existing processes.
 const NUMBERS_MAX: u32 = 2_000;
 /// SUBTLE: A number is given some microseconds before its process can be seen. The last
 /// ones of each look are looked at again, so that no process is born between two looks.
@@ -33,7 +33,7 @@ pub(super) fn last_number() -> Option<u32> {
     parse(&read_lossy("/proc/loadavg").ok()?)
 }
 
-/// It ends the line. What is no Linux kernel may leave a zero there.
+/// The number ends the line. Kernels that imitate Linux may have a zero there.
 fn parse(text: &str) -> Option<u32> {
     let number = text.split_ascii_whitespace().next_back()?.parse().ok()?;
     (number > 0).then_some(number)

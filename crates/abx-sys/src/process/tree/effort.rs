@@ -1,4 +1,4 @@
-//! What kind of work the processes of a tree did: in user mode, in the kernel, on page faults.
+//! The kinds of work of a tree's processes: in user mode, in the kernel, on page faults.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crate::Nanos;
 use crate::host::counters::ticks_per_second;
 use crate::process::stat::ProcessStat;
 
-/// What the members of a tree did since each was started, and the children that they reaped.
+/// The work of a tree's members since each was started, and of the children that they reaped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
     user_ticks: u64,
@@ -15,7 +15,7 @@ pub struct Effort {
     page_faults: u64,
 }
 
-/// What happened between two looks.
+/// The work between two looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EffortSince {
     /// CPU time in user mode, in steps of a clock tick (10 ms).
@@ -27,8 +27,7 @@ pub struct EffortSince {
 }
 
 impl Effort {
-    /// What was done since `earlier`; `None` if processes have ended meanwhile whose counts
-    /// are lost.
+    /// The work since `earlier`; `None` if processes have ended meanwhile whose counts are lost.
     #[must_use]
     pub fn since(&self, earlier: &Effort) -> Option<EffortSince> {
         let tick_ns = 1_000_000_000 / ticks_per_second().max(1);
@@ -61,7 +60,7 @@ impl Effort {
 }
 
 impl ProcTree {
-    /// What its members did, and the children that they reaped. `None` above `threads_max`
+    /// The work of its members, and of the children that they reaped. `None` above `threads_max`
     /// threads: the kernel adds up all of them for each look.
     ///
     /// Of the members of the last refresh, as [`ProcTree::switches`].
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_between_two_looks_is_told_by_kind() {
+    fn work_between_two_looks_is_split_by_kind() {
         // Method: by hand, and counts that fell because a process has gone.
         let earlier = Effort {
             user_ticks: 10,

@@ -17,14 +17,14 @@ pub struct Relative {
     pub reaped_cpu: Nanos,
 }
 
-/// What a descendant does.
+/// The state of a descendant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelativeState {
     /// It runs, or waits for something.
     Runs,
     /// A signal has stopped it, and another lets it continue.
     Stopped,
-    /// It has ended, and its parent has not yet taken note.
+    /// It has ended, and its parent has not yet reaped it.
     Ended,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Family {
 /// that is no longer listed, and would be taken for a stranger: look again.
 const SCANS_MAX: usize = 4;
 
-/// The descendants of all roots, of which none is below another.
+/// The descendants of all roots. No root is below another.
 pub(super) fn scan(roots: &[u32]) -> io::Result<Family> {
     let mut scans = 0;
     loop {
@@ -92,7 +92,7 @@ fn processes() -> io::Result<Vec<Relative>> {
     Ok(relatives)
 }
 
-/// The process or thread of a number, when there is one that may be seen.
+/// The process or thread with this number, if there is one that may be seen.
 pub(super) fn relative(pid: u32) -> io::Result<Option<Relative>> {
     match ProcessStat::read(pid) {
         Ok(stat) => Ok(stat.map(|stat| Relative {
@@ -101,7 +101,7 @@ pub(super) fn relative(pid: u32) -> io::Result<Option<Relative>> {
             state: RelativeState::from(&stat),
             reaped_cpu: stat.reaped_cpu(),
         })),
-        // Where /proc hides other users' processes, these are not ours.
+        // If /proc hides other users' processes, the hidden ones are not ours.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
         Err(error) => Err(error),
     }
@@ -147,7 +147,7 @@ pub(crate) fn below(root: u32, links: &[(u32, u32)]) -> Vec<u32> {
     }
     let mut numbers = Vec::new();
     let mut parents = VecDeque::from([root]);
-    // Each parent is taken away once, so that a ring of links has an end.
+    // Each parent is removed once, so that a ring of links has an end.
     while let Some(parent) = parents.pop_front() {
         for child in children.remove(&parent).unwrap_or_default() {
             parents.push_back(child);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn descendants_come_after_their_parents_and_strangers_not_at_all() {
+    fn descendants_come_after_their_parents_and_strangers_are_left_out() {
         // Method: numbers that went round, so that children have lower ones.
         let pairs = [(1, 0), (3, 9), (4, 3), (7, 1), (9, 5), (5, 1)];
         let all_relatives = pairs.map(|(pid, parent)| relative(pid, parent));

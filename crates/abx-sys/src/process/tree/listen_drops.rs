@@ -1,4 +1,4 @@
-//! Connections that listeners did not take, each counted by its own socket: the counters of
+//! Connections that listeners dropped, counted by each socket itself: the counters of
 //! a whole machine do not show whose they were.
 //!
 //! The kernel counts for a listener whatever a full queue made it drop.
@@ -20,24 +20,24 @@ const DROPS: usize = 8;
 /// Where a socket's inode stands in a message.
 const INODE: usize = 68;
 
-/// What each listener at one address has dropped so far.
+/// The connections that each listener at one address has dropped so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListenDrops(BTreeMap<u64, u32>);
 
 impl ListenDrops {
-    /// What was dropped since an earlier moment; of a listener that was not there then, all.
+    /// The drops since an earlier moment; for a listener that did not exist then, all of its drops.
     #[must_use]
     pub fn since(&self, earlier: &ListenDrops) -> u64 {
-        let each = self.0.iter().map(|(inode, drops)| {
+        let drops = self.0.iter().map(|(inode, drops)| {
             let before = earlier.0.get(inode).copied().unwrap_or_default();
             u64::from(drops.saturating_sub(before))
         });
-        each.sum()
+        drops.sum()
     }
 }
 
-/// What the listeners at an address of this machine have dropped so far; nothing where none
-/// is here, and of a Unix socket, which refuses what it has no room for.
+/// The drops so far of the listeners at an address of this machine. Empty if there is no listener,
+/// and for a Unix socket, which refuses connections that it has no room for.
 ///
 /// # Errors
 /// The kernel does not report sockets, or one was closed meanwhile.
@@ -69,7 +69,7 @@ pub fn listen_drops(address: ServerAddress) -> io::Result<ListenDrops> {
     }
 }
 
-/// A listener's inode and what it dropped.
+/// A listener's inode and its drops.
 fn listener(message: &[u8]) -> Option<(u64, u32)> {
     let inode = word(message, INODE)?;
     let drops = word(attribute(message, MEMORY)?, DROPS * 4)?;
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_listener_counts_what_it_drops_and_its_neighbour_does_not() {
+    fn a_listener_counts_its_own_drops_and_not_those_of_its_neighbour() {
         // Method: two listeners of one port on two addresses, one with a queue of one that
         // is never emptied; more connections than that are tried at it, each for a moment.
         let full = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_listens_nothing_is_dropped() {
+    fn without_a_listener_there_are_no_drops() {
         // Method: the port of a listener that is gone.
         let gone = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = gone.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! What memory a tree holds, each shared page counted once in all.
+//! The memory of a tree, with each shared page counted once.
 
 use std::io;
 
@@ -10,14 +10,14 @@ use crate::kernel_files::{if_there, read_lossy};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProportionalMemory {
     pub all_bytes: u64,
-    /// What belongs to no file: heap, stacks, made by the program itself.
+    /// Memory that belongs to no file: heap, stacks, anything that the program allocates itself.
     pub anonymous_bytes: u64,
-    /// What processes share without a file on a disk.
+    /// Memory that processes share without a file on a disk.
     pub shared_bytes: u64,
 }
 
 impl ProportionalMemory {
-    /// All but the pages of files. A tree's share of those changes whenever
+    /// All except the pages of files. A tree's share of those changes whenever
     /// another process starts or ends the same program, or uses the same library.
     #[must_use]
     pub fn without_files_bytes(&self) -> u64 {
@@ -50,7 +50,7 @@ impl ProcTree {
 
     /// Memory in RAM of all members, by /proc/PID/smaps_rollup.
     ///
-    /// Dear: the kernel walks through all pages of each process.
+    /// Expensive: the kernel walks through all pages of each process.
     ///
     /// # Errors
     /// `PermissionDenied` for a process that may not be looked into; `NotFound`
@@ -63,7 +63,7 @@ impl ProcTree {
             let Some(text) = if_there(read_lossy(path))? else {
                 continue;
             };
-            // One that has ended and was not reaped yet has an empty file.
+            // A process that has ended and is not yet reaped has an empty file.
             if let Some(memory) = parse(&text) {
                 sum = Some(sum.unwrap_or_default().and(memory));
             }
@@ -72,7 +72,7 @@ impl ProcTree {
     }
 }
 
-/// Memory of one process in RAM; `None` when it has gone.
+/// Memory of one process in RAM; `None` if it has ended.
 fn rss_bytes(pid: u32) -> io::Result<Option<u64>> {
     let page_bytes = u64::try_from(rustix::param::page_size()).expect("a page is small");
     let text = if_there(read_lossy(format!("/proc/{pid}/statm")))?;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn proportional_memory_is_told_from_its_parts() {
+    fn proportional_memory_is_distinguished_from_its_parts() {
         // Method: a text in which the name of one line begins that of others.
         let text = "55d5-7fff ---p 00000000 00:00 0    [rollup]\nRss:    1640 kB\n\
             Pss:     232 kB\nPss_Dirty:  1 kB\nPss_Anon:   116 kB\nPss_File:   108 kB\nPss_Shmem:    8 kB\n";

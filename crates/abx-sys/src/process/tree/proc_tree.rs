@@ -23,7 +23,7 @@ use crate::process::stat::{Process, ProcessStat};
 #[derive(Debug)]
 pub struct ProcTree {
     root: Process,
-    /// Processes beside the root that serve the same address.
+    /// Processes other than the root that serve the same address.
     other_roots: Vec<Process>,
     /// Whether the root is a member too: it is no keeper.
     counts_root: bool,
@@ -35,7 +35,7 @@ pub struct ProcTree {
     births: Births,
     /// Whether all that may have changed since the last complete account are clocks.
     is_accounted: bool,
-    /// What adds up the CPU time of a container.
+    /// The control group that adds up the CPU time of a container.
     group: Option<ControlGroup>,
     total: Nanos,
 }
@@ -50,7 +50,7 @@ struct Member {
     children: Children,
 }
 
-/// What the children of one process used that are no longer there.
+/// The CPU time of the ended children of one process.
 ///
 /// Two witnesses: the kernel adds up those that were reaped (to the clock tick,
 /// and nothing of those whose parent ignores SIGCHLD); we add up our last
@@ -64,7 +64,7 @@ struct Children {
 }
 
 impl Children {
-    /// What was reaped before our first look has no readings of ours.
+    /// Children that were reaped before the first look have no readings.
     fn first(reaped: Nanos) -> Children {
         Children {
             reaped,
@@ -78,7 +78,7 @@ impl Children {
 }
 
 impl Member {
-    /// One that was not there before.
+    /// A new member.
     fn first(relative: &Relative) -> Member {
         Member {
             process: relative.process,
@@ -162,7 +162,7 @@ impl ProcTree {
         self.root
     }
 
-    /// The processes at the top: one, or several that are independent of each other.
+    /// The processes at the top: one, or several independent ones.
     pub fn roots(&self) -> impl Iterator<Item = Process> + '_ {
         std::iter::once(self.root).chain(self.other_roots.iter().copied())
     }
@@ -204,7 +204,7 @@ impl ProcTree {
         // to another one.
         let forks = MachineCounters::read()?.forks;
         if self.forks != Some(forks) {
-            // A process that has gone may have been one of ours; its parent has its time.
+            // A process that has ended may have been a member; its parent has its time.
             self.is_accounted = false;
             match self.births.since(births::last_number()) {
                 Some(numbers) => {
@@ -214,7 +214,7 @@ impl ProcTree {
                 None => {
                     self.forks = self.scan()?.then_some(forks);
                     if self.forks.is_none() {
-                        // The next look is at all processes again.
+                        // The next look is a scan of all processes again.
                         self.births = Births::default();
                     }
                 }
@@ -234,7 +234,7 @@ impl ProcTree {
         Ok(family.is_complete)
     }
 
-    /// Takes those with these numbers for members whose parent is one.
+    /// Adds the processes with these numbers whose parent is a member.
     fn look_at(&mut self, numbers: RangeInclusive<u32>) -> io::Result<()> {
         let roots = self.roots().map(|root| root.pid);
         let mut known: HashSet<u32> = { roots }
@@ -391,7 +391,7 @@ impl ProcTree {
         Ok(self.total)
     }
 
-    /// Reads the members' own clocks and adds up: a tenth of the price of
+    /// Reads the members' own clocks and adds them up, at a tenth of the cost of
     /// [`ProcTree::account`]. False when a member has gone.
     fn read_clocks(&mut self, clock: impl Fn(u32) -> Option<Nanos>) -> bool {
         for member in &mut self.members {
@@ -432,7 +432,7 @@ impl ProcTree {
     }
 }
 
-/// Looks at one process; `last` is what the last look gave.
+/// Reads one process; `last` is its last reading.
 fn read_cpu(process: Process, last: Option<CpuReading>) -> io::Result<Option<CpuReading>> {
     let Some(time) = process_cpu(process.pid) else {
         return Ok(None);

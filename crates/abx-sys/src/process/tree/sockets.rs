@@ -25,9 +25,8 @@ struct Listener {
     queued: u64,
 }
 
-/// How many connections to `address` stand in the queues of its listeners on this
-/// machine and are not accepted yet; 0 where none of them is here, and of a Unix socket,
-/// whose queue its table does not have.
+/// How many connections to `address` wait in the queues of its listeners on this machine; 0
+/// without a listener, and for a Unix socket, whose table does not have the queue.
 ///
 /// # Errors
 /// The error of a read of the kernel's tables.
@@ -39,10 +38,10 @@ pub fn accept_queue(address: ServerAddress) -> io::Result<u64> {
     Ok(here.iter().map(|listener| listener.queued).sum())
 }
 
-/// The inodes of the sockets that take connections to `address`. Of TCP those bound to
+/// The inodes of the sockets that take connections to `address`. For TCP, those bound to
 /// that very address; else those bound to all addresses of its family; else, for IPv4,
-/// those bound to all addresses of IPv6, which takes IPv4 too unless set otherwise. Of a Unix
-/// socket those bound to that very path.
+/// those bound to all addresses of IPv6, which takes IPv4 too unless set otherwise. For a Unix
+/// socket, those bound to that very path.
 pub(super) fn listeners_at(address: ServerAddress) -> io::Result<HashSet<u64>> {
     match address {
         ServerAddress::Tcp(address) => {
@@ -64,7 +63,7 @@ fn listeners_on(path: &SocketPath) -> io::Result<HashSet<u64>> {
         .collect())
 }
 
-/// The inode in one line of /proc/net/unix, when it is of a listener on this path.
+/// The inode in one line of /proc/net/unix, if it is of a listener on this path.
 fn unix_listener(line: &str, path: &str) -> Option<u64> {
     let line = line.strip_suffix(path)?.strip_suffix(' ')?;
     let mut fields = line.split_ascii_whitespace();
@@ -95,7 +94,7 @@ fn listeners_of(address: SocketAddr) -> io::Result<Vec<Listener>> {
 fn listeners() -> io::Result<Vec<Listener>> {
     let mut listeners = Vec::new();
     for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        // The second one is missing where IPv6 is switched off.
+        // The second one is missing if IPv6 is switched off.
         let Some(file) = if_there(File::open(path))? else {
             continue;
         };
@@ -132,10 +131,10 @@ pub(super) fn ports_of(pid: u32) -> io::Result<Vec<u16>> {
             .map(|listener| listener.inode)
             .collect(),
     )?;
-    let mine = all_listeners
+    let held = all_listeners
         .iter()
         .filter(|listener| held.contains(&listener.inode));
-    Ok(mine.map(|listener| listener.address.port()).collect())
+    Ok(held.map(|listener| listener.address.port()).collect())
 }
 
 fn find_held(pid: u32, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
@@ -162,7 +161,7 @@ fn listener(line: &str) -> Option<Listener> {
     let mut fields = line.split_ascii_whitespace();
     let local = fields.nth(1)?;
     let state = fields.nth(1)?;
-    // Of a listener, what waits to be received are connections.
+    // The receive queue of a listener holds connections.
     let (_, queued) = fields.next()?.split_once(':')?;
     let inode = fields.nth(4)?;
     if state != LISTENS {

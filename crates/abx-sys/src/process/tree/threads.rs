@@ -1,4 +1,4 @@
-//! What the threads of a tree did: CPU time and context switches.
+//! CPU time and context switches of the threads of a tree.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,7 +22,7 @@ impl ThreadTimes {
         self.used_since(earlier).max().unwrap_or_default()
     }
 
-    /// How many threads ran since `earlier`, of those that are still there.
+    /// How many of the remaining threads ran since `earlier`.
     #[must_use]
     pub fn ran_since(&self, earlier: &ThreadTimes) -> usize {
         let used = self.used_since(earlier);
@@ -45,9 +45,8 @@ impl ThreadTimes {
 pub struct Switches(pub(super) HashMap<u32, u64>);
 
 impl Switches {
-    /// How many there were since `earlier`; `None` when a thread has ended
-    /// meanwhile, whose count went with it. What a thread did that came and went
-    /// in between is not in the sum.
+    /// The switches since `earlier`; `None` if a thread has ended meanwhile, because its count is
+    /// lost. Threads that started and ended in between are not in the sum.
     #[must_use]
     pub fn since(&self, earlier: &Switches) -> Option<u64> {
         let of_old = earlier.0.iter().map(|(thread, then)| {
@@ -61,7 +60,7 @@ impl Switches {
 }
 
 impl ProcTree {
-    /// CPU time of every thread; two such looks give the busiest thread between them.
+    /// CPU time of every thread; two readings show the busiest thread between them.
     ///
     /// # Errors
     /// The kernel's error if /proc cannot be read.
@@ -110,7 +109,7 @@ impl ProcTree {
     }
 }
 
-/// Shows each thread of a process, by number and folder; none when it has gone.
+/// Shows each thread of a process, by number and folder; none if the process has ended.
 fn each_thread(
     process: Process,
     mut show: impl FnMut(u32, &Path) -> io::Result<()>,
@@ -129,7 +128,7 @@ fn each_thread(
     Ok(())
 }
 
-/// Both counts in the text of a thread's status file, added up.
+/// The sum of both counts in the text of a thread's status file.
 fn parse_switches(text: &str) -> Option<u64> {
     let number = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;

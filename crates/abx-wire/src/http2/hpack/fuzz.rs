@@ -1,4 +1,4 @@
-//! What must hold for any header blocks, called by the fuzz target and by tests.
+//! Properties of any header blocks, checked by the fuzz target and by tests.
 
 use super::{ENTRY_OVERHEAD, HeaderDecoder, NUMBER_BYTES_MAX, TABLE_BYTES};
 use crate::http1::{HEAD_BYTES_MAX, HEADERS_MAX};
@@ -13,7 +13,7 @@ type Field = (Vec<u8>, Vec<u8>);
 /// table never takes more than it may.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_blocks(data: &[u8]) {
     let mut decoder = HeaderDecoder::default();
     let mut plain = PlainDecoder {
@@ -56,7 +56,7 @@ struct PlainDecoder {
 }
 
 impl PlainDecoder {
-    /// All fields of a block; `None` if it is to be refused.
+    /// All fields of a block; `None` if it must be refused.
     fn decode(&mut self, mut block: &[u8]) -> Option<Vec<Field>> {
         let mut fields = Vec::new();
         while let Some(first) = block.first() {
@@ -115,12 +115,12 @@ impl PlainDecoder {
     }
 }
 
-/// What fields take in a table.
+/// The size of fields in a table.
 fn bytes(fields: &[Field]) -> usize {
-    let each = fields
+    fields
         .iter()
-        .map(|(name, value)| name.len() + value.len() + ENTRY_OVERHEAD);
-    each.sum()
+        .map(|(name, value)| name.len() + value.len() + ENTRY_OVERHEAD)
+        .sum()
 }
 
 fn number(block: &mut &[u8], prefix: u32) -> Option<usize> {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fuzzing_kept_is_decoded_as_by_the_plain_decoder() {
+    fn inputs_kept_by_fuzzing_are_decoded_as_by_the_plain_decoder() {
         // Method: the fuzz target's body, on kept inputs and changes of them.
         abx_corpus::replay("hpack", 2_000, any_blocks);
     }

@@ -1,8 +1,8 @@
 //! The server's end of one connection: frames in, requests out.
 //!
 //! [`Server::receive`] reads the client's preface, then a frame's head and its payload: that of
-//! DATA is skipped as it comes, all others are read whole. Those that are part of no request
-//! are in `control.rs`; `responses.rs` is the other way, responses and their bodies.
+//! DATA is skipped as it arrives, all others are read complete. `control.rs` handles frames that
+//! are not part of a request; `responses.rs` writes responses and their bodies.
 
 use super::super::fault::{Fault, PROTOCOL_ERROR, QUIET_FRAMES_MAX, REFUSED_STREAM, STREAM_CLOSED};
 use super::super::frame::{self, FrameHeader};
@@ -16,19 +16,19 @@ use crate::http1::HEAD_BYTES_MAX;
 
 /// How many streams a client may have open at once.
 pub const STREAMS_MAX: usize = 1_000;
-/// So many streams may be begun and reset, or refused, beyond those that got a response.
+/// The most streams that may be begun and reset, or refused, beyond those that got a response.
 pub const UNACKNOWLEDGED_MAX: u32 = 1_000;
 
 /// A server, from the client's preface on.
 #[derive(Debug)]
 pub struct Server {
     reader: FrameReader,
-    /// How much of the preface came.
+    /// How much of the preface has arrived.
     matched: usize,
-    /// Whether the client's first settings came.
+    /// Whether the client's first settings have arrived.
     pub(super) is_open: bool,
     has_failed: bool,
-    /// A header block whose end has not come.
+    /// An incomplete header block.
     block: Option<OpenBlock>,
     /// A frame of DATA whose length of padding is awaited.
     padded: Option<FrameHeader>,
@@ -95,15 +95,14 @@ impl Server {
         }
     }
 
-    /// Whether no further stream is taken, and all got their response.
+    /// Whether no further stream is accepted, and all streams got their response.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.last_taken.is_some() && self.streams.is_empty()
     }
 
-    /// Takes bytes from the front of `input` and gives the next event; `None` when it is empty
-    /// and nothing more follows from what came. Bytes that the client must receive at once are
-    /// appended to `out`.
+    /// Takes bytes from the front of `input` and returns the next event; `None` if it is empty and
+    /// there are no more events. Bytes that the client must receive at once are appended to `out`.
     pub fn receive(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Option<RequestEvent<'_>> {
         loop {
             if let Some(stream) = self.ended.take() {
@@ -193,7 +192,7 @@ impl Server {
         Ok(ServerStep::Next)
     }
 
-    /// Whether the client has begun this stream.
+    /// Checks that the client has begun this stream.
     pub(super) fn check_begun(&self, number: u32) -> Result<(), Fault> {
         if number % 2 == 1 && number <= self.last {
             Ok(())
@@ -202,8 +201,8 @@ impl Server {
         }
     }
 
-    /// Counts what a frame takes of the room that was given, and gives room again. Of that, half
-    /// is always left, so that no client can send more than there is room for.
+    /// Counts the room that a frame takes, and gives room back. Half of the room is always left, so
+    /// that no client can send more than there is room for.
     fn take_room(&mut self, head: FrameHeader, out: &mut Vec<u8>) {
         let length = u32::try_from(head.length).expect("a frame has 16 KiB at most");
         self.taken += length;
@@ -218,7 +217,7 @@ impl Server {
         }
     }
 
-    /// Passes over a payload of which so many bytes are left, and `body` of a body.
+    /// Skips a payload, of which `body` bytes belong to a body.
     fn begin_data(
         &mut self,
         head: FrameHeader,
@@ -254,7 +253,7 @@ impl Server {
         }
     }
 
-    /// The payload of a frame of DATA is over.
+    /// Ends the payload of a DATA frame.
     fn end_data(&mut self, out: &mut Vec<u8>) -> Result<ServerStep, Fault> {
         match self.data.take() {
             Some((stream, true)) => self.end_request(stream, out),
@@ -262,7 +261,7 @@ impl Server {
         }
     }
 
-    /// A request has ended on a stream, if that is still open.
+    /// Ends the request on a stream, if that is still open.
     fn end_request(&mut self, number: u32, out: &mut Vec<u8>) -> Result<ServerStep, Fault> {
         let Some(stream) = self.streams.get_mut(number) else {
             return Ok(ServerStep::Next);
@@ -293,7 +292,7 @@ impl Server {
         }
     }
 
-    /// The length of the padding of DATA came.
+    /// Reads the length of the padding of DATA.
     fn pad(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<ServerStep, Fault> {
         let head = self.padded.take();
         let head = head.expect("of DATA, only the length of padding is wanted");
@@ -354,7 +353,7 @@ impl Server {
         Ok(ServerStep::Next)
     }
 
-    /// A header block is whole: it is the head of a request, or a trailer.
+    /// Reads a complete header block: the head of a request, or a trailer.
     fn end_block(
         &mut self,
         number: u32,
@@ -378,7 +377,7 @@ impl Server {
         }
     }
 
-    /// A header block came on a stream that is no longer open.
+    /// Reads a header block on a stream that is no longer open.
     fn late_block(&mut self, number: u32, block: &[u8]) -> Result<ServerStep, Fault> {
         match self.streams.how_ended(number) {
             // It was under way when we gave the stream up; it is decoded nevertheless.
@@ -428,7 +427,7 @@ impl Server {
         Ok(ServerStep::Head(number))
     }
 
-    /// Refuses a stream whose head came, before the caller sees it.
+    /// Refuses a stream after its head, before the caller sees it.
     fn turn_away(
         &mut self,
         number: u32,

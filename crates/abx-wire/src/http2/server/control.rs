@@ -1,4 +1,4 @@
-//! Frames that are part of no request: settings, pings, room, priorities, and the ends of streams
+//! Frames that are not part of a request: settings, pings, room, priorities, the ends of streams
 //! and of the connection (RFC 9113, section 6).
 
 use super::super::fault::{FLOW_CONTROL_ERROR, Fault, PROTOCOL_ERROR};

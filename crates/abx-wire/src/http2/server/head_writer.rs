@@ -11,12 +11,12 @@ const NO_TABLE: &[u8] = &[0x20];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead {
     pub status: u16,
-    /// Length of the body in bytes; for HEAD, of the body that GET would give.
+    /// Length of the body in bytes; for HEAD, of the body that GET would return.
     pub content_length: u64,
     pub content_type: &'static str,
 }
 
-/// Encodes heads, of which the last is remembered: it refers to no table that changes.
+/// Encodes heads, and remembers the last one, which refers to no table that changes.
 #[derive(Debug, Default)]
 pub(super) struct HeadWriter {
     last: Option<ResponseHead>,

@@ -1,23 +1,23 @@
-//! Frames out of bytes, however they are cut.
+//! Splits bytes into frames, in whatever pieces they arrive.
 
 use super::super::fault::Fault;
 use super::super::frame::{FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
 
-/// Cuts the bytes of a connection into frames.
+/// Splits the bytes of a connection into frames.
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
     state: ReadState,
-    /// The part of a frame's head, or of its payload, that came.
+    /// The received part of a frame's head or payload.
     gathered: Vec<u8>,
 }
 
-/// Where in the frames the next byte stands.
+/// The position of the next byte in the frames.
 #[derive(Debug, Clone, Copy, Default)]
 enum ReadState {
     #[default]
     Head,
     Payload(FrameHeader),
-    /// In a payload that is skipped, with so many bytes to come.
+    /// In a payload that is skipped, with the number of bytes to come.
     Skip(usize),
 }
 
@@ -28,14 +28,14 @@ pub(super) enum FramePart<'i> {
     Head(FrameHeader),
     /// A requested payload, which lies in the input.
     Payload(FrameHeader, &'i [u8]),
-    /// The same, which came in parts: [take](FrameReader::take_gathered) it.
+    /// A requested payload that arrived in parts: [take](FrameReader::take_gathered) it.
     Gathered(FrameHeader),
-    /// What was to be skipped is over.
+    /// The skipped bytes have ended.
     Skipped,
 }
 
 impl FrameReader {
-    /// The next part of what came.
+    /// The next part of the input.
     ///
     /// # Errors
     /// A frame that is longer than allowed.
@@ -57,17 +57,17 @@ impl FrameReader {
         }
     }
 
-    /// Requests the payload of the frame whose head came last, to be given out as one.
+    /// Requests the payload of the last frame head, to be returned as a whole.
     pub(super) fn want(&mut self, head: FrameHeader) {
         self.state = ReadState::Payload(head);
     }
 
-    /// Skips so many bytes of the payload.
+    /// Skips this many bytes of the payload.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.state = ReadState::Skip(bytes);
     }
 
-    /// The payload that came in parts; give its memory back by [`FrameReader::give_back`].
+    /// The payload that arrived in parts; return its memory by [`FrameReader::give_back`].
     pub(super) fn take_gathered(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.gathered)
     }
@@ -116,7 +116,7 @@ impl FrameReader {
         FramePart::Gathered(head)
     }
 
-    /// Fills up to so many bytes from the front of `input`.
+    /// Gathers up to `bytes` bytes from the front of `input`.
     fn gather(&mut self, input: &mut &[u8], bytes: usize) {
         let missing = bytes - self.gathered.len();
         let (part, rest) = input.split_at(input.len().min(missing));

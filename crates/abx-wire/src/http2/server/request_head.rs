@@ -14,7 +14,7 @@ const MEMO_BYTES_MAX: usize = 2048;
 #[derive(Debug)]
 pub(super) struct RequestReader {
     decoder: HeaderDecoder,
-    /// The last block that did not change the table; empty when there is none.
+    /// The last block that did not change the table; empty if there is none.
     block: Vec<u8>,
     changes: u64,
     head: HeadFields,
@@ -181,7 +181,7 @@ impl HeadFields {
         }
     }
 
-    /// What the fields are together.
+    /// Checks the fields as a whole.
     fn check(&mut self) -> Result<(), &'static str> {
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -203,7 +203,7 @@ impl HeadFields {
         }
     }
 
-    /// CONNECT has an authority and no path (section 8.5).
+    /// Checks that CONNECT has an authority and no path (section 8.5).
     fn check_connect(&mut self) -> Result<(), &'static str> {
         let named = self.authority.as_deref().map(text);
         match named {
@@ -233,7 +233,7 @@ fn path(value: &[u8]) -> Result<&str, &'static str> {
     }
 }
 
-/// What has neither blanks nor control bytes.
+/// A text without spaces and control bytes.
 fn text(value: &[u8]) -> Result<&str, &'static str> {
     let is_plain = value.iter().all(|byte| *byte > b' ' && *byte != 0x7f);
     let text = std::str::from_utf8(value).ok().filter(|_| is_plain);

@@ -1,4 +1,4 @@
-//! How responses are sent: a head, and the body as far as the client has room for it.
+//! Writes responses: a head, and the body as far as the client has room for it.
 
 use super::super::fault::CANCEL_UNSENT;
 use super::super::frame::{self, PAYLOAD_BYTES_MAX};
@@ -9,8 +9,8 @@ use super::streams::StreamEnd;
 const CONTINUE: &[u8] = &[0x08, 0x03, b'1', b'0', b'0'];
 
 impl Server {
-    /// Writes the head of the response on a stream; `ends` where no body follows. A stream that
-    /// is gone gets nothing.
+    /// Writes the head of the response on a stream; `ends` if no body follows. A stream that has
+    /// ended gets nothing.
     pub fn respond(&mut self, stream: u32, head: &ResponseHead, ends: bool, out: &mut Vec<u8>) {
         if self.streams.get(stream).is_none() {
             return;
@@ -21,7 +21,7 @@ impl Server {
         }
     }
 
-    /// Leave for a client that holds its body back.
+    /// Writes an interim response 100 for a client that holds its body back.
     pub fn invite(&mut self, stream: u32, out: &mut Vec<u8>) {
         if self.streams.get(stream).is_some() {
             let update = self.writer.update();
@@ -29,7 +29,7 @@ impl Server {
         }
     }
 
-    /// How many bytes of a body may be sent on a stream now; none on one that is gone.
+    /// How many bytes of a body may be sent on a stream now; none on one that has ended.
     #[must_use]
     pub fn room(&self, stream: u32) -> usize {
         let window = self.streams.get(stream).map_or(0, |stream| stream.window);
@@ -43,10 +43,10 @@ impl Server {
     }
 
     /// Writes the next bytes of a body, no more than there is [room](Server::room) for; `ends`
-    /// where they are the last, which may be none.
+    /// if they are the last, which may be none.
     ///
     /// # Panics
-    /// When there are more bytes than room.
+    /// If there are more bytes than room.
     pub fn send(&mut self, number: u32, mut bytes: &[u8], ends: bool, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get_mut(number) else {
             return;
@@ -73,14 +73,14 @@ impl Server {
         }
     }
 
-    /// Gives up a stream whose response cannot be sent to its end.
+    /// Gives up a stream whose response cannot be completed.
     pub fn give_up(&mut self, number: u32, out: &mut Vec<u8>) {
         if self.streams.end(number, StreamEnd::Refused) {
             frame::reset(out, number, CANCEL_UNSENT);
         }
     }
 
-    /// Takes no further streams, and notifies the client, once.
+    /// Accepts no further streams, and notifies the client, once.
     pub fn leave(&mut self, out: &mut Vec<u8>) {
         if self.last_taken.is_none() {
             self.last_taken = Some(self.last);

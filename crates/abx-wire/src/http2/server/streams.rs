@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-/// How many of the last streams that have ended are remembered, by which what a client still
-/// sends there is judged.
+/// How many of the last ended streams are remembered, to judge frames that a client still sends
+/// there.
 const ENDED_KEPT: usize = 256;
 
 /// One request and the sending of its response.
@@ -17,7 +17,7 @@ pub(super) struct ServedStream {
     pub(super) announced: Option<u64>,
     /// Bytes of the request's body so far.
     pub(super) body_bytes: u64,
-    /// Bytes that came since room was last given back.
+    /// Bytes received since room was last given back.
     pub(super) taken: u32,
     /// How much of the response's body the client has room for.
     pub(super) window: i64,
@@ -29,11 +29,11 @@ pub(super) enum StreamEnd {
     Responded,
     /// The client has reset it.
     Given,
-    /// We have reset it; what was under way then may still come.
+    /// We have reset it; frames that were under way may still arrive.
     Refused,
 }
 
-/// All of them, by their numbers, which rise.
+/// All streams in the order of their numbers, which rise.
 #[derive(Debug, Default)]
 pub(super) struct ServedStreams {
     open: VecDeque<ServedStream>,
@@ -49,7 +49,7 @@ impl ServedStreams {
         self.open.is_empty()
     }
 
-    /// Begins one, whose number is above those of all others.
+    /// Begins a stream, whose number is above those of all others.
     pub(super) fn begin(&mut self, stream: ServedStream) {
         self.open.push_back(stream);
     }
@@ -59,24 +59,24 @@ impl ServedStreams {
     }
 
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut ServedStream> {
-        let place = self.place(number)?;
-        self.open.get_mut(place)
+        let index = self.index(number)?;
+        self.open.get_mut(index)
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ServedStream> {
         self.open.iter_mut()
     }
 
-    /// Ends one, and returns whether it was open.
+    /// Ends a stream, and returns whether it was open.
     pub(super) fn end(&mut self, number: u32, end: StreamEnd) -> bool {
-        let removed = self.place(number).and_then(|place| self.open.remove(place));
+        let removed = self.index(number).and_then(|index| self.open.remove(index));
         if removed.is_some() {
             self.note(number, end);
         }
         removed.is_some()
     }
 
-    /// Remembers how one ended, even if it was never begun.
+    /// Remembers how a stream ended, even if it was never begun.
     pub(super) fn note(&mut self, number: u32, end: StreamEnd) {
         if self.ended.len() == ENDED_KEPT {
             self.ended.pop_front();
@@ -84,15 +84,15 @@ impl ServedStreams {
         self.ended.push_back((number, end));
     }
 
-    /// How one ended that is no longer open, if that is not too long ago.
+    /// How a stream that is no longer open ended, if that is not too long ago.
     pub(super) fn how_ended(&self, number: u32) -> Option<StreamEnd> {
         let mut last_first = self.ended.iter().rev();
         let pair = last_first.find(|(ended, _)| *ended == number);
         pair.map(|(_, end)| *end)
     }
 
-    /// The oldest is mostly the one that is wanted.
-    fn place(&self, number: u32) -> Option<usize> {
+    /// The index of an open stream, which is mostly the oldest.
+    fn index(&self, number: u32) -> Option<usize> {
         if self.open.front()?.number == number {
             return Some(0);
         }

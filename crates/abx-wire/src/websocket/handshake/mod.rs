@@ -1,4 +1,4 @@
-//! How a connection becomes one of WebSocket: a client's request, and what a server accepts.
+//! The opening handshake: a client's request, and the server's agreement.
 
 mod offer;
 mod opening;

@@ -1,4 +1,4 @@
-//! What a client offers in the head of a request (RFC 6455, section 4.2).
+//! A client's offer in the head of a request (RFC 6455, section 4.2).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,11 +10,11 @@ use crate::http1::{HEADERS_MAX, Method, RequestHead, Version};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer<'a> {
     pub(in crate::websocket) key: &'a str,
-    /// The first subprotocol that the client names: the one that it likes best.
+    /// The first subprotocol that the client names, which it prefers.
     pub protocol: Option<&'a str>,
 }
 
-/// Why a client's wish cannot be granted (RFC 6455, section 4.2).
+/// Why a client's offer is refused (RFC 6455, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum OfferFault {
     #[error("its Sec-WebSocket-Key is not 16 bytes in Base64")]
@@ -24,7 +24,7 @@ pub enum OfferFault {
 }
 
 impl<'a> Offer<'a> {
-    /// What a request offers; `None` when it is no handshake for a WebSocket, and
+    /// The offer of a request; `None` if it is not a WebSocket handshake, and
     /// gets the same response as any other request.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl<'a> Offer<'a> {
 impl OfferFault {
     /// Writes the response that refuses: 400, or 426 with the version that is supported.
     ///
-    /// The connection ends behind it.
+    /// The connection ends after it.
     pub fn response(self, out: &mut Vec<u8>) {
         let head = match self {
             OfferFault::BadKey => "400 Bad Request",
@@ -91,7 +91,7 @@ impl OfferFault {
     }
 }
 
-/// The key as text, if it is what a nonce becomes in Base64.
+/// The key as text, if it is a nonce in Base64.
 fn check_key(key: &[u8]) -> Option<&str> {
     let mut nonce = [0; NONCE_BYTES + 2];
     let decoded = STANDARD.decode_slice(key, &mut nonce).ok()?;

@@ -17,11 +17,11 @@ use crate::http1::{
 pub struct Opening {
     /// The request target: a path with its query.
     pub target: String,
-    /// The value of `Host`, with the port where it is not the usual one.
+    /// The value of `Host`, with the port unless it is the default.
     pub host: String,
-    /// Further headers in the order given, for instance `Origin`.
+    /// Further headers, in order, for instance `Origin`.
     pub headers: Vec<(String, String)>,
-    /// Subprotocols that the client supports, the best one first; none is usual.
+    /// Subprotocols that the client supports, the preferred one first; mostly none.
     pub protocols: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub enum OpeningError {
     Protocol(String),
 }
 
-/// A handshake in bytes, except for the key, which differs from connection to connection.
+/// An encoded handshake without the key, which differs between connections.
 #[derive(Debug, Clone)]
 pub struct EncodedOpening {
     bytes: Vec<u8>,
@@ -44,7 +44,7 @@ pub struct EncodedOpening {
     pub(in crate::websocket) protocols: Arc<[String]>,
 }
 
-/// Length of the nonce that a key is made of, in bytes.
+/// Length of the nonce of a key, in bytes.
 pub const NONCE_BYTES: usize = 16;
 
 /// Length of a key: a nonce in Base64.
@@ -54,10 +54,10 @@ pub(super) const KEY_BYTES: usize = 24;
 pub(in crate::websocket) type Accept = [u8; 28];
 
 impl Opening {
-    /// Writes the handshake as it goes over the wire.
+    /// Encodes the handshake as it is sent.
     ///
     /// # Errors
-    /// [`OpeningError`], when a part would break the grammar or the handshake.
+    /// [`OpeningError`] if a part would break the grammar or the handshake.
     pub fn encode(&self) -> Result<EncodedOpening, OpeningError> {
         let is_ours = |name: &str| {
             let is_of_websocket = name
@@ -101,7 +101,7 @@ impl Opening {
         };
         let bytes = request.encode()?;
         // Target and host have no spaces and our headers come first, so the
-        // first place that looks like the key's is the key's.
+        // first match is the key.
         let key_at = memchr::memmem::find(&bytes, KEY_NAME)
             .map(|at| at + KEY_NAME.len())
             .expect("the key is among the headers");
@@ -114,7 +114,7 @@ impl Opening {
 }
 
 impl EncodedOpening {
-    /// Writes the handshake with this nonce, and gives what must be accepted.
+    /// Writes the handshake with this nonce. Returns the accept value that the server must send.
     pub(in crate::websocket) fn write(
         &self,
         nonce: [u8; NONCE_BYTES],
@@ -130,7 +130,7 @@ impl EncodedOpening {
     }
 }
 
-/// The server's response to this key.
+/// The server's accept value for this key.
 pub(in crate::websocket) fn accept_of(key: &[u8]) -> Accept {
     let hash = Sha1::new().chain_update(key).chain_update(GUID).finalize();
     let mut accept = Accept::default();
@@ -139,21 +139,21 @@ pub(in crate::websocket) fn accept_of(key: &[u8]) -> Accept {
     accept
 }
 
-/// The handshake's response, as it comes.
+/// The handshake's response while it is received.
 #[derive(Debug)]
 pub(in crate::websocket) struct Awaited {
     pub(in crate::websocket) accept: Accept,
     pub(in crate::websocket) protocols: Arc<[String]>,
-    /// Interim heads that came before it.
+    /// Interim heads before it.
     pub(in crate::websocket) interim: u32,
-    /// The part of the head that has come so far.
+    /// The part of the head that has arrived so far.
     pub(in crate::websocket) stash: Vec<u8>,
 }
 
 /// The server has agreed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::websocket) struct Agreed {
-    /// The place of the chosen subprotocol among those offered.
+    /// The index of the chosen subprotocol among those offered.
     pub(in crate::websocket) protocol: Option<usize>,
 }
 
@@ -189,7 +189,7 @@ impl Awaited {
         }
     }
 
-    /// Reads the head in the stash, if it is whole, and gives it with its length.
+    /// Reads the head in the stash, if it is whole, and returns it with its length.
     fn read(&self) -> Result<Option<(HandshakeResponse, usize)>, Fault> {
         let mut room = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut room);
@@ -224,8 +224,8 @@ impl Awaited {
             (None, _) => None,
             (Some(chosen), None) => {
                 let mut offered = self.protocols.iter();
-                let place = offered.position(|text| text.as_bytes() == chosen);
-                Some(place.ok_or(Fault::UnaskedProtocol)?)
+                let index = offered.position(|text| text.as_bytes() == chosen);
+                Some(index.ok_or(Fault::UnaskedProtocol)?)
             }
             (Some(_), Some(_)) => return Err(Fault::UnaskedProtocol),
         };
@@ -249,7 +249,7 @@ pub(super) fn values<'b>(
     named.map(|header| header.value.trim_ascii())
 }
 
-/// Whether a header that is a list has this element, in any letters.
+/// Whether a header that is a list has this element, in any case.
 pub(super) fn names(headers: &[httparse::Header<'_>], name: &str, element: &str) -> bool {
     values(headers, name)
         .flat_map(|value| value.split(|byte| *byte == b','))
@@ -263,7 +263,7 @@ pub(super) fn is_token(word: &str) -> bool {
 
 const KEY_NAME: &[u8] = b"\r\nSec-WebSocket-Key: ";
 
-/// What all headers of the handshake begin with, except for `Upgrade` and `Connection`.
+/// The prefix of all headers of the handshake except `Upgrade` and `Connection`.
 const KEY_PREFIX: &str = "Sec-WebSocket-";
 
 /// What a server appends to the key before it hashes (RFC 6455, section 1.3).

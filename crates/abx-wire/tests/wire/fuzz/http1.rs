@@ -1,7 +1,7 @@
-//! What must hold for any bytes from a peer, called by fuzz targets and property tests.
+//! Properties that hold for any bytes from a peer, called by fuzz targets and property tests.
 //!
-//! Each body feeds the same bytes once whole and once in pieces. The events must
-//! be the same, bodies joined; all bytes must be taken, and every loop must end.
+//! Each function feeds the same bytes once at once and once in pieces. The events must be the
+//! same, bodies joined; all bytes must be taken, and every loop must end.
 
 use abx_wire::http1::{
     Client, Done, Event, Fault, HeadMemo, Method, ResponseKind, Server, ServerEvent, Version,
@@ -10,10 +10,10 @@ use abx_wire::http1::{
 
 use super::pieces::pieces;
 
-/// Answers: `data` begins with two bytes that choose the kind and the pieces.
+/// Responses: `data` begins with two bytes that choose the kind and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn client(data: &[u8]) {
     let [choice, seed, responses @ ..] = data else {
         return;
@@ -39,17 +39,17 @@ pub fn client(data: &[u8]) {
 /// Pipelined responses: `data` begins with three bytes that choose how many are
 /// awaited, their kinds and the pieces.
 ///
-/// Awaiting all of them at once must give what awaiting each after the other
-/// gives, up to the response that ends the connection.
+/// Awaiting all of them at once must give the same events as awaiting them one by one, up to the
+/// response that ends the connection.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn pipeline(data: &[u8]) {
     let [count, choices, seed, responses @ ..] = data else {
         return;
     };
     let kinds: Vec<ResponseKind> = (0..count % 9)
-        .map(|place| match choices >> (place % 8) & 1 {
+        .map(|index| match choices >> (index % 8) & 1 {
             0 => ResponseKind::WithBody,
             _ => ResponseKind::HeadOnly,
         })
@@ -64,7 +64,7 @@ pub fn pipeline(data: &[u8]) {
 /// Requests: `data` begins with one byte that chooses the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn server(data: &[u8]) {
     let [seed, requests @ ..] = data else {
         return;
@@ -102,7 +102,7 @@ fn client_steps(kind: ResponseKind, pieces: &[&[u8]], memo: &mut HeadMemo) -> Ve
     steps
 }
 
-/// Responses are taken at once if possible, which shows nothing of their heads.
+/// Responses are taken at once if possible, which gives no events for their heads.
 fn client_steps_at_once(
     kind: ResponseKind,
     mut input: &[u8],
@@ -134,7 +134,7 @@ fn client_steps_at_once(
     steps
 }
 
-/// All responses are awaited from the beginning; heads that repeat are recalled.
+/// All responses are awaited from the beginning; repeated heads come from the memo.
 fn pipelined_steps(kinds: &[ResponseKind], pieces: &[&[u8]]) -> Vec<ClientStep> {
     let mut client = Client::new();
     let mut memo = HeadMemo::default();

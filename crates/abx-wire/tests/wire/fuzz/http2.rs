@@ -1,6 +1,6 @@
-//! What must hold for any bytes from a peer, called by fuzz targets and property tests.
+//! Properties that hold for any bytes from a peer, called by fuzz targets and property tests.
 //!
-//! The same bytes come once whole and once in pieces: events and what is written must be the
+//! The same bytes come once at once and once in pieces: events and written bytes must be the
 //! same, bodies joined; all bytes must be taken, and every loop must end.
 
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use super::pieces::pieces;
 /// Bytes from a server: `data` begins with two bytes that choose the requests and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn client(data: &[u8]) {
     let [choice, seed, bytes @ ..] = data else {
         return;
@@ -31,11 +31,11 @@ pub fn client(data: &[u8]) {
     assert_eq!(whole, split, "pieces change the events");
 }
 
-/// Bytes from a client: `data` begins with two bytes that choose what stands before them, how
-/// long responses are, and the pieces.
+/// Bytes from a client: `data` begins with two bytes that choose the bytes before them, the
+/// length of responses, and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn server(data: &[u8]) {
     let [choice, seed, bytes @ ..] = data else {
         return;
@@ -52,8 +52,8 @@ pub fn server(data: &[u8]) {
     assert_eq!(whole, split, "pieces change the answers");
 }
 
-/// The requests, and all that was written. Each complete request gets a response with as much
-/// of the body as there is room for then, and is given up if that is not all.
+/// The requests, and all written bytes. Each complete request gets a response with as much of
+/// the body as there is room for at that time, and is given up if that is not all of it.
 fn serve(body: &[u8], pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut out = Vec::new();
     let mut server = Server::open(&mut out);
@@ -101,7 +101,7 @@ fn take_out(open: &mut Vec<u32>, stream: u32) {
     open.remove(place.expect("what ends has begun"));
 }
 
-/// What came of it, and all that was written.
+/// The events, and all written bytes.
 fn talk(choice: u8, pieces: &[&[u8]]) -> (Vec<Note>, Vec<u8>) {
     let mut out = Vec::new();
     let mut client = Client::open(&mut out);

@@ -1,4 +1,4 @@
-//! What must hold for any bytes from a peer. The fuzz targets take these bodies from here.
+//! Properties that hold for any bytes from a peer, shared with the fuzz targets.
 
 pub mod http1;
 pub mod http2;

@@ -1,8 +1,7 @@
-//! What must hold for any bytes from a peer, called by fuzz targets and property tests.
+//! Properties that hold for any bytes from a peer, called by fuzz targets and property tests.
 //!
-//! Each body feeds the same bytes once whole and once in pieces. Events and what
-//! is written must be the same, data joined; all bytes must be taken, and every
-//! loop must end.
+//! Each function feeds the same bytes once at once and once in pieces. Events and written bytes
+//! must be the same, data joined; all bytes must be taken, and every loop must end.
 
 use std::sync::LazyLock;
 
@@ -18,7 +17,7 @@ use super::pieces::pieces;
 /// handshake is done, and the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn client(data: &[u8]) {
     let [choice, seed, bytes @ ..] = data else {
         return;
@@ -37,7 +36,7 @@ pub fn client(data: &[u8]) {
 /// chooses the pieces.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn server(data: &[u8]) {
     let [seed, bytes @ ..] = data else {
         return;
@@ -107,7 +106,7 @@ pub fn round_trip(data: &[u8]) {
     assert_eq!(messages(&steps), sent, "messages came back changed");
 }
 
-/// What a caller sees, data joined.
+/// An event as a caller sees it, data joined.
 #[derive(Debug, PartialEq)]
 enum Step {
     Open,
@@ -119,7 +118,7 @@ enum Step {
     Failed(Fault),
 }
 
-/// The events and what is written, to the end of the connection.
+/// The events and the written bytes, to the end of the connection.
 type Talk = (Vec<Step>, Vec<u8>);
 
 fn client_talk(pieces: &[&[u8]]) -> Talk {
@@ -201,7 +200,7 @@ fn note(steps: &mut Vec<Step>, event: Event<'_>) {
     steps.push(step);
 }
 
-/// A message must be what its data were.
+/// A message must agree with its data events.
 fn check_message(message: Message, steps: &[Step]) {
     let payload = payload_before(steps, steps.len());
     assert_eq!(
@@ -281,7 +280,7 @@ static AGREEMENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     out
 });
 
-/// Small, so that chance reaches them.
+/// Small limits, so that random input reaches them.
 const LIMITS: SizeLimits = SizeLimits {
     frame_bytes: 1_000,
     message_bytes: 2_000,

@@ -3,8 +3,8 @@
 use super::*;
 
 #[test]
-fn responses_come_on_their_streams_in_any_order() {
-    // Method: three requests; responses come from the last to the first, two of them in turns.
+fn responses_are_matched_to_their_streams_in_any_order() {
+    // Method: three requests; responses from the last to the first, two of them interleaved.
     let mut talk = Talk::begun(3);
     let bytes = [
         head(5, END_STREAM, OK),
@@ -23,7 +23,7 @@ fn responses_come_on_their_streams_in_any_order() {
 
 #[test]
 fn padding_priorities_and_cut_blocks_change_nothing() {
-    // Method: the same response plain and with each of these.
+    // Method: the same response plain, with padding and a priority, and with a cut block.
     let plain = [head(1, 0, OK_5), data(1, END_STREAM, b"hello")].concat();
     let padded_block = [&[3, 0, 0, 0, 0, 9][..], OK_5, &[0; 3]].concat();
     let padded = [
@@ -45,7 +45,7 @@ fn padding_priorities_and_cut_blocks_change_nothing() {
 }
 
 #[test]
-fn interim_heads_and_trailers_are_no_responses() {
+fn interim_heads_and_trailers_give_no_events() {
     // Method: 100 and 103 before the head, and a trailer that ends the response.
     let mut talk = Talk::begun(1);
     let bytes = [
@@ -68,8 +68,8 @@ fn interim_heads_and_trailers_are_no_responses() {
 }
 
 #[test]
-fn responses_without_a_body_may_tell_the_length_of_one() {
-    // Method: HEAD, and 304 and 204 to a GET, each with a length that nothing comes of.
+fn responses_without_a_body_may_have_a_content_length() {
+    // Method: HEAD with a length; a GET answered by a 304 with a length, and by a 204.
     let mut talk = Talk::begun(0);
     for method in ["HEAD", "GET", "GET"] {
         talk.begin(&encoded(method, b""));
@@ -88,7 +88,7 @@ fn responses_without_a_body_may_tell_the_length_of_one() {
 }
 
 #[test]
-fn a_head_is_told_again_also_when_the_table_changed_in_between() {
+fn a_repeated_block_is_decoded_anew_when_the_table_has_changed() {
     // Method: a block that names an entry of the table, twice; then another entry takes its
     // place, and the same block has another meaning.
     let mut talk = Talk::begun(4);
@@ -102,15 +102,14 @@ fn a_head_is_told_again_also_when_the_table_changed_in_between() {
     assert_eq!(talk.said(&head(7, 0, &other)), "7 head 201");
     assert_eq!(talk.client.head_text(), b"HTTP/1.1 201\r\na: b\r\n\r\n");
     // The entry `a: b` is the newest now, and no status.
-    let mut again = talk;
-    again.begin(&encoded("GET", b""));
-    let failed = again.said(&head(9, 0, &same));
+    talk.begin(&encoded("GET", b""));
+    let failed = talk.said(&head(9, 0, &same));
     assert_eq!(failed, "9 failed: a head has no status");
 }
 
 #[test]
-fn only_what_a_load_looks_at_is_kept_of_a_head() {
-    // Method: a head with two fields, read as a load does and as a probe does.
+fn a_load_keeps_only_the_head_fields_that_it_reads() {
+    // Method: a head with two fields, read as by a load and as by a probe.
     let fields = [field("server-timing", "db;dur=5"), field("server", "s")];
     let block = [OK, &fields.concat()].concat();
     for (keeps_all, expected) in [
@@ -130,8 +129,8 @@ fn only_what_a_load_looks_at_is_kept_of_a_head() {
 }
 
 #[test]
-fn a_server_that_goes_away_finishes_what_it_has_begun() {
-    // Method: three streams, of which it names the second as its last.
+fn streams_up_to_the_last_one_of_a_goaway_are_finished() {
+    // Method: three streams, and a GOAWAY that names the second as the last.
     let mut talk = Talk::begun(3);
     let last = [&3_u32.to_be_bytes()[..], &0_u32.to_be_bytes(), b"bye"].concat();
     assert_eq!(
@@ -162,16 +161,16 @@ fn settings_and_pings_are_acknowledged_at_once() {
 }
 
 #[test]
-fn room_is_given_back_when_half_of_it_was_taken() {
-    // Method: a body of 1.5 GiB in frames of 16 KiB, behind a room of 1 GiB; each half of it
-    // that comes is given back once, to the stream and to the connection.
+fn room_is_given_back_when_half_of_it_is_used() {
+    // Method: a body of 1.5 GiB in frames of 16 KiB, with a room of 1 GiB; each half of it is
+    // given back once, to the stream and to the connection.
     let mut talk = Talk::begun(1);
     talk.said(&head(1, 0, OK));
     let (frames, payload) = (3 << 15, [0; 1 << 14]);
-    let this_bytes = data(1, 0, &payload);
+    let frame_bytes = data(1, 0, &payload);
     let mut bytes = 0_u64;
     for _ in 0..frames {
-        let mut input = &this_bytes[..];
+        let mut input = &frame_bytes[..];
         while let Some(event) = talk.client.receive(&mut input, &mut talk.out) {
             let Event::Body { bytes: part, .. } = event else {
                 panic!("{event:?}");
@@ -182,7 +181,7 @@ fn room_is_given_back_when_half_of_it_was_taken() {
     assert_eq!(bytes, 3 << 29);
     let written = talk.written();
     for stream in [0, 1] {
-        let given = written.iter().filter(|parts| parts.2 == stream);
-        assert_eq!(given.count(), 3, "{written:?}");
+        let updates = written.iter().filter(|parts| parts.2 == stream);
+        assert_eq!(updates.count(), 3, "{written:?}");
     }
 }

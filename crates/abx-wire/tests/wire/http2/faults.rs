@@ -1,4 +1,4 @@
-//! Answers that break a rule, and connections that do.
+//! Responses and connections that break a rule.
 
 use abx_wire::http2::UNREAD_REPLIES_BYTES_MAX;
 
@@ -6,7 +6,7 @@ use super::*;
 
 type Case = (Vec<u8>, &'static str);
 
-/// Heads that are none, and streams that are reset.
+/// Invalid heads, and streams that are reset.
 fn wrong_heads() -> Vec<Case> {
     let with = |fields: &[Vec<u8>]| head(1, 0, &[OK, &fields.concat()].concat());
     vec![
@@ -58,7 +58,7 @@ fn wrong_heads() -> Vec<Case> {
     ]
 }
 
-/// Bodies and trailers that do not belong to their heads, and too many heads.
+/// Bodies and trailers that contradict their heads, and too many heads.
 fn wrong_bodies() -> Vec<Case> {
     vec![
         (
@@ -106,7 +106,7 @@ fn wrong_bodies() -> Vec<Case> {
 }
 
 #[test]
-fn a_wrong_response_fails_alone() {
+fn a_wrong_response_fails_only_its_own_stream() {
     // Method: each wrong response on the first of two streams; its stream is reset unless the
     // server did that, and the other gets its response.
     for (bytes, why) in wrong_heads().iter().chain(&wrong_bodies()) {
@@ -119,7 +119,7 @@ fn a_wrong_response_fails_alone() {
         let written = talk.written();
         let ours = written.iter().filter(|parts| parts.0 == RST_STREAM);
         assert_eq!(ours.count(), resets, "{why}");
-        // What was under way when we gave it up is skipped.
+        // Frames that were under way when we gave the stream up are skipped.
         if resets > 0 {
             assert_eq!(talk.said(&data(1, END_STREAM, b"late")), "", "{why}");
         }
@@ -176,7 +176,7 @@ fn wrong_frames() -> Vec<Case> {
     ]
 }
 
-/// Frames that are wrong where they stand.
+/// Frames that are wrong in their place.
 fn wrong_places() -> Vec<Case> {
     let none = "a frame is on a stream that was never begun";
     vec![
@@ -222,8 +222,8 @@ fn wrong_places() -> Vec<Case> {
 }
 
 #[test]
-fn a_broken_connection_is_told_once_and_says_why() {
-    // Method: each breach behind the settings and two requests; afterwards nothing is read.
+fn a_broken_connection_is_reported_once_with_its_reason() {
+    // Method: each fault behind the settings and two requests; afterwards nothing is read.
     for (bytes, why) in wrong_frames().iter().chain(&wrong_places()) {
         let mut talk = Talk::begun(2);
         let message = talk.said(bytes);
@@ -241,7 +241,7 @@ fn a_broken_connection_is_told_once_and_says_why() {
 }
 
 #[test]
-fn other_protocols_are_known_by_their_first_byte() {
+fn other_protocols_are_recognized_by_their_first_byte() {
     // Method: how servers of HTTP/1 and TLS respond to a preface, by one byte and more; and
     // frames that do not begin with settings.
     let first = |bytes: &[u8]| Talk::open().said(bytes);
@@ -263,7 +263,7 @@ fn other_protocols_are_known_by_their_first_byte() {
 }
 
 #[test]
-fn floods_end() {
+fn floods_end_the_connection() {
     // Method: what a peer may send without end, until it is too much: pings, settings, empty
     // parts of a body, unknown frames, room, and a header block without end.
     let begun = [settings(&[]), head(1, 0, OK)].concat();
@@ -303,8 +303,8 @@ fn floods_end() {
 
 #[test]
 fn replies_that_the_peer_does_not_read_end_the_connection() {
-    // Method: pings and settings between parts of a body, so that they are no flood. Replies
-    // that are sent may be any number; those that wait reach 1 MiB and end the connection.
+    // Method: pings and settings between parts of a body, so that they are no flood. Any number
+    // of replies may be sent; unsent ones reach 1 MiB and end the connection.
     for asks in [frame(PING, 0, 0, &[0; 8]), settings(&[])] {
         let round = [asks.repeat(1_000), data(1, 0, b"x")].concat();
         let mut reading = Talk::begun(1);

@@ -1,4 +1,4 @@
-//! HTTP/2: frames as a server writes them, and what a client makes of them.
+//! HTTP/2: hand-made frames, and how both of our sides read them.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -25,7 +25,7 @@ pub const END_HEADERS: u8 = 4;
 pub const PADDED: u8 = 8;
 pub const PRIORITY: u8 = 0x20;
 
-/// `:status: 200`, by the table that every side has.
+/// `:status: 200`, from the static table.
 pub const OK: &[u8] = &[0x88];
 /// `:status: 200` and `content-length: 5`.
 pub const OK_5: &[u8] = &[0x88, 0x0f, 0x0d, 1, b'5'];
@@ -48,7 +48,7 @@ pub fn data(stream: u32, flags: u8, body: &[u8]) -> Vec<u8> {
     frame(DATA, flags, stream, body)
 }
 
-/// A field that no table is to keep.
+/// A literal field that is not added to the table.
 pub fn field(name: &str, value: &str) -> Vec<u8> {
     let text = |text: &str| {
         let mut bytes = vec![u8::try_from(text.len()).unwrap()];
@@ -58,13 +58,13 @@ pub fn field(name: &str, value: &str) -> Vec<u8> {
     [vec![0], text(name), text(value)].concat()
 }
 
-/// A whole frame of settings.
+/// A SETTINGS frame.
 pub fn settings(pairs: &[(u16, u32)]) -> Vec<u8> {
-    let each = pairs.iter().flat_map(|(name, value)| {
+    let payload = pairs.iter().flat_map(|(name, value)| {
         let (name, value) = (name.to_be_bytes(), value.to_be_bytes());
         name.into_iter().chain(value)
     });
-    frame(SETTINGS, 0, 0, &each.collect::<Vec<u8>>())
+    frame(SETTINGS, 0, 0, &payload.collect::<Vec<u8>>())
 }
 
 pub fn asked(method: &str, body: &[u8]) -> Request {
@@ -83,14 +83,14 @@ pub fn encoded(method: &str, body: &[u8]) -> EncodedRequest {
     EncodedRequest::of(&asked(method, body), "http").unwrap()
 }
 
-/// A connection, and what was written on it.
+/// The client's end of a connection, and the bytes that it wrote.
 pub struct Talk {
     pub client: Client,
     pub out: Vec<u8>,
 }
 
 impl Talk {
-    /// With so many requests, sent behind the server's settings.
+    /// With this many requests, sent after the server's settings.
     pub fn begun(requests: usize) -> Talk {
         let mut talk = Talk::open();
         talk.said(&settings(&[]));
@@ -111,7 +111,7 @@ impl Talk {
         self.client.begin(request, &mut self.out)
     }
 
-    /// What comes of these bytes, a line for each event, bodies joined.
+    /// The events of these bytes, one per line.
     pub fn said(&mut self, bytes: &[u8]) -> String {
         let mut input = bytes;
         let mut lines: Vec<String> = Vec::new();
@@ -132,7 +132,7 @@ impl Talk {
     }
 }
 
-/// Whole frames: kind, flags, stream and payload.
+/// The frames in `bytes`: kind, flags, stream and payload.
 pub fn frames(bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
     let mut rest = bytes;
     let mut frames = Vec::new();
@@ -146,21 +146,21 @@ pub fn frames(bytes: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
     frames
 }
 
-/// The server's end of a connection, and what was written on it.
+/// The server's end of a connection, and the bytes that it wrote.
 pub struct Served {
     pub server: Server,
     pub out: Vec<u8>,
 }
 
 impl Served {
-    /// Nothing came yet.
+    /// Nothing has been received yet.
     pub fn begun() -> Served {
         let mut out = Vec::new();
         let server = Server::open(&mut out);
         Served { server, out }
     }
 
-    /// The client's preface and settings came.
+    /// The client's preface and settings have been received.
     pub fn open(pairs: &[(u16, u32)]) -> Served {
         let mut served = Served::begun();
         assert_eq!(served.said(&[&PREFACE[..], &settings(pairs)].concat()), "");
@@ -168,7 +168,7 @@ impl Served {
         served
     }
 
-    /// What comes of these bytes, a line for each event.
+    /// The events of these bytes, one per line.
     pub fn said(&mut self, bytes: &[u8]) -> String {
         let mut input = bytes;
         let mut lines: Vec<String> = Vec::new();
@@ -187,7 +187,7 @@ impl Served {
         lines.join("\n")
     }
 
-    /// Responses with a head alone, or with the head of a body of so many bytes.
+    /// Writes the head of a response, with a body of this length to follow.
     pub fn respond(&mut self, stream: u32, status: u16, length: u64) {
         let head = ResponseHead {
             status,
@@ -198,20 +198,20 @@ impl Served {
             .respond(stream, &head, length == 0, &mut self.out);
     }
 
-    /// The frames that were written since the last time.
+    /// The frames that were written since the last call.
     pub fn written(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
         frames(&std::mem::take(&mut self.out))
     }
 }
 
-/// The head of a request of GET, `http` and `/`, which ends it, with more fields.
+/// The head of a GET of `/` over `http` with these further fields, which ends the stream.
 pub fn get(stream: u32, more: &[Vec<u8>]) -> Vec<u8> {
     head(stream, END_STREAM, &[GET, &more.concat()].concat())
 }
 
-/// `:method: GET`, `:scheme: http` and `:path: /`, by the table that every side has.
+/// `:method: GET`, `:scheme: http` and `:path: /`, from the static table.
 pub const GET: &[u8] = &[0x82, 0x86, 0x84];
-/// The same with POST.
+/// `:method: POST`, `:scheme: http` and `:path: /`.
 pub const POST: &[u8] = &[0x83, 0x86, 0x84];
 
 fn line(event: Event<'_>) -> String {

@@ -1,4 +1,4 @@
-//! Promises for any bytes, checked by the body that the fuzz target calls.
+//! Properties that hold for any bytes, checked by the functions that the fuzz targets call.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// The same as a client writes them.
+/// Frames of all kinds as a client writes them, right and wrong.
 fn any_frame_of_a_client() -> impl Strategy<Value = Vec<u8>> {
     let stream = prop::sample::select(vec![0_u32, 1, 3, 5, 7, 2, 99]);
     let block = prop::sample::select(vec![
@@ -113,15 +113,16 @@ proptest! {
     }
 }
 
-/// Our two sides, and what is under way between them.
+/// Our client and our server, and the bytes between them.
 struct Pair<'a> {
     asked: &'a [(usize, usize, usize)],
     client: Client,
     server: Server,
-    /// From the client, and from the server.
+    /// Bytes under way from the client, and from the server.
     ways: [Vec<u8>; 2],
-    begun: Vec<u32>,
-    /// What is left of responses: stream and bytes.
+    /// The stream of each request begun.
+    streams: Vec<u32>,
+    /// Streams and the bytes left of their responses.
     unsent: Vec<(u32, usize)>,
     done: Vec<(u32, u64)>,
 }
@@ -138,7 +139,7 @@ impl Pair<'_> {
             client,
             server,
             ways,
-            begun: Vec::new(),
+            streams: Vec::new(),
             unsent: Vec::new(),
             done: Vec::new(),
         }
@@ -148,45 +149,40 @@ impl Pair<'_> {
         self.done.len() == self.asked.len()
     }
 
-    /// The body of the response on this stream.
-    fn response_bytes(&self, stream: u32) -> usize {
-        let place = self
-            .begun
+    /// The request on this stream: method, bytes of its body, and bytes of the response's body.
+    fn request(&self, stream: u32) -> (usize, usize, usize) {
+        let index = self
+            .streams
             .iter()
-            .position(|number| *number == stream)
+            .position(|begun| *begun == stream)
             .unwrap();
-        self.asked[place].2
+        self.asked[index]
     }
 
-    /// So many bytes come on both sides, and the next request is sent.
+    /// Sends the next request, and delivers up to `cut` bytes to each side.
     fn turn(&mut self, cut: usize) {
-        if let Some((method, sent, _)) = self.asked.get(self.begun.len()) {
+        if let Some((method, sent, _)) = self.asked.get(self.streams.len()) {
             let body = match *method {
                 2 => vec![b'q'; *sent],
                 _ => Vec::new(),
             };
             let request = encoded(METHODS[*method], &body);
-            self.begun
+            self.streams
                 .extend(self.client.begin(&request, &mut self.ways[0]));
         }
-        let came: Vec<u8> = take(&mut self.ways[0], cut);
-        let mut input = &came[..];
-        let mut whole = Vec::new();
+        let arrived = take(&mut self.ways[0], cut);
+        let mut input = &arrived[..];
+        let mut complete = Vec::new();
         while let Some(event) = self.server.receive(&mut input, &mut self.ways[1]) {
             match event {
                 RequestEvent::Head { .. } => {}
-                RequestEvent::Done { stream } => whole.push(stream),
+                RequestEvent::Done { stream } => complete.push(stream),
                 other => panic!("{other:?}"),
             }
         }
-        for stream in whole {
-            let place = self
-                .begun
-                .iter()
-                .position(|number| *number == stream)
-                .unwrap();
-            let length = self.response_bytes(stream);
-            let ends = length == 0 || self.asked[place].0 == 1;
+        for stream in complete {
+            let (method, _, length) = self.request(stream);
+            let ends = length == 0 || method == 1;
             let head = ResponseHead {
                 status: 200,
                 content_length: length as u64,
@@ -198,8 +194,8 @@ impl Pair<'_> {
             }
         }
         self.send(cut);
-        let came: Vec<u8> = take(&mut self.ways[1], cut);
-        let mut input = &came[..];
+        let arrived = take(&mut self.ways[1], cut);
+        let mut input = &arrived[..];
         while let Some(event) = self.client.receive(&mut input, &mut self.ways[0]) {
             match event {
                 Event::Done { stream, done } => self.done.push((stream, done.body_bytes)),
@@ -220,15 +216,10 @@ impl Pair<'_> {
         self.unsent.retain(|(_, left)| *left > 0);
     }
 
-    /// Each request has its response.
+    /// Each finished request has got its response's body.
     fn check(&self) -> Result<(), TestCaseError> {
         for (stream, bytes) in &self.done {
-            let place = self
-                .begun
-                .iter()
-                .position(|number| number == stream)
-                .unwrap();
-            let (method, _, length) = self.asked[place];
+            let (method, _, length) = self.request(*stream);
             let expected = if method == 1 { 0 } else { length };
             prop_assert_eq!(*bytes, expected as u64);
         }

@@ -1,4 +1,4 @@
-//! What a client writes: the preface, heads, bodies as there is room for them.
+//! The bytes that a client writes: the preface, heads, bodies as there is room for them.
 
 use abx_wire::http1::RequestError;
 
@@ -22,7 +22,7 @@ fn a_connection_begins_with_the_preface_and_our_settings() {
 }
 
 #[test]
-fn a_request_is_written_by_the_common_table_and_keeps_nothing() {
+fn a_request_is_written_with_the_static_table_only() {
     // Method: the bytes of two requests on one connection; the first declares that there is no
     // table, and both are literal (RFC 7541, section 6.2.2).
     let mut talk = Talk::begun(0);
@@ -47,8 +47,8 @@ fn a_request_is_written_by_the_common_table_and_keeps_nothing() {
 }
 
 #[test]
-fn headers_of_connections_are_refused() {
-    // Method: each of them, in any case; and a target that is no path.
+fn connection_headers_are_refused() {
+    // Method: each of them, in different cases; and a target that is no path.
     for name in ["Connection", "keep-alive", "Proxy-Connection", "UPGRADE"] {
         let mut request = asked("GET", b"");
         request.headers = vec![(name.to_owned(), "x".to_owned())];
@@ -62,11 +62,11 @@ fn headers_of_connections_are_refused() {
 }
 
 #[test]
-fn a_body_goes_out_as_there_is_room_for_it() {
+fn a_body_is_sent_as_there_is_room_for_it() {
     // Method: 100,000 bytes behind the usual 65,535: then room for the connection alone, for
     // the stream alone, and for the rest; the last frame ends the stream.
     let mut talk = Talk::begun(0);
-    let body: Vec<u8> = (0..100_000).map(|place: u32| (place % 251) as u8).collect();
+    let body: Vec<u8> = (0..100_000).map(|index: u32| (index % 251) as u8).collect();
     let sent = |talk: &mut Talk| {
         let written = talk.written();
         let total: usize = written
@@ -97,7 +97,7 @@ fn a_body_goes_out_as_there_is_room_for_it() {
 }
 
 #[test]
-fn settings_change_the_room_of_streams_that_are_open() {
+fn settings_change_the_room_of_open_streams() {
     // Method: less room than was used already makes it negative; more of it is counted from
     // there. Frames become longer when the server takes longer ones.
     let mut talk = Talk::begun(0);
@@ -120,9 +120,9 @@ fn settings_change_the_room_of_streams_that_are_open() {
 }
 
 #[test]
-fn a_response_that_comes_early_ends_the_request() {
-    // Method: half of a body is sent when the response is whole: the stream is cancelled, once,
-    // and the next request has the whole room of its own.
+fn an_early_response_ends_the_request() {
+    // Method: half of a body is sent when the response is complete: the stream is cancelled, once,
+    // and the next request has all the room of its own stream.
     let mut talk = Talk::begun(0);
     talk.begin(&encoded("POST", &[b'x'; 100_000]));
     talk.out.clear();

@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// The block that a head of a response has.
+/// The header block of a response.
 fn responded(status: &[u8], length: &str) -> Vec<u8> {
     let server = concat!("abx/", env!("CARGO_PKG_VERSION"));
-    let known = |place: u8, value: &str| {
-        let mut bytes = vec![0x0f, place - 15, u8::try_from(value.len()).unwrap()];
+    let known = |index: u8, value: &str| {
+        let mut bytes = vec![0x0f, index - 15, u8::try_from(value.len()).unwrap()];
         bytes.extend(value.bytes());
         bytes
     };
@@ -33,7 +33,7 @@ fn a_connection_begins_with_our_settings() {
 }
 
 #[test]
-fn requests_come_on_their_streams_and_bodies_are_passed_over() {
+fn requests_are_matched_to_their_streams_and_bodies_skipped() {
     // Method: a request without a body between the parts of one with a body.
     let mut served = Served::open(&[]);
     let length = field("content-length", "5");
@@ -50,7 +50,7 @@ fn requests_come_on_their_streams_and_bodies_are_passed_over() {
 
 #[test]
 fn padding_priorities_and_cut_blocks_change_nothing_for_a_server() {
-    // Method: the same request plain and with each of these, and with a trailer.
+    // Method: the same request plain, with padding and a priority, cut, and with a trailer.
     let block = [POST, &field("content-length", "5")].concat();
     let plain = [head(1, 0, &block), data(1, END_STREAM, b"hello")].concat();
     let padded_block = [&[3, 0, 0, 0, 0, 9][..], &block, &[0; 3]].concat();
@@ -72,10 +72,10 @@ fn padding_priorities_and_cut_blocks_change_nothing_for_a_server() {
 }
 
 #[test]
-fn what_a_head_says_is_read_again_where_the_table_has_changed() {
+fn a_repeated_block_is_decoded_anew_when_the_table_has_changed() {
     // Method: a block that names an entry of the table, twice; then another entry takes its
-    // place, and the same block has another meaning. At last a trailer's entry does, which is no
-    // path.
+    // place, and the same block has another meaning. Finally a trailer's entry takes its place,
+    // which is no path.
     let mut served = Served::open(&[]);
     let path = |path: &str| [&[0x44, 2][..], path.as_bytes()].concat();
     let first = [&GET[..2], &path("/a")].concat();
@@ -101,7 +101,7 @@ fn what_a_head_says_is_read_again_where_the_table_has_changed() {
 }
 
 #[test]
-fn methods_and_targets_are_told() {
+fn heads_have_their_methods_and_targets() {
     // Method: HEAD, another method on everything, CONNECT, and one that waits for a 100.
     let with = |method: &str, more: &[Vec<u8>]| {
         [&field(":method", method)[..], &GET[1..], &more.concat()].concat()
@@ -127,9 +127,9 @@ fn methods_and_targets_are_told() {
 }
 
 #[test]
-fn a_response_is_written_by_the_common_table_and_keeps_nothing() {
+fn a_response_is_written_with_the_static_table_only() {
     // Method: the bytes of three responses; the first declares that there is no table, and the last
-    // names the methods that are taken.
+    // names the allowed methods.
     let mut served = Served::open(&[]);
     served.said(&[get(1, &[]), get(3, &[]), get(5, &[]), head(7, 0, POST)].concat());
     served.server.invite(7, &mut served.out);
@@ -153,7 +153,7 @@ fn a_response_is_written_by_the_common_table_and_keeps_nothing() {
 }
 
 #[test]
-fn a_body_goes_out_as_far_as_there_is_room() {
+fn a_body_is_sent_as_far_as_there_is_room() {
     // Method: a window of 10 bytes for streams; more for one of them, less by new settings,
     // then more than the connection has.
     let mut served = Served::open(&[(4, 10)]);
@@ -202,8 +202,8 @@ fn settings_and_pings_are_acknowledged_at_once_by_a_server() {
 }
 
 #[test]
-fn what_a_client_gives_up_is_told_and_gets_nothing_more() {
-    // Method: a reset in the middle of a response; whatever is sent then is not written.
+fn a_reset_stream_is_reported_and_nothing_more_is_sent_on_it() {
+    // Method: a reset in the middle of a response; what is sent afterwards is not written.
     let mut served = Served::open(&[]);
     served.said(&get(1, &[]));
     served.respond(1, 200, 10);
@@ -221,9 +221,9 @@ fn what_a_client_gives_up_is_told_and_gets_nothing_more() {
 }
 
 #[test]
-fn a_server_that_leaves_finishes_what_was_begun_and_nothing_more() {
+fn a_leaving_server_finishes_only_the_streams_begun() {
     // Method: two streams, a GOAWAY that names the second, and a third that is ignored,
-    // though what it adds to the table counts.
+    // although its table entry counts.
     let mut served = Served::open(&[]);
     served.said(&[get(1, &[]), head(3, 0, POST)].concat());
     served.server.leave(&mut served.out);
@@ -243,9 +243,9 @@ fn a_server_that_leaves_finishes_what_was_begun_and_nothing_more() {
 }
 
 #[test]
-fn room_is_given_back_by_a_server_when_half_of_it_was_taken() {
-    // Method: a body of 1.5 GiB in frames of 16 KiB, behind a room of 1 GiB; each half of it
-    // that comes is given back once, to the stream and to the connection.
+fn room_is_given_back_by_a_server_when_half_of_it_is_used() {
+    // Method: a body of 1.5 GiB in frames of 16 KiB, with a room of 1 GiB; each half of it is
+    // given back once, to the stream and to the connection.
     let mut served = Served::open(&[]);
     served.said(&head(1, 0, POST));
     let bytes = data(1, 0, &[0; 1 << 14]);
@@ -255,7 +255,7 @@ fn room_is_given_back_by_a_server_when_half_of_it_was_taken() {
     }
     let written = served.written();
     for stream in [0, 1] {
-        let given = written.iter().filter(|parts| parts.2 == stream);
-        assert_eq!(given.count(), 3);
+        let updates = written.iter().filter(|parts| parts.2 == stream);
+        assert_eq!(updates.count(), 3);
     }
 }

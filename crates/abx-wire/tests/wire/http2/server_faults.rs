@@ -1,4 +1,4 @@
-//! Requests that break a rule, and connections that do, by the sections of RFC 9113.
+//! Requests and connections that break a rule, by the sections of RFC 9113.
 
 use abx_wire::http2::{STREAMS_MAX, UNACKNOWLEDGED_MAX};
 
@@ -12,7 +12,7 @@ const REFUSED_STREAM: u32 = 7;
 const COMPRESSION_ERROR: u32 = 9;
 const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// The stream and code of each reset, and the last stream and code of each GOAWAY, by its kind.
+/// Kind, stream and code of each reset, and kind, last stream and code of each GOAWAY.
 fn ends(served: &mut Served) -> Vec<(u8, u32, u32)> {
     let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
     let written = served.written().into_iter();
@@ -24,7 +24,7 @@ fn ends(served: &mut Served) -> Vec<(u8, u32, u32)> {
     ends.collect()
 }
 
-/// Heads that are none (section 8).
+/// Invalid heads (section 8).
 fn wrong_heads() -> Vec<Vec<u8>> {
     let of = |fields: &[(&str, &str)]| {
         let fields: Vec<Vec<u8>> = fields.iter().map(|(n, v)| field(n, v)).collect();
@@ -32,7 +32,7 @@ fn wrong_heads() -> Vec<Vec<u8>> {
     };
     let with = |name: &str, value: &str| [GET, &field(name, value)].concat();
     vec![
-        // 8.3.1: what is missing, empty, twice, unknown, or behind others.
+        // 8.3.1: pseudo-headers that are missing, empty, repeated, unknown, or behind other fields.
         of(&[(":method", "GET"), (":scheme", "http")]),
         of(&[(":method", "GET"), (":path", "/")]),
         of(&[(":scheme", "http"), (":path", "/")]),
@@ -66,7 +66,7 @@ fn wrong_heads() -> Vec<Vec<u8>> {
         with("a", "b\nc"),
         with("a", " b"),
         with("a", "b\t"),
-        // 8.2.2: what is of connections.
+        // 8.2.2: connection headers.
         with("connection", "close"),
         with("upgrade", "h2c"),
         with("transfer-encoding", "chunked"),
@@ -95,9 +95,9 @@ fn wrong_heads() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_wrong_head_is_refused_alone() {
-    // Method: each on the first of two streams; it is not reported, its stream is reset, what was
-    // under way is skipped, and the second is served.
+fn a_wrong_head_resets_only_its_own_stream() {
+    // Method: each on the first of two streams; it is not reported, its stream is reset, frames
+    // under way are skipped, and the second is served.
     for block in wrong_heads() {
         let mut served = Served::open(&[]);
         assert_eq!(served.said(&head(1, END_STREAM, &block)), "", "{block:?}");
@@ -113,7 +113,7 @@ fn a_wrong_head_is_refused_alone() {
 }
 
 #[test]
-fn a_broken_rule_on_a_stream_ends_that_stream_alone() {
+fn a_broken_rule_on_a_stream_ends_only_that_stream() {
     // Method: each behind the head of a request on the first of two streams.
     let length = field("content-length", "5");
     let sized = head(1, 0, &[POST, &length].concat());
@@ -131,7 +131,7 @@ fn a_broken_rule_on_a_stream_ends_that_stream_alone() {
         // 8.1: trailers.
         (&open, head(1, 0, &field("a", "b")), PROTOCOL_ERROR),
         (&open, head(1, END_STREAM, GET), PROTOCOL_ERROR),
-        // 5.1: what comes behind the end of a request.
+        // 5.1: frames behind the end of a request.
         (&whole, data(1, 0, b"x"), STREAM_CLOSED),
         (&whole, head(1, END_STREAM, &field("a", "b")), STREAM_CLOSED),
         // 6.9: room.
@@ -191,7 +191,7 @@ fn wrong_frames() -> Vec<(Vec<u8>, u32)> {
     ]
 }
 
-/// Frames that are wrong where they stand (sections 4.3, 5.1 and 6.2).
+/// Frames that are wrong in their place (sections 4.3, 5.1 and 6.2).
 fn wrong_places() -> Vec<(Vec<u8>, u32)> {
     vec![
         (data(3, 0, b"x"), PROTOCOL_ERROR),
@@ -226,8 +226,8 @@ fn wrong_places() -> Vec<(Vec<u8>, u32)> {
 }
 
 #[test]
-fn a_broken_connection_is_told_once_with_its_code() {
-    // Method: each breach behind a request that has a body to come; afterwards nothing is read.
+fn a_broken_connection_is_reported_once_with_its_code() {
+    // Method: each fault behind a request that has a body to come; afterwards nothing is read.
     for (bytes, code) in wrong_frames().iter().chain(&wrong_places()) {
         let mut served = Served::open(&[]);
         served.said(&head(1, 0, POST));
@@ -244,7 +244,7 @@ fn a_broken_connection_is_told_once_with_its_code() {
 }
 
 #[test]
-fn a_connection_that_does_not_begin_right_is_refused() {
+fn a_connection_with_a_wrong_beginning_is_refused() {
     // Method: no preface, one that goes wrong at its end, and no settings behind it.
     let wrong = [PREFACE[..23].to_vec(), b"X".to_vec()].concat();
     let mute = [&PREFACE[..], &get(1, &[])].concat();
@@ -258,7 +258,7 @@ fn a_connection_that_does_not_begin_right_is_refused() {
 }
 
 #[test]
-fn what_comes_behind_a_response_is_judged_by_how_its_stream_ended() {
+fn frames_behind_a_response_are_judged_by_how_its_stream_ended() {
     // Method: DATA behind a response resets, once; a head there ends the connection.
     let mut served = Served::open(&[]);
     served.said(&get(1, &[]));
@@ -279,7 +279,7 @@ fn what_comes_behind_a_response_is_judged_by_how_its_stream_ended() {
 
 #[test]
 fn streams_above_their_limit_are_refused() {
-    // Method: one more than allowed; there is room again behind a response.
+    // Method: one more than allowed; after a response another one is accepted.
     let mut served = Served::open(&[]);
     let most = u32::try_from(STREAMS_MAX).unwrap();
     for place in 0..most {
@@ -340,8 +340,8 @@ fn floods_end_the_connection() {
 }
 
 #[test]
-fn who_gives_up_now_and_then_is_no_flood() {
-    // Method: each second request is given up, far more often than the limit.
+fn regular_resets_between_served_requests_are_no_flood() {
+    // Method: every second request is given up, far more often than the limit.
     let mut served = Served::open(&[]);
     for place in 0..3 * UNACKNOWLEDGED_MAX {
         let number = 4 * place + 1;

@@ -50,7 +50,7 @@ fn messages_of_every_length_form_are_written_and_read() {
 }
 
 #[test]
-fn a_fragmented_message_is_one_and_control_frames_may_stand_inside() {
+fn fragments_make_one_message_and_control_frames_may_be_inside() {
     // Method: a text in three fragments, cut inside a character, one of them
     // empty, with a ping and a pong between; then a message by itself.
     let bytes = [
@@ -108,7 +108,7 @@ fn fragments_are_written_with_the_kind_first_and_the_end_last() {
     assert_eq!(out, plain(FIN | PONG, b"p"));
 }
 
-/// The first byte and the payload of each.
+/// First byte and payload of each frame.
 type Frames = Vec<(u8, Vec<u8>)>;
 
 /// Frames that break a rule from either side, with the fault and the code
@@ -180,8 +180,8 @@ const LIMITS: SizeLimits = SizeLimits {
 };
 
 #[test]
-fn a_server_that_breaks_the_protocol_fails_with_its_fault_and_is_told() {
-    // Method: frames for each way to be wrong; a message behind must be ignored.
+fn a_server_that_breaks_the_protocol_fails_and_gets_a_close() {
+    // Method: frames for each fault; a message behind them must be ignored.
     for (frames, fault, code) in broken() {
         let mut bytes: Vec<u8> = frames
             .iter()
@@ -203,7 +203,7 @@ fn a_server_that_breaks_the_protocol_fails_with_its_fault_and_is_told() {
 }
 
 #[test]
-fn a_client_that_breaks_the_protocol_fails_with_its_fault_and_is_told() {
+fn a_client_that_breaks_the_protocol_fails_and_gets_a_close() {
     // Method: the same frames, masked.
     for (frames, fault, code) in broken() {
         let mut bytes: Vec<u8> = frames
@@ -255,7 +255,7 @@ fn a_message_at_the_limit_is_taken() {
 }
 
 #[test]
-fn bytes_that_need_no_look_may_be_skipped() {
+fn payload_bytes_that_need_no_look_may_be_skipped() {
     // Method: a message of 1,000 bytes of which 20 are given and 980 skipped in
     // two steps; nothing may be skipped in texts, in beginnings or outside.
     let mut client = open_client(SizeLimits::default());
@@ -283,7 +283,7 @@ fn bytes_that_need_no_look_may_be_skipped() {
 }
 
 #[test]
-fn a_message_frame_of_its_own_is_what_a_client_sends() {
+fn a_standalone_message_frame_equals_what_a_client_sends() {
     // Method: each length of a head, text and binary, beside an open client with the
     // same mask.
     for kind in [MessageKind::Text, MessageKind::Binary] {

@@ -9,7 +9,7 @@ use super::support::{
     ACCEPT, FIN, NONCE, Step, TEXT, agreement, client_steps, opening, options, plain,
 };
 
-/// A client that offers the subprotocols `a` and `b`, and what it makes of a response.
+/// A client that offers the subprotocols `a` and `b`, and its events after a response.
 fn responded(response: &str) -> (Client, Vec<Step>) {
     let opening = opening(&["a", "b"]).encode().unwrap();
     let mut client = Client::open(
@@ -24,8 +24,8 @@ fn responded(response: &str) -> (Client, Vec<Step>) {
 }
 
 #[test]
-fn the_handshake_is_what_the_standard_asks_for() {
-    // Method: every byte of it; the key is the standard's own example.
+fn the_handshake_is_written_as_the_standard_requires() {
+    // Method: all of its bytes; the key is the standard's own example.
     let mut out = Vec::new();
     let mut wanted = opening(&["a", "b"]);
     wanted
@@ -118,7 +118,7 @@ fn an_agreement_opens_the_client_and_frames_may_follow_at_once() {
 
 #[test]
 fn more_than_32_interim_heads_refuse_the_handshake() {
-    // Method: as many as may come before an agreement, and one more.
+    // Method: as many as allowed before an agreement, and one more.
     let early = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     let most = INTERIM_MAX as usize;
     let steps_of =
@@ -128,7 +128,7 @@ fn more_than_32_interim_heads_refuse_the_handshake() {
 }
 
 #[test]
-fn every_response_that_does_not_agree_fails_with_its_fault() {
+fn every_invalid_response_fails_with_its_fault() {
     // Method: one response for each way to be wrong.
     let usual = agreement("");
     let cases = [
@@ -182,7 +182,7 @@ fn every_response_that_does_not_agree_fails_with_its_fault() {
     );
 }
 
-/// What a server reads in these headers of a request.
+/// The subprotocol that a server reads from these request headers, if they are a handshake.
 fn offered(line: &str, headers: &str) -> Result<Option<Option<String>>, OfferFault> {
     let request = format!("{line}\r\nHost: h\r\n{headers}\r\n");
     let mut requests = http1::Server::new();
@@ -229,7 +229,7 @@ fn a_server_tells_handshakes_from_other_requests_and_from_broken_ones() {
 
 #[test]
 fn a_server_accepts_and_refuses_in_the_standards_words() {
-    // Method: every byte of the three responses.
+    // Method: all bytes of the three responses.
     let mut requests = http1::Server::new();
     let mut request = Vec::new();
     let opening = opening(&["a", "b"]).encode().unwrap();

@@ -1,4 +1,4 @@
-//! Promises for any bytes, checked by the bodies that the fuzz targets call.
+//! Properties that hold for any bytes, checked by the functions that the fuzz targets call.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::support::{
 };
 use crate::fuzz::websocket as fuzz;
 
-/// Frames, right and wrong, so that chance gets far.
+/// Frames, right and wrong, so that random inputs get far.
 fn frame() -> impl Strategy<Value = (u8, Vec<u8>)> {
     let first = prop::sample::select(vec![
         FIN | TEXT,
@@ -33,7 +33,7 @@ fn frame() -> impl Strategy<Value = (u8, Vec<u8>)> {
     (first, payload)
 }
 
-/// Mostly frames that continue a message, so that messages become whole.
+/// Mostly frames that continue a message, so that messages become complete.
 fn frames() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {
     vec(frame(), 0..8)
 }
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_go_there_and_back_however_they_are_cut(data in vec(any::<u8>(), 0..2_000)) {
+    fn messages_survive_any_cuts_in_both_directions(data in vec(any::<u8>(), 0..2_000)) {
         // Method: messages of 0, 1, 2, ... bytes in fragments of 1 to 32, through
         // both sides in pieces, echoed whole.
         fuzz::round_trip(&data);

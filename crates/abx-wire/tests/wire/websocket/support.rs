@@ -77,7 +77,7 @@ pub fn options(limits: SizeLimits) -> ClientOptions {
     }
 }
 
-/// The server's response to [`NONCE`], with these further lines.
+/// The server's response to [`NONCE`], with these additional lines.
 pub fn agreement(lines: &str) -> String {
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
@@ -143,7 +143,7 @@ impl From<Event<'_>> for Step {
     }
 }
 
-/// What a client makes of these bytes, and what it writes.
+/// A client's events after these bytes, and the bytes that it writes.
 pub fn client_steps(client: &mut Client, bytes: &[u8]) -> (Vec<Step>, Vec<u8>) {
     let (mut input, mut out, mut steps) = (bytes, Vec::new(), Vec::new());
     while let Some(event) = client.receive(&mut input, &mut out) {
@@ -153,7 +153,7 @@ pub fn client_steps(client: &mut Client, bytes: &[u8]) -> (Vec<Step>, Vec<u8>) {
     (steps, out)
 }
 
-/// What a server makes of these bytes, and what it writes.
+/// A server's events after these bytes, and the bytes that it writes.
 pub fn server_steps(server: &mut Server, bytes: &[u8]) -> (Vec<Step>, Vec<u8>) {
     let (mut bytes, mut out, mut steps) = (bytes.to_vec(), Vec::new(), Vec::new());
     let mut input = bytes.as_mut_slice();

@@ -1,7 +1,7 @@
-//! How a distribution stands in a record: the number for each counter in order, of which
-//! a negative one is so many counters of zero. These are the numbers of HdrHistogram's V2
-//! format, as numbers of JSON rather than as bytes: a file of many distributions is a
-//! quarter smaller so when it is compressed as a whole, and needs no library to be read.
+//! The form of a distribution in a record: a number per counter in order, where -n stands for n
+//! counters of zero. These are the numbers of HdrHistogram's V2 format, as JSON numbers rather
+//! than bytes: a compressed file of many distributions is a quarter smaller that way, and needs no
+//! library to be read.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 
 use super::layout::COUNTERS;
 
-/// The numbers of these counters: each count, and of two or more zeros how many, negative.
+/// The numbers of these counters: each count, and -n for two or more zeros.
 pub(super) fn numbers(counts: &[u64]) -> Result<Vec<i64>, TooMany> {
     let last = counts.iter().rposition(|count| *count > 0);
     let mut numbers = Vec::new();
@@ -52,10 +52,7 @@ impl<'de> Visitor<'de> for Numbers {
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Counts, S::Error> {
-        let Counts {
-            mut counts,
-            mut total,
-        } = Counts::default();
+        let (mut counts, mut total) = (Vec::new(), 0_u64);
         let mut index = 0_usize;
         while let Some(number) = sequence.next_element::<i64>()? {
             let Ok(count) = u64::try_from(number) else {
@@ -96,8 +93,8 @@ mod tests {
         counts.map_err(|error| error.to_string())
     }
 
-    /// What HdrHistogram writes behind its header of 40 bytes: numbers of one to nine
-    /// bytes, the low bits first, the sign in the lowest.
+    /// The numbers that HdrHistogram writes after its header of 40 bytes: one to nine bytes each,
+    /// low bits first, the sign in the lowest bit.
     fn numbers_of_v2(histogram: &Histogram<u64>) -> Vec<i64> {
         let mut bytes = Vec::new();
         V2Serializer::new()
@@ -124,7 +121,7 @@ mod tests {
                 (any::<u64>().prop_map(|any| any >> (any % 64)), 1_u64..1 << 40), 1..300,
             ),
         ) {
-            // Method: HdrHistogram's own bytes, taken apart; and there and back.
+            // Method: the numbers in HdrHistogram's own bytes; then written and read.
             let mut theirs =
                 Histogram::<u64>::new_with_bounds(1, MICROS_MAX, DIGITS).unwrap();
             let mut ours = Ours::new();
@@ -143,18 +140,20 @@ mod tests {
 
         #[test]
         fn any_numbers_are_read_or_refused(numbers in prop::collection::vec(any::<i64>(), 0..9)) {
-            // Method: whatever is read has room in our counters, and as many as were stated.
+            // Method: random numbers; counts that are read fit our counters, and their sum is that
+            // of the numbers.
             if let Ok(Counts { counts, total }) = read(&serde_json::to_string(&numbers).unwrap()) {
                 prop_assert!(counts.len() <= COUNTERS);
-                let figure: u64 = numbers.iter().filter_map(|number| u64::try_from(*number).ok()).sum();
-                prop_assert_eq!((counts.iter().sum::<u64>(), total), (figure, figure));
+                let sum: u64 = numbers.iter().filter_map(|number| u64::try_from(*number).ok()).sum();
+                prop_assert_eq!((counts.iter().sum::<u64>(), total), (sum, sum));
             }
         }
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
-        // Method: a count behind the last counter, more than can be counted, and no list.
+    fn invalid_lists_are_refused() {
+        // Method: a count beyond the last counter, a sum that overflows, and texts that are not
+        // lists of counts.
         let beyond = format!("[-{COUNTERS},1]");
         let many = format!("[{0},{0},2]", i64::MAX);
         for (text, why) in [

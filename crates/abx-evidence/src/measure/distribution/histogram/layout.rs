@@ -3,12 +3,11 @@
 //!
 //! With n linear bits, times below 2ⁿ µs have a counter each; above, each doubling has
 //! half as many. With [`FINE_BITS`] that is three significant digits: 2,048 counters, then
-//! 1,024 for each doubling, so that no two times share one that differ by more than a
-//! thousandth.
+//! 1,024 per doubling, so that times that share a counter differ by at most a thousandth.
 
 /// The longest time that is distinguished, in µs: one hour.
 pub(super) const MICROS_MAX: u64 = 3_600_000_000;
-/// Significant digits that are kept.
+/// Significant digits of a time.
 pub(super) const DIGITS: u8 = 3;
 /// 2,048 is the least power of two that distinguishes two thousand times.
 pub(super) const FINE_BITS: u32 = 11;
@@ -27,7 +26,7 @@ pub(super) const fn index_of<const LINEAR_BITS: u32>(micros: u64) -> usize {
     half(LINEAR_BITS) * doublings as usize + (micros >> doublings) as usize
 }
 
-/// How often a time must be halved to have so many bits or fewer.
+/// How often a time must be halved to have at most `LINEAR_BITS` bits.
 const fn doublings<const LINEAR_BITS: u32>(micros: u64) -> u32 {
     let bits = u64::BITS - (micros | ((1 << LINEAR_BITS) - 1)).leading_zeros();
     bits - LINEAR_BITS
@@ -49,8 +48,8 @@ pub(super) const fn highest<const LINEAR_BITS: u32>(index: usize) -> u64 {
     lowest::<LINEAR_BITS>(index) + (1 << doublings_at::<LINEAR_BITS>(index)) - 1
 }
 
-/// The time in the middle of those that share the counter of this index, in µs,
-/// rounded up: what a mean takes for each of them.
+/// The middle of the times that share the counter of this index, in µs, rounded up. Means use it
+/// for each of them.
 pub(super) const fn middle<const LINEAR_BITS: u32>(index: usize) -> u64 {
     lowest::<LINEAR_BITS>(index) + ((1 << doublings_at::<LINEAR_BITS>(index)) >> 1)
 }
@@ -65,7 +64,7 @@ mod tests {
     proptest! {
         #[test]
         fn times_share_counters_as_in_hdrhistogram(micros in 1..=MICROS_MAX) {
-            // Method: HdrHistogram's own responses for the same bounds.
+            // Method: HdrHistogram's own results for the same bounds.
             let theirs = Histogram::<u64>::new_with_bounds(1, MICROS_MAX, DIGITS).unwrap();
             let index = index_of::<FINE_BITS>(micros);
             prop_assert_eq!(lowest::<FINE_BITS>(index), theirs.lowest_equivalent(micros));

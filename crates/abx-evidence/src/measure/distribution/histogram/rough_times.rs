@@ -1,5 +1,4 @@
-//! Times counted roughly, in a hundredth of a histogram's memory: for what is kept of each of
-//! many intervals of time.
+//! Times counted roughly, in a hundredth of a histogram's memory, for many intervals of time.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +12,11 @@ const ROUGH_BITS: u32 = 8;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct RoughTimes {
-    /// Up to the longest time that was counted.
+    /// The counters up to the longest time that was counted.
     counts: Vec<u64>,
 }
 
-/// Counts of times that there are none of.
+/// Counts that no times can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("times are counted beyond 1 h, or too often")]
 pub struct NoRoughTimes;
@@ -27,8 +26,9 @@ impl TryFrom<Vec<u64>> for RoughTimes {
 
     fn try_from(counts: Vec<u64>) -> Result<RoughTimes, NoRoughTimes> {
         let has_room = counts.len() <= layout::index_of::<ROUGH_BITS>(MICROS_MAX) + 1;
-        let mut each = counts.iter();
-        let sum = each.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+        let sum = counts
+            .iter()
+            .try_fold(0_u64, |sum, count| sum.checked_add(*count));
         if has_room && sum.is_some() {
             Ok(RoughTimes { counts })
         } else {
@@ -44,7 +44,7 @@ impl From<RoughTimes> for Vec<u64> {
 }
 
 impl RoughTimes {
-    /// Counts a time in µs so often.
+    /// Counts a time in µs, `times` times.
     pub fn record_us(&mut self, micros: u64, times: u64) {
         let index = layout::index_of::<ROUGH_BITS>(micros.clamp(1, MICROS_MAX));
         if self.counts.len() <= index {
@@ -57,8 +57,8 @@ impl RoughTimes {
     pub fn merge(&mut self, other: &RoughTimes) {
         let length = self.counts.len().max(other.counts.len());
         self.counts.resize(length, 0);
-        for (own_count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *own_count += more;
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
         }
     }
 
@@ -102,8 +102,7 @@ mod tests {
             times in prop::collection::vec(1_u64..MICROS_MAX, 1..200),
             q in 0.0_f64..=1.0,
         ) {
-            // Method: the fine histogram of the same times, which is true to a thousandth; a
-            // counter holds what its longest time exceeds by less than a hundredth.
+            // Method: the fine histogram of the same times, which is true to a thousandth.
             let mut fine = Histogram::new();
             times.iter().for_each(|time| fine.record_ns(time * 1_000));
             let exact = fine.quantile_us(q).unwrap() as f64;
@@ -116,7 +115,7 @@ mod tests {
             numbers in prop::collection::vec(1_u64..1 << 40, 0..20),
             other in prop::collection::vec(1_u64..1 << 40, 0..20),
         ) {
-            // Method: both ways, and all times in one.
+            // Method: merged both ways, and all times counted in one distribution.
             let mut left = rough(&numbers);
             left.merge(&rough(&other));
             let mut right = rough(&other);
@@ -129,7 +128,7 @@ mod tests {
 
     #[test]
     fn nothing_counted_has_no_quantile() {
-        // Method: an empty one, and one second counted three times.
+        // Method: an empty distribution, and one second counted three times.
         let mut times = RoughTimes::default();
         assert_eq!((times.count(), times.quantile_us(0.5)), (0, None));
         times.record_us(1_000_000, 3);

@@ -7,7 +7,7 @@ use super::*;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// A tree of processes that exist only in the test's mind.
+/// A tree of imaginary processes.
 struct Story {
     tree: ProcTree,
     readings: HashMap<u32, CpuReading>,
@@ -48,9 +48,9 @@ impl Story {
         self.tree.adopt(&relatives);
     }
 
-    fn reads(&mut self, pid: u32, own_count: u64, reaped: u64) {
+    fn reads(&mut self, pid: u32, own_ms: u64, reaped: u64) {
         let reading = CpuReading {
-            own: Nanos(own_count * MILLISECOND),
+            own: Nanos(own_ms * MILLISECOND),
             reaped: Nanos(reaped * MILLISECOND),
         };
         self.readings.insert(pid, reading);
@@ -113,7 +113,7 @@ fn clocks_alone_are_enough_until_a_member_has_gone() {
 }
 
 #[test]
-fn a_parent_that_reaped_before_its_clock_was_read_is_looked_at() {
+fn a_parent_that_reaped_before_its_clock_was_read_is_read_again() {
     // Method: a parent reaps its child, which had worked on; its clock is read first, then
     // the child's, which is gone, and then all that had run since the last look in full.
     let mut story = Story::new(&[(2, 1), (3, 2)]);
@@ -140,7 +140,7 @@ fn a_parent_that_reaped_before_its_clock_was_read_is_looked_at() {
 }
 
 #[test]
-fn a_child_that_nobody_reaps_still_counts() {
+fn a_child_that_is_never_reaped_still_counts() {
     // Method: two children end under a parent that ignores SIGCHLD, and the
     // parent works on; a mere "never falls" would hide its work.
     let mut story = Story::new(&[(2, 1), (3, 2), (4, 2)]);
@@ -155,7 +155,7 @@ fn a_child_that_nobody_reaps_still_counts() {
 }
 
 #[test]
-fn short_lived_children_count_beside_seen_ones() {
+fn short_lived_children_count_in_addition_to_seen_ones() {
     // Method: the parent reaps 500 ms of children that no scan ever saw, then one that was seen.
     let mut story = Story::new(&[(2, 1), (3, 2)]);
     story.reads(2, 0, 500);
@@ -246,9 +246,9 @@ impl Drop for Script {
     }
 }
 
-fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) {
+fn within_a_minute(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
+    while !condition() {
         assert!(Instant::now() < deadline, "not within a minute: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -275,7 +275,7 @@ fn a_burning_grandchild_uses_the_tree_s_time() {
 }
 
 #[test]
-fn who_was_born_since_is_found_by_number() {
+fn new_processes_are_found_by_number() {
     // Method: a shell starts a child, which starts another, after the first look; only the
     // numbers given since are looked at, and then those alone that a scan finds.
     let mut script = Script::start("read line; sh -c 'sleep 60; exit 0' & wait");
@@ -297,7 +297,7 @@ fn who_was_born_since_is_found_by_number() {
 }
 
 #[test]
-fn a_thread_is_no_member() {
+fn a_thread_is_not_a_member() {
     // Method: this process is a child of a tree's root; a thread of it has a number of its
     // own, and the same parent.
     let mut tree = ProcTree::of(std::os::unix::process::parent_id(), &[], true).unwrap();
@@ -318,7 +318,7 @@ fn a_thread_is_no_member() {
 }
 
 #[test]
-fn who_has_not_run_is_not_looked_at_again() {
+fn a_process_that_has_not_run_is_not_read_again() {
     // Method: the last look's clock, and an earlier one.
     let this = Process::find(std::process::id()).unwrap().unwrap();
     let child = Script::start("read line");
