@@ -11,10 +11,10 @@ fn a_truncated_report_has_no_wrong_figure() {
     // Method: reports truncated after every second byte; each figure is that of the complete
     // report, or missing.
     for name in [AB, "app-server.httperf.txt", "wrk.txt", "siege.txt"] {
-        let report = text(name);
-        let complete = &of(&report).reports[0];
-        for end in (0..whole.len()).step_by(2) {
-            let Some(part) = report.get(..end) else {
+        let document = text(name);
+        let intact = &of(&document).reports[0];
+        for end in (0..document.len()).step_by(2) {
+            let Some(part) = document.get(..end) else {
                 continue;
             };
             for report in &of(part).reports {
